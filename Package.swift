@@ -1,0 +1,48 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// What every target is held to.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableExperimentalFeature("Lifetimes"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+/// The daemon has one thread and one isolation (docs/ARCHITECTURE.md).
+let mainActor: [SwiftSetting] = strict + [.defaultIsolation(MainActor.self)]
+
+let package = Package(
+  name: "tribune",
+  products: [
+    .library(name: "Tribune", targets: ["Tribune"]),
+    .executable(name: "tribuned", targets: ["tribuned"]),
+    .executable(name: "tribunectl", targets: ["tribunectl"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .target(name: "CTribuneLinux"),
+    .target(name: "TribuneWire", swiftSettings: strict),
+    .target(name: "TribuneCore", dependencies: ["TribuneWire"], swiftSettings: strict),
+    .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
+    .target(
+      name: "TribuneServer",
+      dependencies: ["CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor),
+    .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
+    .target(
+      name: "TribuneCommands",
+      dependencies: ["CJansson", "CSystemd", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
+      swiftSettings: strict),
+    .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
+    .executableTarget(name: "tribunectl", dependencies: ["TribuneCommands"], swiftSettings: strict),
+    .testTarget(name: "TribuneWireTests", dependencies: ["TribuneWire"], swiftSettings: strict),
+    .testTarget(name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneWire"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel and libdispatch calls that Swift's Glibc module does not show. Declarations and
+ * constants only: whatever decides anything is Swift.
+ */
+#pragma once
+
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these have to be said again. */
+struct tribune_ucred {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+};
+
+int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
+
+/* The handle that becomes readable when the Dispatch main queue has work (an eventfd), and the
+ * function that does that work. libdispatch exports both for run loops that host its main queue. */
+int _dispatch_get_main_queue_handle_4CF(void);
+void _dispatch_main_queue_callback_4CF(void *unused);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Glibc
+
+/// The error of a system call.
+package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
+  package let rawValue: Int32
+
+  package init(rawValue: Int32) { self.rawValue = rawValue }
+
+  /// The calling thread's `errno`.
+  package static var current: Errno { Errno(rawValue: errno) }
+
+  package var description: String { unsafe String(cString: strerror(rawValue)) }
+
+  package static let again = Errno(rawValue: EAGAIN)
+  package static let interrupted = Errno(rawValue: EINTR)
+  package static let connectionReset = Errno(rawValue: ECONNRESET)
+  package static let brokenPipe = Errno(rawValue: EPIPE)
+  package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+  package static let noSuchFile = Errno(rawValue: ENOENT)
+  package static let addressInUse = Errno(rawValue: EADDRINUSE)
+  package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
+  package static let connectionAborted = Errno(rawValue: ECONNABORTED)
+  package static let timedOut = Errno(rawValue: ETIMEDOUT)
+
+  /// The process or the machine has no descriptor or no memory left for another socket: what accepting
+  /// has to wait for, rather than fail.
+  package var isOutOfResources: Bool {
+    [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue)
+  }
+
+  /// The peer is gone, whichever way the kernel says so.
+  package var isDisconnection: Bool {
+    self == .connectionReset || self == .brokenPipe
+  }
+}
+
+/// Runs a system call that returns -1 on failure, again for as long as a signal interrupts it.
+package func retrying<T: SignedInteger>(_ call: () -> T) throws(Errno) -> T {
+  while true {
+    let result = call()
+    if result != -1 { return result }
+    let error = Errno.current
+    if error != .interrupted { throw error }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Glibc
+
+/// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner lets go.
+package struct FileDescriptor: ~Copyable, Sendable {
+  package let rawValue: CInt
+
+  /// Takes over a descriptor that nobody else will close.
+  package init(owning rawValue: CInt) {
+    precondition(rawValue >= 0)
+    self.rawValue = rawValue
+  }
+
+  deinit { Self.close(rawValue) }
+
+  /// Closes the descriptor now.
+  package consuming func close() {
+    let rawValue = self.rawValue
+    discard self
+    Self.close(rawValue)
+  }
+
+  /// Gives the descriptor away without closing it.
+  package consuming func release() -> CInt {
+    let rawValue = self.rawValue
+    discard self
+    return rawValue
+  }
+
+  /// Linux closes the descriptor whatever it returns, so nothing is tried again; EBADF means that
+  /// somebody closed what is ours.
+  private static func close(_ descriptor: CInt) {
+    if Glibc.close(descriptor) == -1 {
+      precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
+    }
+  }
+
+  package func setNonblocking() throws(Errno) {
+    let flags = try retrying { fcntl(rawValue, F_GETFL) }
+    _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
+  }
+
+  package func setCloseOnExec() throws(Errno) {
+    _ = try retrying { fcntl(rawValue, F_SETFD, FD_CLOEXEC) }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import TribuneWire
+
+/// The slices of one gathering send. Made once and used again, so that sending allocates nothing.
+///
+/// Between the first `append` and `send`, nobody may append to the buffers that the slices lie in:
+/// the list holds addresses.
+@safe package final class GatherList {
+  private let vectors: UnsafeMutableBufferPointer<iovec>
+  private var vectorCount = 0
+
+  /// - Parameter capacity: slices in one send, at most the kernel's 1,024.
+  package init(capacity: Int) {
+    precondition(capacity > 0 && capacity <= 1024)
+    unsafe vectors = .allocate(capacity: capacity)
+  }
+
+  deinit { unsafe vectors.deallocate() }
+
+  package var isFull: Bool { vectorCount == unsafe vectors.count }
+
+  package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
+    precondition(!isFull)
+    buffer.withAddress(of: range) { bytes in
+      unsafe vectors[vectorCount] = iovec(
+        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+    }
+    vectorCount += 1
+  }
+
+  /// Sends what was appended, and forgets it.
+  ///
+  /// - Returns: the bytes that the kernel took, which may be fewer, and none when the peer's buffer is full.
+  package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
+    defer { vectorCount = 0 }
+    let socket = descriptor.rawValue
+    var message = unsafe msghdr()
+    unsafe message.msg_iov = vectors.baseAddress
+    unsafe message.msg_iovlen = vectorCount
+    do {
+      return try retrying {
+        unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL.rawValue) | CInt(MSG_DONTWAIT.rawValue))
+      }
+    } catch where error == .again {
+      return 0
+    } catch {
+      throw error
+    }
+  }
+}

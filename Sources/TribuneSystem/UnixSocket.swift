@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+package import Glibc
+package import TribuneWire
+
+/// Who connected, as the kernel recorded it at that moment.
+package struct PeerCredentials: Equatable, Sendable {
+  package var pid: pid_t
+  package var uid: uid_t
+  package var gid: gid_t
+}
+
+/// What a read brought.
+package enum Received: Equatable, Sendable {
+  /// So many bytes, appended to the buffer.
+  case bytes(Int)
+  /// Nothing now.
+  case nothing
+  /// The peer sends no more.
+  case end
+  /// The peer sent descriptors that nobody asked for. The kernel has dropped them.
+  case descriptors
+}
+
+/// The calls of a Unix-domain stream socket. All sockets are close-on-exec; none raises SIGPIPE.
+package enum UnixSocket {
+  /// Bytes that a socket's path can have.
+  package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
+
+  package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
+    let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | (nonblocking ? CInt(SOCK_NONBLOCK.rawValue) : 0)
+    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+  }
+
+  package static func bind(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
+    let socket = descriptor.rawValue
+    try withAddress(path) { address, length throws(Errno) in
+      _ = unsafe try retrying { unsafe Glibc.bind(socket, address, length) }
+    }
+  }
+
+  package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
+    let socket = descriptor.rawValue
+    _ = try retrying { Glibc.listen(socket, CInt(SOMAXCONN)) }
+  }
+
+  package static func connect(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
+    let socket = descriptor.rawValue
+    try withAddress(path) { address, length throws(Errno) in
+      _ = unsafe try retrying { unsafe Glibc.connect(socket, address, length) }
+    }
+  }
+
+  /// The next connection that waits, non-blocking; nil when none does, or when it is gone already.
+  package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
+    let socket = descriptor.rawValue
+    let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+    do {
+      return FileDescriptor(owning: try retrying { unsafe accept4(socket, nil, nil, flags) })
+    } catch where error == .again || error == .connectionAborted {
+      return nil
+    } catch {
+      throw error
+    }
+  }
+
+  package static func peer(of descriptor: borrowing FileDescriptor) throws(Errno) -> PeerCredentials {
+    let socket = descriptor.rawValue
+    var credentials = tribune_ucred()
+    var length = socklen_t(MemoryLayout<tribune_ucred>.size)
+    _ = try retrying { unsafe getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) }
+    return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
+  }
+
+  /// Ends the connection for the peer too, whoever else holds a copy of the descriptor.
+  package static func shutdown(_ descriptor: borrowing FileDescriptor) {
+    // ENOTCONN says that the peer was faster.
+    _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
+  }
+
+  /// Reads once into the buffer's free space, of which there must be some.
+  package static func receive(
+    from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
+  ) throws(Errno) -> Received {
+    let socket = descriptor.rawValue
+    precondition(buffer.capacity > buffer.count)
+    var result = Received.nothing
+    try buffer.appendFilling { free throws(Errno) in
+      var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
+      var message = unsafe msghdr()
+      // With no room for control data, the kernel drops descriptors and says so.
+      let count = try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
+        unsafe message.msg_iov = vector
+        unsafe message.msg_iovlen = 1
+        return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT.rawValue)) }
+      }
+      if unsafe message.msg_flags & CInt(MSG_CTRUNC.rawValue) != 0 {
+        result = .descriptors
+      } else {
+        result = count == 0 ? .end : .bytes(count)
+      }
+      return count
+    }
+    return result
+  }
+
+  private static func withAddress(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
+  ) throws(Errno) {
+    guard !path.isEmpty, path.utf8.count <= pathLengthMax, !path.utf8.contains(0) else { throw .nameTooLong }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+    try unsafe withUnsafePointer(to: &address) { pointer throws(Errno) in
+      try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer throws(Errno) in
+        try unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}

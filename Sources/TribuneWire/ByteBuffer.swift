@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bytes that several queues can share: what a read brought in, or what was encoded to go out.
+///
+/// A buffer only grows at its end, and only its owner appends. Everyone else holds a `ByteSlice`: an
+/// offset and a length, never a pointer, so that the storage may move when it grows. While a slice
+/// exists, the bytes under it stay what they are, but for the one field of a frame that the bus
+/// stamps before it hands the slice out.
+///
+/// This file is where the wire touches raw memory; every access is checked against `count` first.
+@safe package final class ByteBuffer {
+  /// The first byte of the storage. Valid for `capacity` bytes, initialised up to `count`.
+  private var base: UnsafeMutableRawPointer
+  /// Bytes that fit before the storage has to grow.
+  package private(set) var capacity: Int
+  /// Bytes that have been written.
+  package private(set) var count = 0
+
+  package init(capacity: Int) {
+    precondition(capacity >= 0)
+    self.capacity = capacity
+    unsafe base = .allocate(byteCount: capacity, alignment: 16)
+  }
+
+  deinit { unsafe base.deallocate() }
+
+  /// The bytes that have been written.
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      let span = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(base), byteCount: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// The written bytes in `range`, which must lie below `count`.
+  @_lifetime(borrow self)
+  package func bytes(in range: Range<Int>) -> RawSpan {
+    bytes.extracting(range)
+  }
+
+  /// Makes room for `additional` bytes behind those that were written.
+  package func reserve(_ additional: Int) {
+    guard capacity - count < additional else { return }
+    let grown = max(count + additional, capacity * 2)
+    let moved = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
+    unsafe moved.copyMemory(from: base, byteCount: count)
+    unsafe base.deallocate()
+    unsafe base = moved
+    capacity = grown
+  }
+
+  package func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
+    reserve(MemoryLayout<T>.size)
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: count, as: T.self)
+    count += MemoryLayout<T>.size
+  }
+
+  package func append(_ source: RawSpan) {
+    reserve(source.byteCount)
+    unsafe source.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe (base + count).copyMemory(from: start, byteCount: bytes.count)
+    }
+    count += source.byteCount
+  }
+
+  /// Overwrites the integer at `offset`; all of it must have been written before.
+  package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+    precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size)
+    unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+  }
+
+  /// Takes back everything from `newCount` on. No slice may reach past it.
+  package func truncate(to newCount: Int) {
+    precondition(newCount >= 0 && newCount <= count)
+    count = newCount
+  }
+
+  /// Lets `fill` write into the free space at the end and counts what it says it wrote.
+  ///
+  /// - Parameter fill: is handed the free space, and returns how many bytes of it are now written.
+  package func appendFilling<E: Error>(
+    _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+  ) throws(E) {
+    let free = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
+    let written = unsafe try fill(free)
+    precondition(written >= 0 && written <= free.count)
+    count += written
+  }
+
+  /// The address of `range`, for a system call made while nothing appends.
+  package func withAddress<R, E: Error>(
+    of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    return unsafe try body(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+  }
+}
+
+/// A part of a buffer that keeps the buffer alive.
+package struct ByteSlice {
+  package let buffer: ByteBuffer
+  package var range: Range<Int>
+
+  package init(_ buffer: ByteBuffer, _ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= buffer.count)
+    self.buffer = buffer
+    self.range = range
+  }
+
+  package var count: Int { range.count }
+
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    get { buffer.bytes(in: range) }
+  }
+}
+
+extension RawSpan {
+  /// The little-endian integer at `offset`. Traps when it is not whole inside the span.
+  @inlinable
+  package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
+    T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+  }
+
+  /// Whether both hold the same bytes.
+  package func isEqual(to other: RawSpan) -> Bool {
+    let count = byteCount
+    guard count == other.byteCount else { return false }
+    var offset = 0
+    while offset + 8 <= count {
+      if integer(at: offset, as: UInt64.self) != other.integer(at: offset, as: UInt64.self) { return false }
+      offset += 8
+    }
+    while offset < count {
+      if integer(at: offset, as: UInt8.self) != other.integer(at: offset, as: UInt8.self) { return false }
+      offset += 1
+    }
+    return true
+  }
+}
+
+extension String {
+  /// The text in `bytes`, with what is not UTF-8 replaced.
+  package init(repairing bytes: RawSpan) {
+    self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension String {
+  /// The text's UTF-8 where it lies.
+  package var utf8Bytes: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      let bytes = unsafe utf8.span.bytes
+      return unsafe _overrideLifetime(bytes, borrowing: self)
+    }
+  }
+}
+
+extension Array where Element == UInt8 {
+  package init(_ bytes: RawSpan) {
+    self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads a frame's fields one after the other, each checked against what is left.
+package struct FieldReader: ~Escapable {
+  private let bytes: RawSpan
+  private var position = 0
+
+  @_lifetime(copy bytes)
+  package init(_ bytes: RawSpan) {
+    self.bytes = bytes
+  }
+
+  package var isAtEnd: Bool { position == bytes.byteCount }
+
+  @_lifetime(self: copy self)
+  package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(
+    _ type: T.Type = T.self
+  ) throws(WireError) -> T {
+    guard bytes.byteCount - position >= MemoryLayout<T>.size else {
+      throw WireError(.malformedFrame, "the fields end after \(bytes.byteCount) bytes, in the middle of one")
+    }
+    defer { position += MemoryLayout<T>.size }
+    return bytes.integer(at: position, as: type)
+  }
+
+  /// Text with its length in 16 bits before it. What is not UTF-8 is replaced.
+  @_lifetime(self: copy self)
+  package mutating func text() throws(WireError) -> String {
+    let length = Int(try integer(UInt16.self))
+    guard bytes.byteCount - position >= length else {
+      throw WireError(.malformedFrame, "a text of \(length) bytes reaches past the end of the fields")
+    }
+    defer { position += length }
+    return String(repairing: bytes.extracting(position..<position + length))
+  }
+
+  /// One of the values of an enumeration that has a number on the wire.
+  @_lifetime(self: copy self)
+  package mutating func value<T: RawRepresentable>(_ type: T.Type = T.self) throws(WireError) -> T
+  where T.RawValue == UInt8 {
+    let number = try integer(UInt8.self)
+    guard let value = T(rawValue: number) else {
+      throw WireError(.invalidValue, "\(number) is no \(T.self)")
+    }
+    return value
+  }
+
+  /// The next `count` bytes as fields of their own: a record that may hold more than this side knows.
+  @_lifetime(copy self)
+  @_lifetime(self: copy self)
+  package mutating func record() throws(WireError) -> FieldReader {
+    let length = Int(try integer(UInt32.self))
+    guard bytes.byteCount - position >= length else {
+      throw WireError(.malformedFrame, "a record of \(length) bytes reaches past the end of the fields")
+    }
+    defer { position += length }
+    return FieldReader(bytes.extracting(position..<position + length))
+  }
+}
+
+extension ByteBuffer {
+  /// Appends text with its length in 16 bits before it, as `FieldReader.text()` reads it. Longer text
+  /// than that can say is cut at a character's boundary.
+  package func appendField(_ text: String) {
+    let text = text.prefix(utf8Length: Int(UInt16.max))
+    append(UInt16(text.utf8.count))
+    append(text)
+  }
+
+  /// Appends a record: its length in 32 bits, then what `body` appends.
+  package func appendRecord(_ body: (ByteBuffer) -> Void) {
+    let start = count
+    append(UInt32(0))
+    body(self)
+    store(UInt32(count - start - 4), at: start)
+  }
+}
+
+extension String {
+  /// The longest start of the text that takes at most `length` bytes of UTF-8 and cuts no character.
+  package func prefix(utf8Length length: Int) -> String {
+    guard utf8.count > length else { return self }
+    var end = utf8.index(startIndex, offsetBy: length)
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return String(self[..<end])
+  }
+}

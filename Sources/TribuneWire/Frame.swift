@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a frame is. The numbers are the wire's; docs/PROTOCOL.md says who sends which.
+package enum FrameKind: UInt8, Sendable, CaseIterable {
+  case welcome = 1
+  case error = 2
+  case ok = 3
+  case post = 4
+  case lost = 5
+  case observe = 6
+  case attach = 7
+  case ask = 8
+  case question = 9
+  case answer = 10
+  case `defer` = 11
+  case progress = 12
+  case verdict = 13
+  case concluded = 14
+  case cancel = 15
+  case list = 16
+  case entry = 17
+  case monitor = 18
+  case traffic = 19
+}
+
+package struct FrameFlags: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The sender wants an `ok` when the bus has taken the frame.
+  package static let acknowledge = FrameFlags(rawValue: 0x01)
+  /// Whoever does not know the frame's kind closes the connection rather than go on without it.
+  package static let critical = FrameFlags(rawValue: 0x80)
+}
+
+/// Bytes of fields and of payload in one frame that a side accepts.
+package struct FrameLimits: Equatable, Sendable {
+  package var fields: Int
+  package var payload: Int
+
+  package init(fields: Int, payload: Int) {
+    self.fields = fields
+    self.payload = payload
+  }
+
+  /// What a client accepts from the bus, which lists and verdicts can make long.
+  package static let fromBus = FrameLimits(fields: 1 << 30, payload: WireLimits.payloadLengthCeiling)
+}
+
+/// The 32 bytes that open every frame, with every length in them.
+///
+///     0   4   length of the whole frame, this header included
+///     4   1   kind
+///     5   1   flags
+///     6   1   length of the name
+///     7   1   length of the object
+///     8   8   sender: the connection's id, written by the bus alone
+///     16  8   serial
+///     24  4   length of the fields
+///     28  4   zero
+///
+/// Behind it: the fields, the name, the object, and the payload, which is the rest. Fields come first,
+/// so that name, object and payload are one run of bytes that can go on behind another header.
+package struct FrameHeader: Equatable, Sendable {
+  package static let length = 32
+  package static let senderOffset = 8
+
+  package var frameLength: Int
+  /// As it came: a peer may send kinds that this side does not know.
+  package var rawKind: UInt8
+  package var flags: FrameFlags
+  package var nameLength: Int
+  package var objectLength: Int
+  package var sender: ConnectionID
+  package var serial: Serial
+  package var fieldsLength: Int
+
+  package var kind: FrameKind? { FrameKind(rawValue: rawKind) }
+
+  /// Reads the header at `start`.
+  ///
+  /// - Parameter limits: what this side accepts.
+  /// - Returns: nil while the 32 bytes are not all there.
+  /// - Throws: `frameTooLong` or `malformedFrame` when the lengths are past their limits or do not fit
+  ///   each other. Nothing has been allocated for the frame by then.
+  package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
+    guard bytes.byteCount - start >= Self.length else { return nil }
+    frameLength = Int(bytes.integer(at: start, as: UInt32.self))
+    let kindFlagsLengths = bytes.integer(at: start + 4, as: UInt32.self)
+    rawKind = UInt8(truncatingIfNeeded: kindFlagsLengths)
+    flags = FrameFlags(rawValue: UInt8(truncatingIfNeeded: kindFlagsLengths >> 8))
+    nameLength = Int(UInt8(truncatingIfNeeded: kindFlagsLengths >> 16))
+    objectLength = Int(UInt8(truncatingIfNeeded: kindFlagsLengths >> 24))
+    sender = ConnectionID(rawValue: bytes.integer(at: start + 8, as: UInt64.self))
+    serial = bytes.integer(at: start + 16, as: UInt64.self)
+    fieldsLength = Int(bytes.integer(at: start + 24, as: UInt32.self))
+
+    guard frameLength >= payloadStart else {
+      throw WireError(.malformedFrame, "a frame of \(frameLength) bytes is shorter than what it says it holds")
+    }
+    guard fieldsLength <= limits.fields else {
+      throw WireError(.frameTooLong, "fields of \(fieldsLength) bytes are over the limit of \(limits.fields)")
+    }
+    guard payloadLength <= limits.payload else {
+      throw WireError(.frameTooLong, "a payload of \(payloadLength) bytes is over the limit of \(limits.payload)")
+    }
+  }
+
+  package init(
+    kind: FrameKind, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
+    fieldsLength: Int = 0, nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
+  ) {
+    precondition(nameLength <= WireLimits.nameLength && objectLength <= WireLimits.objectLength)
+    rawKind = kind.rawValue
+    self.flags = flags
+    self.sender = sender
+    self.serial = serial
+    self.fieldsLength = fieldsLength
+    self.nameLength = nameLength
+    self.objectLength = objectLength
+    frameLength = Self.length + fieldsLength + nameLength + objectLength + payloadLength
+  }
+
+  /// Where the parts start, counted from the frame's first byte.
+  package var nameStart: Int { Self.length + fieldsLength }
+  package var objectStart: Int { nameStart + nameLength }
+  package var payloadStart: Int { objectStart + objectLength }
+  package var payloadLength: Int { frameLength - payloadStart }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(UInt32(frameLength))
+    buffer.append(rawKind)
+    buffer.append(flags.rawValue)
+    buffer.append(UInt8(nameLength))
+    buffer.append(UInt8(objectLength))
+    buffer.append(sender.rawValue)
+    buffer.append(serial)
+    buffer.append(UInt32(fieldsLength))
+    buffer.append(UInt32(0))
+  }
+}
+
+/// A whole frame, seen where it lies.
+package struct FrameView: ~Escapable {
+  package let header: FrameHeader
+  /// The frame's bytes, header included.
+  package let bytes: RawSpan
+
+  /// - Parameter bytes: exactly the frame that `header` was read from.
+  @_lifetime(copy bytes)
+  package init(_ header: FrameHeader, _ bytes: RawSpan) {
+    precondition(bytes.byteCount == header.frameLength)
+    self.header = header
+    self.bytes = bytes
+  }
+
+  package var fields: RawSpan {
+    @_lifetime(copy self)
+    get { bytes.extracting(FrameHeader.length..<header.nameStart) }
+  }
+
+  package var name: RawSpan {
+    @_lifetime(copy self)
+    get { bytes.extracting(header.nameStart..<header.objectStart) }
+  }
+
+  package var object: RawSpan {
+    @_lifetime(copy self)
+    get { bytes.extracting(header.objectStart..<header.payloadStart) }
+  }
+
+  package var payload: RawSpan {
+    @_lifetime(copy self)
+    get { bytes.extracting(header.payloadStart..<header.frameLength) }
+  }
+
+  /// Reads the frame's fields as `F`.
+  ///
+  /// - Throws: `malformedFrame` when they end early. What follows the fields that `F` knows is left
+  ///   alone: a newer peer's frames may carry more.
+  package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
+    var reader = FieldReader(fields)
+    return try F(from: &reader)
+  }
+}
+
+/// The fixed part of one kind of frame.
+package protocol FrameFields: Equatable, Sendable {
+  static var kind: FrameKind { get }
+  init(from reader: inout FieldReader) throws(WireError)
+  func append(to buffer: ByteBuffer)
+}
+
+extension ByteBuffer {
+  /// Appends a frame's header and fields, for a tail of the given lengths that follows them.
+  package func appendHead<F: FrameFields>(
+    of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
+    nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
+  ) {
+    let start = count
+    var header = FrameHeader(
+      kind: F.kind, flags: flags, sender: sender, serial: serial,
+      nameLength: nameLength, objectLength: objectLength, payloadLength: payloadLength)
+    header.append(to: self)
+    fields.append(to: self)
+    header.fieldsLength = count - start - FrameHeader.length
+    header.frameLength += header.fieldsLength
+    store(UInt32(header.frameLength), at: start)
+    store(UInt32(header.fieldsLength), at: start + 24)
+  }
+
+  /// Appends a whole frame.
+  package func appendFrame<F: FrameFields>(
+    _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
+    name: String = "", object: String = "", payload: RawSpan
+  ) {
+    appendHead(
+      of: fields, flags: flags, sender: sender, serial: serial, nameLength: name.utf8.count,
+      objectLength: object.utf8.count, payloadLength: payload.byteCount)
+    append(name)
+    append(object)
+    append(payload)
+  }
+
+  /// Appends a whole frame whose payload is text, or that has none.
+  package func appendFrame<F: FrameFields>(
+    _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
+    name: String = "", object: String = "", text: String = ""
+  ) {
+    appendFrame(
+      fields, flags: flags, sender: sender, serial: serial, name: name, object: object,
+      payload: text.utf8Bytes)
+  }
+
+  /// Appends the text's UTF-8, without a length.
+  package func append(_ text: String) {
+    append(text.utf8Bytes)
+  }
+}

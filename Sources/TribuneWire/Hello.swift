@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The first 16 bytes that each side sends: who speaks, and which versions of the protocol.
+///
+///     0   8   magic, F1 "TRIBUNE"
+///     8   2   version: the highest that the sender speaks; from the bus, the one that will be spoken
+///     10  2   minimum: the lowest that the sender speaks
+///     12  4   zero
+///
+/// The magic's first byte is no text in any encoding that a stray client would open with.
+package struct Hello: Equatable, Sendable {
+  package static let length = 16
+  package static let magic: UInt64 = 0x454E_5542_4952_54F1
+  package static let currentVersion: UInt16 = 1
+
+  package var version: UInt16
+  package var minimumVersion: UInt16
+
+  package init(version: UInt16 = currentVersion, minimumVersion: UInt16 = currentVersion) {
+    self.version = version
+    self.minimumVersion = minimumVersion
+  }
+
+  /// Reads a hello from the start of `bytes`.
+  ///
+  /// - Returns: nil while it is not whole.
+  /// - Throws: `badMagic` as soon as a byte is not the magic's.
+  package init?(_ bytes: RawSpan) throws(WireError) {
+    for offset in 0..<min(bytes.byteCount, 8) {
+      let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))
+      guard bytes.integer(at: offset, as: UInt8.self) == expected else {
+        throw WireError(.badMagic, "this is no Tribune hello")
+      }
+    }
+    guard bytes.byteCount >= Self.length else { return nil }
+    version = bytes.integer(at: 8, as: UInt16.self)
+    minimumVersion = bytes.integer(at: 10, as: UInt16.self)
+  }
+
+  /// The version that this side speaks with a peer that sent `self`.
+  ///
+  /// - Throws: `unsupportedVersion` when there is none.
+  package func negotiated() throws(WireError) -> UInt16 {
+    guard minimumVersion <= Self.currentVersion, version >= Self.currentVersion else {
+      throw WireError(
+        .unsupportedVersion,
+        "the peer speaks versions \(minimumVersion) to \(version), this side speaks \(Self.currentVersion)")
+    }
+    return Self.currentVersion
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(Self.magic)
+    buffer.append(version)
+    buffer.append(minimumVersion)
+    buffer.append(UInt32(0))
+  }
+}

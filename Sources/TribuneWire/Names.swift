@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The rules for names and objects, checked once, where a frame comes in.
+package enum NameSyntax {
+  /// Names under which only the bus itself speaks.
+  package static let reservedPrefix = "tribune."
+
+  /// Whether `bytes` are dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
+  package static func isName(_ bytes: RawSpan) -> Bool {
+    guard bytes.byteCount <= WireLimits.nameLength else { return false }
+    var tokenLength = 0
+    for offset in 0..<bytes.byteCount {
+      let byte = bytes.integer(at: offset, as: UInt8.self)
+      if byte == UInt8(ascii: ".") {
+        guard tokenLength > 0 else { return false }
+        tokenLength = 0
+      } else {
+        guard isTokenByte(byte) else { return false }
+        tokenLength += 1
+      }
+    }
+    return tokenLength > 0
+  }
+
+  /// Whether `bytes` can be an object: UTF-8 without control characters, at most 255 bytes; none at
+  /// all means that the message is about nothing in particular.
+  package static func isObject(_ bytes: RawSpan) -> Bool {
+    guard bytes.byteCount <= WireLimits.objectLength else { return false }
+    var isASCII = true
+    for offset in 0..<bytes.byteCount {
+      let byte = bytes.integer(at: offset, as: UInt8.self)
+      guard byte >= 0x20, byte != 0x7F else { return false }
+      if byte >= 0x80 { isASCII = false }
+    }
+    return isASCII || isPrintableUTF8(bytes)
+  }
+
+  /// Whether only the bus may use the name.
+  package static func isReserved(_ name: RawSpan) -> Bool {
+    let prefix = reservedPrefix.utf8Bytes
+    return name.byteCount > prefix.byteCount
+      && name.extracting(first: prefix.byteCount).isEqual(to: prefix)
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+
+  private static func isPrintableUTF8(_ bytes: RawSpan) -> Bool {
+    guard let text = String(validating: [UInt8](bytes), as: UTF8.self) else { return false }
+    return text.unicodeScalars.allSatisfy { !(0x80...0x9F).contains($0.value) }
+  }
+}
+
+/// A name with `*` for one token, and `**`, last, for one token or more.
+package struct Pattern: Hashable, Sendable, CustomStringConvertible {
+  package let text: String
+
+  /// The pattern that every name matches.
+  package static let any = Pattern(trusted: "**")
+
+  /// - Throws: `invalidPattern`.
+  package init(_ text: String) throws(WireError) {
+    guard Self.isPattern(text) else {
+      throw WireError(.invalidPattern, "\"\(text.escaped)\" is no name pattern")
+    }
+    self.text = text
+  }
+
+  private init(trusted text: String) { self.text = text }
+
+  package var description: String { text }
+
+  /// Whether only one name matches.
+  package var isLiteral: Bool { !text.utf8.contains(UInt8(ascii: "*")) }
+
+  package var tokens: [Substring] { text.split(separator: ".", omittingEmptySubsequences: false) }
+
+  /// Whether `name`, which must be a name, matches.
+  package func matches(_ name: RawSpan) -> Bool {
+    let pattern = text.utf8Bytes
+    var position = 0
+    var offset = 0
+    while position < pattern.byteCount {
+      guard offset < name.byteCount else { return false }
+      if pattern.isStar(at: position) {
+        if pattern.isStar(at: position + 1) { return true }
+        offset = name.tokenEnd(from: offset)
+        position += 1
+      } else {
+        let end = pattern.tokenEnd(from: position)
+        let nameEnd = name.tokenEnd(from: offset)
+        guard
+          pattern.extracting(position..<end).isEqual(to: name.extracting(offset..<nameEnd))
+        else { return false }
+        position = end
+        offset = nameEnd
+      }
+      // Both stand at a dot, or at their end.
+      let patternEnds = position == pattern.byteCount
+      let nameEnds = offset == name.byteCount
+      if patternEnds || nameEnds { return patternEnds && nameEnds }
+      position += 1
+      offset += 1
+    }
+    return false
+  }
+
+  private static func isPattern(_ text: String) -> Bool {
+    guard !text.isEmpty, text.utf8.count <= WireLimits.nameLength else { return false }
+    let tokens = text.split(separator: ".", omittingEmptySubsequences: false)
+    for (index, token) in tokens.enumerated() {
+      switch token {
+      case "*": continue
+      case "**": guard index == tokens.count - 1 else { return false }
+      default: guard NameSyntax.isName(String(token).utf8Bytes) else { return false }
+      }
+    }
+    return true
+  }
+}
+
+extension RawSpan {
+  fileprivate func isStar(at offset: Int) -> Bool {
+    offset < byteCount && integer(at: offset, as: UInt8.self) == UInt8(ascii: "*")
+  }
+
+  /// The offset of the next dot, or of the end.
+  fileprivate func tokenEnd(from offset: Int) -> Int {
+    var end = offset
+    while end < byteCount, integer(at: end, as: UInt8.self) != UInt8(ascii: ".") { end += 1 }
+    return end
+  }
+}
+
+extension String {
+  /// The text with everything that could act on a terminal or break a line spelled out.
+  package var escaped: String {
+    var result = ""
+    for scalar in unicodeScalars {
+      switch scalar.value {
+      case 0x0A: result += "\\n"
+      case 0x09: result += "\\t"
+      case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
+        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What can be wrong with something a peer sent or asked for. The numbers are the wire's.
+package enum ErrorCode: UInt16, Sendable, CaseIterable {
+  // These close the connection: what follows on it can no longer be told apart.
+  case badMagic = 1
+  case unsupportedVersion = 2
+  case frameTooLong = 3
+  case malformedFrame = 4
+  case unknownCriticalKind = 5
+  case helloTimeout = 6
+  case frameTimeout = 7
+  case unexpectedDescriptors = 8
+  case tooSlow = 9
+  case tooManyConnections = 10
+  case outOfMemory = 11
+  case shuttingDown = 12
+
+  // These refuse one frame; the connection goes on.
+  case unknownKind = 64
+  case invalidName = 65
+  case invalidPattern = 66
+  case invalidObject = 67
+  case invalidValue = 68
+  case reservedName = 69
+  case duplicateSerial = 70
+  case notFound = 71
+  case notAsked = 72
+  case limitExceeded = 73
+  case cancelled = 74
+
+  /// Whether the bus closes the connection after it has said this.
+  package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
+}
+
+/// A refusal, as an `error` frame carries it: the code for programs and the text for people.
+package struct WireError: Error, Equatable, Sendable {
+  package let code: ErrorCode
+  package let message: String
+
+  package init(_ code: ErrorCode, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
