@@ -43,6 +43,7 @@ let package = Package(
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
     .executableTarget(name: "tribunectl", dependencies: ["TribuneCommands"], swiftSettings: strict),
     .testTarget(name: "TribuneWireTests", dependencies: ["TribuneWire"], swiftSettings: strict),
-    .testTarget(name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneWire"], swiftSettings: strict),
+    .testTarget(
+      name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneWire"], swiftSettings: strict),
   ]
 )

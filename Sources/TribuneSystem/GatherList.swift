@@ -43,7 +43,7 @@ package import TribuneWire
       return try retrying {
         unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL.rawValue) | CInt(MSG_DONTWAIT.rawValue))
       }
-    } catch where error == .again {
+    } catch  where error == .again {
       return 0
     } catch {
       throw error

@@ -29,7 +29,9 @@ package enum UnixSocket {
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
-    let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | (nonblocking ? CInt(SOCK_NONBLOCK.rawValue) : 0)
+    let type =
+      CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+      | (nonblocking ? CInt(SOCK_NONBLOCK.rawValue) : 0)
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
   }
 
@@ -58,7 +60,7 @@ package enum UnixSocket {
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
     do {
       return FileDescriptor(owning: try retrying { unsafe accept4(socket, nil, nil, flags) })
-    } catch where error == .again || error == .connectionAborted {
+    } catch  where error == .again || error == .connectionAborted {
       return nil
     } catch {
       throw error

@@ -15,14 +15,29 @@
   package private(set) var capacity: Int
   /// Bytes that have been written.
   package private(set) var count = 0
+  /// Where the storage came from, and goes back to.
+  private let pool: BufferPool?
 
   package init(capacity: Int) {
     precondition(capacity >= 0)
     self.capacity = capacity
     unsafe base = .allocate(byteCount: capacity, alignment: 16)
+    pool = nil
   }
 
-  deinit { unsafe base.deallocate() }
+  fileprivate init(storage: UnsafeMutableRawPointer, from pool: BufferPool) {
+    capacity = BufferPool.bufferCapacity
+    unsafe base = storage
+    self.pool = pool
+  }
+
+  deinit {
+    if let pool, capacity == BufferPool.bufferCapacity {
+      unsafe pool.give(base)
+    } else {
+      unsafe base.deallocate()
+    }
+  }
 
   /// The bytes that have been written.
   package var bytes: RawSpan {
@@ -95,6 +110,39 @@
   ) throws(E) -> R {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     return unsafe try body(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+  }
+}
+
+/// Storage that no buffer uses at the moment, so that a busy bus does not ask the allocator for it again
+/// and again. A buffer gives its storage back when its last reference goes.
+@safe package final class BufferPool {
+  /// Bytes in each buffer. Reads are as long as this at most.
+  package static let bufferCapacity = 65_536
+  /// Storages kept: 1 MiB in all.
+  private static let keptMax = 16
+
+  private var free: [UnsafeMutableRawPointer] = unsafe []
+
+  package init() {}
+
+  deinit {
+    while let storage = unsafe free.popLast() { unsafe storage.deallocate() }
+  }
+
+  package func take() -> ByteBuffer {
+    guard let storage = unsafe free.popLast() else {
+      return unsafe ByteBuffer(
+        storage: .allocate(byteCount: Self.bufferCapacity, alignment: 16), from: self)
+    }
+    return unsafe ByteBuffer(storage: storage, from: self)
+  }
+
+  fileprivate func give(_ storage: UnsafeMutableRawPointer) {
+    guard unsafe free.count < Self.keptMax else {
+      unsafe storage.deallocate()
+      return
+    }
+    unsafe free.append(storage)
   }
 }
 

@@ -97,13 +97,15 @@ package struct FrameHeader: Equatable, Sendable {
     fieldsLength = Int(bytes.integer(at: start + 24, as: UInt32.self))
 
     guard frameLength >= payloadStart else {
-      throw WireError(.malformedFrame, "a frame of \(frameLength) bytes is shorter than what it says it holds")
+      throw WireError(
+        .malformedFrame, "a frame of \(frameLength) bytes is shorter than what it says it holds")
     }
     guard fieldsLength <= limits.fields else {
       throw WireError(.frameTooLong, "fields of \(fieldsLength) bytes are over the limit of \(limits.fields)")
     }
     guard payloadLength <= limits.payload else {
-      throw WireError(.frameTooLong, "a payload of \(payloadLength) bytes is over the limit of \(limits.payload)")
+      throw WireError(
+        .frameTooLong, "a payload of \(payloadLength) bytes is over the limit of \(limits.payload)")
     }
   }
 

@@ -114,7 +114,8 @@ package struct Attach: FrameFields {
     label = try reader.text()
     let count = Int(try reader.integer(UInt16.self))
     guard count <= WireLimits.patternsPerDelegate else {
-      throw WireError(.limitExceeded, "\(count) patterns in one attach, at most \(WireLimits.patternsPerDelegate)")
+      throw WireError(
+        .limitExceeded, "\(count) patterns in one attach, at most \(WireLimits.patternsPerDelegate)")
     }
     patterns = []
     for _ in 0..<count { patterns.append(try reader.text()) }
@@ -142,8 +143,9 @@ package struct Ask: FrameFields {
   /// The query that the asker is answering meanwhile; 0 if none.
   package var parent: UInt64
 
-  package init(deadline: UInt32 = 0, mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, parent: UInt64 = 0)
-  {
+  package init(
+    deadline: UInt32 = 0, mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, parent: UInt64 = 0
+  ) {
     self.deadline = deadline
     self.mode = mode
     self.fallback = fallback

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// The bus as a value: who is connected, who observes, who is a delegate, what is being asked.
+///
+/// It does no I/O, reads no clock and starts nothing. Frames and the time go in; what there is to send
+/// comes out of `takeEffects`. The server is what moves bytes; a test, or a simulation from a seed, can
+/// stand in its place.
+///
+/// Notifications go past it: the server asks `receivers` who gets one, and hands on the bytes.
+package struct Bus: ~Copyable {
+  struct Connection {
+    let id: ConnectionID
+    let peer: PeerIdentity
+    var observations: [Serial: NotificationCenter.Observation] = [:]
+    var monitors: [Serial: Pattern] = [:]
+    var delegates: [Serial: DelegateRegistration] = [:]
+    /// The same ones, by what makes another the same thing.
+    var likenesses: [String: DelegateRegistration] = [:]
+    /// Queries that it asked, by the serial of the `ask`.
+    var queries: [Serial: QueryID] = [:]
+
+    var registrationCount: Int { observations.count + monitors.count }
+
+    func uses(_ serial: Serial) -> Bool {
+      observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
+        || queries[serial] != nil
+    }
+  }
+
+  package var limits: BusLimits
+  package private(set) var center: NotificationCenter
+  /// Queries that came to a verdict, and those of them that were vetoed, from the start.
+  package private(set) var askedCount: UInt64 = 0
+  package private(set) var vetoedCount: UInt64 = 0
+
+  var connections: [Connection?] = []
+  private var monitors: NotificationCenter
+  var chains = DelegateChains()
+  var queries = QueryTable()
+  private var lastQuery: UInt64 = 0
+  private var lastDelegate: UInt64 = 0
+  private var effects: [Effect] = []
+
+  /// - Parameter seed: any number that peers cannot guess.
+  package init(limits: BusLimits, seed: UInt64) {
+    self.limits = limits
+    center = NotificationCenter(seed: seed)
+    monitors = NotificationCenter(seed: ~seed)
+  }
+
+  package var observationCount: Int { center.observationCount }
+  package var delegateCount: Int { chains.count }
+  package var queryCount: Int { queries.count }
+  package var isMonitored: Bool { monitors.observationCount > 0 }
+
+  /// The moment at which `advance` next has something to do.
+  package var nextDeadline: Instant? { queries.nextDue }
+
+  /// Hands over what is to be sent, in order, and forgets it.
+  ///
+  /// - Parameter recycled: an empty array whose room is used for the next effects.
+  package mutating func takeEffects(_ recycled: inout [Effect]) {
+    precondition(recycled.isEmpty)
+    swap(&effects, &recycled)
+  }
+
+  // MARK: Connections
+
+  /// A connection has been greeted. Its slot must be free.
+  package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
+    while connections.count <= slot.index { connections.append(nil) }
+    precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
+    connections[slot.index] = Connection(id: id, peer: peer)
+  }
+
+  /// A connection has gone: its registrations go with it, those who wait for its answers wait no
+  /// longer, and what it asked is cancelled.
+  package mutating func disconnect(_ slot: ConnectionSlot, at now: Instant) {
+    guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
+    for (serial, observation) in connection.observations {
+      center.remove(observation, slot: slot, serial: serial)
+    }
+    for (serial, pattern) in connection.monitors {
+      monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: serial)
+    }
+    for delegate in connection.delegates.values {
+      chains.remove(delegate)
+      delegate.isAttached = false
+    }
+    for id in connection.queries.values { cancel(id) }
+    connections[slot.index] = nil
+    if !connection.delegates.isEmpty { settleGone(at: now) }
+  }
+
+  // MARK: Notifications
+
+  /// The connections that receive a notification.
+  ///
+  /// - Parameter key: name and object, joined as they lie in the frame.
+  /// - Throws: `invalidName`, `invalidObject`.
+  package mutating func receivers(
+    of key: RawSpan, nameLength: Int
+  ) throws(WireError) -> [ConnectionSlot] {
+    try center.receivers(of: key, nameLength: nameLength)
+  }
+
+  /// The monitors that see what passes under `name`.
+  package mutating func monitors(of name: RawSpan) throws(WireError) -> [ConnectionSlot] {
+    try monitors.receivers(of: name, nameLength: name.byteCount)
+  }
+
+  // MARK: Frames
+
+  /// Takes a frame that asks the core for something. What is wrong with it becomes a refusal.
+  ///
+  /// - Parameter slice: the frame's bytes, where they stay if the query goes on.
+  /// - Returns: false when the frame's kind is none that a client sends to the core.
+  package mutating func receive(
+    _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
+  ) -> Bool {
+    do throws(WireError) {
+      switch frame.header.kind {
+      case .observe: try observe(frame, from: slot)
+      case .monitor: try monitor(frame, from: slot)
+      case .attach: try attach(frame, from: slot)
+      case .ask: try ask(frame, in: slice, from: slot, at: now)
+      case .answer: try answer(frame, from: slot, at: now)
+      case .defer: try deferAnswer(frame, from: slot, at: now)
+      case .cancel: try cancel(frame, from: slot, at: now)
+      default: return false
+      }
+    } catch {
+      emit(.refusal(slot, frame.header.serial, error))
+    }
+    return true
+  }
+
+  private mutating func observe(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
+    _ = try frame.decode(Observe.self)
+    let serial = frame.header.serial
+    let pattern = try frame.pattern()
+    try frame.object.requireObject()
+    let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
+    try requireRoom(for: serial, from: slot)
+    let observation = NotificationCenter.Observation(pattern: pattern, object: object)
+    center.add(observation, slot: slot, serial: serial)
+    connections[slot.index]?.observations[serial] = observation
+    emit(.okay(slot, serial, Okay(registration: serial)))
+  }
+
+  private mutating func monitor(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
+    _ = try frame.decode(Monitor.self)
+    let serial = frame.header.serial
+    let pattern = try frame.pattern()
+    try requireRoom(for: serial, from: slot)
+    monitors.add(.init(pattern: pattern, object: nil), slot: slot, serial: serial)
+    connections[slot.index]?.monitors[serial] = pattern
+    emit(.okay(slot, serial, Okay(registration: serial)))
+  }
+
+  private func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+    try requireFresh(serial, from: slot)
+    guard connection(at: slot).registrationCount < limits.observationsMax else {
+      throw WireError(.limitExceeded, "a connection can have \(limits.observationsMax) observations")
+    }
+  }
+
+  func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+    guard !connection(at: slot).uses(serial) else {
+      throw WireError(.duplicateSerial, "serial \(serial) stands for something else still")
+    }
+  }
+
+  func connection(at slot: ConnectionSlot) -> Connection {
+    guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
+    return connection
+  }
+
+  private mutating func cancel(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let target = try frame.decode(Cancel.self).target
+    let connection = connection(at: slot)
+    if let observation = connection.observations[target] {
+      center.remove(observation, slot: slot, serial: target)
+      connections[slot.index]?.observations[target] = nil
+    } else if let pattern = connection.monitors[target] {
+      monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: target)
+      connections[slot.index]?.monitors[target] = nil
+    } else if let delegate = connection.delegates[target] {
+      chains.remove(delegate)
+      delegate.isAttached = false
+      connections[slot.index]?.delegates[target] = nil
+      let likeness = DelegateRegistration.likeness(object: delegate.object, patterns: delegate.patterns)
+      connections[slot.index]?.likenesses[likeness] = nil
+      settleGone(at: now)
+    } else if let query = connection.queries[target] {
+      emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
+      cancel(query)
+    } else {
+      throw WireError(.notFound, "nothing is registered or asked under serial \(target)")
+    }
+    emit(.okay(slot, frame.header.serial, Okay()))
+  }
+
+  // MARK: What the delegation part shares
+
+  mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+  mutating func makeQueryID() -> QueryID {
+    lastQuery += 1
+    return QueryID(rawValue: lastQuery)
+  }
+
+  mutating func makeDelegateID() -> DelegateID {
+    lastDelegate += 1
+    return DelegateID(rawValue: lastDelegate)
+  }
+
+  mutating func countVerdict(_ verdict: VerdictKind) {
+    askedCount += 1
+    if verdict == .vetoed { vetoedCount += 1 }
+  }
+}
+
+extension FrameView {
+  /// The frame's name as a pattern; left out, it is any.
+  fileprivate func pattern() throws(WireError) -> Pattern {
+    name.byteCount == 0 ? .any : try Pattern(String(repairing: name))
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one connection may have at a time, and how long things may take.
+package struct BusLimits: Equatable, Sendable {
+  /// Observations and monitors.
+  package var observationsMax = 4096
+  package var delegatesMax = 4096
+  package var queriesMax = 1024
+  /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
+  package var delegateTimeout: UInt32 = 5_000
+  /// Milliseconds for a query whose asker named no deadline.
+  package var deadline: UInt32 = 30_000
+  package var deadlineMax: UInt32 = 3_600_000
+
+  package init() {}
+}

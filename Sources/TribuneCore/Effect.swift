@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What the server has to send because of an event, in the order in which it must be sent.
+package enum Effect {
+  case okay(ConnectionSlot, Serial, Okay)
+  /// The frame of this serial is refused; the connection goes on.
+  case refusal(ConnectionSlot, Serial, WireError)
+  /// A question for a delegate. The tail is name, object and userInfo.
+  case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
+  case progress(ConnectionSlot, Serial, Progress, status: String)
+  case verdict(ConnectionSlot, Serial, Verdict)
+  case concluded(ConnectionSlot, Serial, Concluded)
+}
+
+/// Name, object and userInfo of a query, as they lay in its frame.
+package struct QueryTail {
+  package let slice: ByteSlice
+  package let nameLength: Int
+  package let objectLength: Int
+
+  package var payloadLength: Int { slice.count - nameLength - objectLength }
+}

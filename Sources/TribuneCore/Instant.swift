@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A moment on a clock that only goes forward. The core never reads one; it is told.
+package struct Instant: Hashable, Comparable, Sendable {
+  package let nanoseconds: UInt64
+
+  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
+
+  /// The moment that much later; the end of time when it would be past it.
+  package func advanced(byNanoseconds step: UInt64) -> Instant {
+    let (sum, overflow) = nanoseconds.addingReportingOverflow(step)
+    return Instant(nanoseconds: overflow ? .max : sum)
+  }
+
+  package func advanced(byMilliseconds step: UInt32) -> Instant {
+    advanced(byNanoseconds: UInt64(step) * 1_000_000)
+  }
+
+  /// Nanoseconds from `earlier` to this moment; 0 when it is the later one.
+  package func nanoseconds(since earlier: Instant) -> UInt64 {
+    nanoseconds > earlier.nanoseconds ? nanoseconds - earlier.nanoseconds : 0
+  }
+
+  /// Milliseconds from `earlier`, a begun one counted whole.
+  package func milliseconds(since earlier: Instant) -> UInt32 {
+    UInt32(clamping: (nanoseconds(since: earlier) + 999_999) / 1_000_000)
+  }
+}

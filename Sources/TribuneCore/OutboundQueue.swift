@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What waits for one connection to read it: slices of the buffers that the frames came in, in order.
+///
+/// Frames that lie behind each other and are queued behind each other become one slice, so that a run of
+/// notifications is one entry. Whatever is queued is whole frames, but for the first entry, of which
+/// `headSent` bytes may be gone.
+///
+/// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts
+/// them. Everything else stays until it is read. A frame of which a part has been sent is never dropped.
+package struct OutboundQueue {
+  private struct Entry {
+    var slice: ByteSlice
+    var isNotification: Bool
+    /// The `lost` frame, whose count can still be changed while nothing of it has been sent.
+    var isLost = false
+    /// Lies in the queue's own buffer, or is long enough to stay where it is.
+    var isSettled = false
+  }
+
+  /// Slices from this length on stay in the buffer that they came in, even if it waits with them.
+  private static let settledLength = 8192
+
+  private var entries: [Entry] = []
+  /// The first entry that is left.
+  private var head = 0
+  private var headSent = 0
+  private var firstUnsettled = 0
+  /// Where small slices are copied to that have to wait.
+  private var ownBuffer: ByteBuffer?
+
+  /// Bytes that have not been sent.
+  package private(set) var byteCount = 0
+  /// Notifications that were dropped from this queue, ever.
+  package private(set) var lostCount: UInt64 = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { head == entries.count }
+
+  /// Queues whole frames.
+  package mutating func append(_ slice: ByteSlice, isNotification: Bool) {
+    byteCount += slice.count
+    if let last = entries.indices.last, last >= head, entries[last].isNotification == isNotification,
+      !entries[last].isLost, !entries[last].isSettled, entries[last].slice.buffer === slice.buffer,
+      entries[last].slice.range.upperBound == slice.range.lowerBound
+    {
+      entries[last].slice.range = entries[last].slice.range.lowerBound..<slice.range.upperBound
+      return
+    }
+    entries.append(Entry(slice: slice, isNotification: isNotification))
+  }
+
+  /// Calls `body` with each range of bytes to be sent, in order, until it returns false.
+  package func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
+    var sent = headSent
+    for index in head..<entries.count {
+      let range = entries[index].slice.range
+      guard body(range.lowerBound + sent..<range.upperBound, entries[index].slice.buffer) else { return }
+      sent = 0
+    }
+  }
+
+  /// Takes `count` bytes off the front, which have been sent.
+  package mutating func consume(_ count: Int) {
+    precondition(count <= byteCount)
+    byteCount -= count
+    headSent += count
+    while head < entries.count, headSent >= entries[head].slice.count {
+      headSent -= entries[head].slice.count
+      head += 1
+    }
+    guard head > 0 else { return }
+    if head == entries.count {
+      removeAll()
+    } else if head >= 64, head * 2 >= entries.count {
+      entries.removeFirst(head)
+      firstUnsettled = max(0, firstUnsettled - head)
+      head = 0
+    }
+  }
+
+  /// Forgets everything.
+  package mutating func removeAll() {
+    // An idle connection keeps no room for a queue that was long once.
+    entries.removeAll(keepingCapacity: entries.capacity <= 16)
+    ownBuffer = nil
+    head = 0
+    headSent = 0
+    firstUnsettled = 0
+    byteCount = 0
+  }
+
+  /// Copies what is small and has to wait into a buffer of the queue's own, so that a few bytes that
+  /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
+  /// of `byteCount`.
+  package mutating func settle(with pool: BufferPool) {
+    var settled = Array(entries[head..<max(head, firstUnsettled)])
+    for entry in entries[max(head, firstUnsettled)...] {
+      guard entry.slice.count < Self.settledLength else {
+        var entry = entry
+        entry.isSettled = true
+        settled.append(entry)
+        continue
+      }
+      let own = room(for: entry.slice.count, from: pool)
+      let start = own.count
+      own.append(entry.slice.bytes)
+      if !entry.isLost, let last = settled.last, last.slice.buffer === own, !last.isLost,
+        last.isNotification == entry.isNotification, last.slice.range.upperBound == start
+      {
+        settled[settled.count - 1].slice.range = last.slice.range.lowerBound..<own.count
+      } else {
+        var moved = entry
+        moved.slice = ByteSlice(own, start..<own.count)
+        moved.isSettled = true
+        settled.append(moved)
+      }
+    }
+    entries = settled
+    head = 0
+    firstUnsettled = entries.count
+  }
+
+  /// The queue's own buffer, with room for `count` more bytes.
+  private mutating func room(for count: Int, from pool: BufferPool) -> ByteBuffer {
+    if let own = ownBuffer, own.capacity - own.count >= count { return own }
+    let own = pool.take()
+    ownBuffer = own
+    return own
+  }
+
+  /// Drops the oldest notifications until at most `target` bytes are left, or no notification is.
+  ///
+  /// - Returns: how many were dropped.
+  @discardableResult
+  package mutating func dropOldest(downTo target: Int) -> UInt64 {
+    guard byteCount > target else { return 0 }
+    var kept: [Entry] = []
+    var dropped: UInt64 = 0
+    var lostPlace: Int?
+
+    for index in head..<entries.count {
+      var entry = entries[index]
+      if entry.isLost, index > head || headSent == 0 {
+        // Counted together with what is dropped now.
+        lostPlace = kept.count
+      }
+      guard entry.isNotification, byteCount > target else {
+        kept.append(entry)
+        continue
+      }
+      var start = entry.slice.range.lowerBound
+      let end = entry.slice.range.upperBound
+      if index == head, headSent > 0 {
+        let sentUpTo = start + headSent
+        while start < sentUpTo { start += entry.slice.buffer.frameLength(at: start) }
+        var begun = entry
+        begun.slice.range = entry.slice.range.lowerBound..<start
+        kept.append(begun)
+      }
+      if lostPlace == nil { lostPlace = kept.count }
+      while start < end, byteCount > target {
+        let length = entry.slice.buffer.frameLength(at: start)
+        byteCount -= length
+        start += length
+        dropped += 1
+      }
+      if start < end {
+        entry.slice.range = start..<end
+        kept.append(entry)
+      }
+    }
+    guard dropped > 0 else { return 0 }
+    lostCount += dropped
+    entries = kept
+    tell(dropped, at: lostPlace ?? 0)
+    head = 0
+    firstUnsettled = 0
+    return dropped
+  }
+
+  /// Puts a `lost` frame at `place`, or adds to the one that stands there.
+  private mutating func tell(_ dropped: UInt64, at place: Int) {
+    let countOffset = FrameHeader.length
+    if place < entries.count, entries[place].isLost {
+      let slice = entries[place].slice
+      let before = slice.bytes.integer(at: countOffset, as: UInt64.self)
+      slice.buffer.store(before + dropped, at: slice.range.lowerBound + countOffset)
+      return
+    }
+    let buffer = ByteBuffer(capacity: FrameHeader.length + 8)
+    buffer.appendFrame(Lost(count: dropped), serial: 0)
+    entries.insert(
+      Entry(slice: ByteSlice(buffer, 0..<buffer.count), isNotification: false, isLost: true), at: place)
+    byteCount += buffer.count
+  }
+}
+
+extension ByteBuffer {
+  /// The length of the frame at `offset`, which was checked when it came in.
+  fileprivate func frameLength(at offset: Int) -> Int {
+    Int(bytes.integer(at: offset, as: UInt32.self))
+  }
+}
