@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Glibc
+import Glibc
 
 /// The error of a system call.
 package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {

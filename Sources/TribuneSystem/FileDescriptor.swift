@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Glibc
+import Glibc
 
 /// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner lets go.
 package struct FileDescriptor: ~Copyable, Sendable {

@@ -19,11 +19,11 @@ package import TribuneWire
 
   deinit { unsafe vectors.deallocate() }
 
-  package var isFull: Bool { vectorCount == unsafe vectors.count }
+  package var isFull: Bool { unsafe vectors.count == vectorCount }
 
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
     precondition(!isFull)
-    buffer.withAddress(of: range) { bytes in
+    unsafe buffer.withAddress(of: range) { bytes in
       unsafe vectors[vectorCount] = iovec(
         iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
     }
@@ -41,7 +41,7 @@ package import TribuneWire
     unsafe message.msg_iovlen = vectorCount
     do {
       return try retrying {
-        unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL.rawValue) | CInt(MSG_DONTWAIT.rawValue))
+        unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
       }
     } catch  where error == .again {
       return 0

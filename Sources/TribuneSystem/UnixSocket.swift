@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTribuneLinux
-package import Glibc
+import Glibc
 package import TribuneWire
 
 /// Who connected, as the kernel recorded it at that moment.
 package struct PeerCredentials: Equatable, Sendable {
-  package var pid: pid_t
-  package var uid: uid_t
-  package var gid: gid_t
+  package var pid: Int32
+  package var uid: UInt32
+  package var gid: UInt32
 }
 
 /// What a read brought.
@@ -37,8 +37,8 @@ package enum UnixSocket {
 
   package static func bind(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
     let socket = descriptor.rawValue
-    try withAddress(path) { address, length throws(Errno) in
-      _ = unsafe try retrying { unsafe Glibc.bind(socket, address, length) }
+    unsafe try withAddress(path) { address, length throws(Errno) in
+      _ = try retrying { unsafe Glibc.bind(socket, address, length) }
     }
   }
 
@@ -49,8 +49,8 @@ package enum UnixSocket {
 
   package static func connect(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
     let socket = descriptor.rawValue
-    try withAddress(path) { address, length throws(Errno) in
-      _ = unsafe try retrying { unsafe Glibc.connect(socket, address, length) }
+    unsafe try withAddress(path) { address, length throws(Errno) in
+      _ = try retrying { unsafe Glibc.connect(socket, address, length) }
     }
   }
 
@@ -59,7 +59,7 @@ package enum UnixSocket {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
     do {
-      return FileDescriptor(owning: try retrying { unsafe accept4(socket, nil, nil, flags) })
+      return FileDescriptor(owning: try retrying { accept4(socket, nil, nil, flags) })
     } catch  where error == .again || error == .connectionAborted {
       return nil
     } catch {
@@ -88,16 +88,16 @@ package enum UnixSocket {
     let socket = descriptor.rawValue
     precondition(buffer.capacity > buffer.count)
     var result = Received.nothing
-    try buffer.appendFilling { free throws(Errno) in
+    unsafe try buffer.appendFilling { free throws(Errno) in
       var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
       var message = unsafe msghdr()
       // With no room for control data, the kernel drops descriptors and says so.
-      let count = try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
+      let count = unsafe try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
         unsafe message.msg_iov = vector
         unsafe message.msg_iovlen = 1
-        return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT.rawValue)) }
+        return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT)) }
       }
-      if unsafe message.msg_flags & CInt(MSG_CTRUNC.rawValue) != 0 {
+      if unsafe message.msg_flags & CInt(MSG_CTRUNC) != 0 {
         result = .descriptors
       } else {
         result = count == 0 ? .end : .bytes(count)
