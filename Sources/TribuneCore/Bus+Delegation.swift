@@ -172,7 +172,7 @@ extension Bus {
   private mutating func conclude(_ place: Int) {
     let verdict = queries[place].verdict
     countVerdict(verdict.verdict)
-    emit(.verdict(queries[place].asker, queries[place].serial, verdict))
+    emit(.verdict(queries[place].asker, queries[place].serial, verdict, queries.tail(at: place)))
     end(place, verdict.verdict == .allowed ? .allowed : .vetoed)
   }
 

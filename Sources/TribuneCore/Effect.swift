@@ -10,7 +10,8 @@ package enum Effect {
   /// A question for a delegate. The tail is name, object and userInfo.
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String)
-  case verdict(ConnectionSlot, Serial, Verdict)
+  /// The tail is what is kept of the query's, for those who watch.
+  case verdict(ConnectionSlot, Serial, Verdict, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded)
 }
 

@@ -88,21 +88,27 @@ package enum UnixSocket {
     let socket = descriptor.rawValue
     precondition(buffer.capacity > buffer.count)
     var result = Received.nothing
-    unsafe try buffer.appendFilling { free throws(Errno) in
-      var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
-      var message = unsafe msghdr()
-      // With no room for control data, the kernel drops descriptors and says so.
-      let count = unsafe try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
-        unsafe message.msg_iov = vector
-        unsafe message.msg_iovlen = 1
-        return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT)) }
+    do {
+      unsafe try buffer.appendFilling { free throws(Errno) in
+        var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
+        var message = unsafe msghdr()
+        // With no room for control data, the kernel drops descriptors and says so.
+        let count = unsafe try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
+          unsafe message.msg_iov = vector
+          unsafe message.msg_iovlen = 1
+          return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT)) }
+        }
+        if unsafe message.msg_flags & CInt(MSG_CTRUNC) != 0 {
+          result = .descriptors
+        } else {
+          result = count == 0 ? .end : .bytes(count)
+        }
+        return count
       }
-      if unsafe message.msg_flags & CInt(MSG_CTRUNC) != 0 {
-        result = .descriptors
-      } else {
-        result = count == 0 ? .end : .bytes(count)
-      }
-      return count
+    } catch  where error == .again {
+      return .nothing
+    } catch {
+      throw error
     }
     return result
   }

@@ -109,6 +109,15 @@ package struct FrameHeader: Equatable, Sendable {
     }
   }
 
+  /// The header at `start` if there is a whole and valid one.
+  package static func peek(_ bytes: RawSpan, at start: Int, limits: FrameLimits) -> FrameHeader? {
+    do throws(WireError) {
+      return try FrameHeader(bytes, at: start, limits: limits)
+    } catch {
+      return nil
+    }
+  }
+
   package init(
     kind: FrameKind, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     fieldsLength: Int = 0, nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0

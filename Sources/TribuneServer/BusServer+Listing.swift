@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+extension BusServer {
+  /// Answers a `list`.
+  func list(_ frame: FrameView, for connection: Connection) {
+    let serial = frame.header.serial
+    do throws(WireError) {
+      let list = try frame.decode(List.self)
+      switch list.subject {
+      case .bus: say(Entry.bus(busEntry), to: connection, serial: serial)
+      case .connections:
+        for case let other? in connections
+        where other.phase == .open && (list.connection == 0 || other.id.rawValue == list.connection) {
+          say(Entry.connection(entry(of: other)), to: connection, serial: serial)
+        }
+      case .observations:
+        for entry in bus.observationEntries(of: list.connection) {
+          say(Entry.observation(entry), to: connection, serial: serial)
+        }
+      case .delegates:
+        for entry in bus.delegateEntries(of: list.connection) {
+          say(Entry.delegate(entry), to: connection, serial: serial)
+        }
+      case .chain:
+        for entry in try bus.chain(name: frame.name, object: frame.object) {
+          say(Entry.delegate(entry), to: connection, serial: serial)
+        }
+      }
+      say(Okay(), to: connection, serial: serial)
+    } catch {
+      refuse(connection, serial: serial, error)
+    }
+  }
+
+  private var busEntry: BusEntry {
+    var entry = BusEntry()
+    entry.pid = processID
+    entry.software = Version.current
+    entry.address = address
+    entry.uptime = now.nanoseconds(since: started) / 1000
+    entry.connections = UInt32(clamping: connectionCount)
+    entry.observations = UInt32(clamping: observationCount)
+    entry.delegates = UInt32(clamping: delegateCount)
+    entry.queries = UInt32(clamping: queryCount)
+    entry.posted = postedCount
+    entry.delivered = deliveredCount
+    entry.lost = lostCount
+    entry.asked = askedCount
+    entry.vetoed = vetoedCount
+    return entry
+  }
+
+  private func entry(of connection: Connection) -> ConnectionEntry {
+    let counts = bus.counts(at: connection.slot)
+    return ConnectionEntry(
+      id: connection.id, peer: connection.peer,
+      age: now.nanoseconds(since: connection.connected) / 1000,
+      observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
+      queries: UInt32(clamping: counts.queries), queued: UInt64(connection.queue.byteCount),
+      lost: connection.queue.lostCount, posted: connection.postedCount, isPaused: connection.isPaused,
+      isLossy: connection.flow == .lossy)
+  }
+}

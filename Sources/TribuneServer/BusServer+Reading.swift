@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// How bytes become frames.
+///
+/// Reads go into one buffer that all connections share, and frames are taken where they lie in it. The
+/// bytes of a frame that has only begun are copied out, and copied in again before the next read of that
+/// connection; a frame that does not fit the shared buffer gets one of its own, as long as it says it will
+/// be, once that length has been found within the limits.
+extension BusServer {
+  /// With less room than this left, a read gets a new buffer.
+  private static let receiveRoom = 16_384
+
+  /// Reads once from a connection, and takes what frames that makes whole.
+  func read(_ connection: Connection) {
+    let long = connection.begun.map { $0.capacity > Self.receiveRoom } ?? false
+    let buffer = long ? connection.begun ?? receiveBuffer : sharedBuffer(for: connection)
+    let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
+
+    let received: Received
+    do throws(Errno) {
+      received = try UnixSocket.receive(from: connection.descriptor, into: buffer)
+    } catch {
+      if !error.isDisconnection { log.warning("cannot read from connection \(connection.id): \(error)") }
+      close(connection)
+      return
+    }
+    switch received {
+    case .nothing: if !long { buffer.truncate(to: buffer.count - (connection.begun?.count ?? 0)) }
+    case .end:
+      close(connection)
+    case .descriptors:
+      dismiss(
+        connection, WireError(.unexpectedDescriptors, "descriptors came that no frame had announced"))
+    case .bytes:
+      if !long { connection.begun = nil }
+      do throws(WireError) {
+        let end = try takeFrames(of: connection, in: buffer, from: start)
+        if connection.phase == .open || connection.phase == .awaitingHello {
+          try keepBegun(of: connection, in: buffer, from: end)
+        }
+      } catch {
+        dismiss(connection, error)
+      }
+    }
+  }
+
+  /// The shared buffer with what the connection had begun at its end, and room to read.
+  private func sharedBuffer(for connection: Connection) -> ByteBuffer {
+    if isKnownUniquelyReferenced(&receiveBuffer) { receiveBuffer.truncate(to: 0) }
+    let begun = connection.begun?.count ?? 0
+    if receiveBuffer.capacity - receiveBuffer.count < Self.receiveRoom + begun { receiveBuffer = pool.take() }
+    if let begun = connection.begun { receiveBuffer.append(begun.bytes) }
+    return receiveBuffer
+  }
+
+  /// Takes all whole frames from `start` on.
+  ///
+  /// - Returns: where the first begins that is not whole.
+  /// - Throws: what ends the connection.
+  private func takeFrames(
+    of connection: Connection, in buffer: ByteBuffer, from start: Int
+  ) throws(WireError) -> Int {
+    var position = start
+    if connection.phase == .awaitingHello {
+      guard let hello = try Hello(buffer.bytes(in: position..<buffer.count)) else { return position }
+      _ = try hello.negotiated()
+      welcome(connection)
+      position += Hello.length
+    }
+    while connection.phase == .open,
+      let header = try FrameHeader(buffer.bytes, at: position, limits: limits),
+      buffer.count - position >= header.frameLength
+    {
+      if header.rawKind == FrameKind.post.rawValue {
+        position = takePosts(of: connection, in: buffer, at: position, first: header)
+      } else {
+        try take(header, of: connection, in: buffer, at: position)
+        position += header.frameLength
+      }
+    }
+    return position
+  }
+
+  /// Keeps the begun frame at the end of what was read, in as much room as it needs.
+  private func keepBegun(
+    of connection: Connection, in buffer: ByteBuffer, from start: Int
+  ) throws(WireError) {
+    let count = buffer.count - start
+    if let begun = connection.begun, begun === buffer {
+      if start == 0 {
+        noteProgress(of: connection)
+        return
+      }
+      releaseBegun(connection)
+    }
+    guard count > 0 else {
+      releaseBegun(connection)
+      return
+    }
+    let frameLength = try FrameHeader(buffer.bytes, at: start, limits: limits)?.frameLength ?? count
+    let length = frameLength > Self.receiveRoom ? frameLength : count
+    guard begunReserved + length <= configuration.partialFramesMemoryMaxBytes else {
+      throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
+    }
+    let begun = ByteBuffer(capacity: length)
+    begun.append(buffer.bytes(in: start..<buffer.count))
+    releaseBegun(connection)
+    connection.begun = begun
+    connection.begunReserved = length
+    begunReserved += length
+    // The shared buffer gets its end back, unless frames before it are queued and it is not ours alone.
+    if buffer === receiveBuffer { buffer.truncate(to: start) }
+    noteProgress(of: connection)
+  }
+
+  func releaseBegun(_ connection: Connection) {
+    begunReserved -= connection.begunReserved
+    connection.begunReserved = 0
+    connection.begun = nil
+  }
+
+  private func noteProgress(of connection: Connection) {
+    connection.begunAt = now
+    guard !connection.isWatchedForProgress else { return }
+    connection.isWatchedForProgress = true
+    frameTimeouts.append(connection, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
+  }
+
+  /// Closes a connection that has left a frame half sent for too long.
+  func checkProgress(of connection: Connection) {
+    connection.isWatchedForProgress = false
+    guard connection.phase == .open, connection.begun != nil else { return }
+    let due = connection.begunAt.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds)
+    if due <= now {
+      dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
+    } else {
+      connection.isWatchedForProgress = true
+      frameTimeouts.append(connection, due: due)
+    }
+  }
+
+  // MARK: Frames
+
+  /// Takes a run of posts of one name and object, and hands it on as one slice.
+  ///
+  /// - Returns: where the next frame begins.
+  private func takePosts(
+    of connection: Connection, in buffer: ByteBuffer, at start: Int, first: FrameHeader
+  ) -> Int {
+    let bytes = buffer.bytes
+    let key = bytes.extracting(start + first.nameStart..<start + first.payloadStart)
+    var end = start
+    var count: UInt64 = 0
+    var header = first
+    repeat {
+      buffer.store(connection.id.rawValue, at: end + FrameHeader.senderOffset)
+      end += header.frameLength
+      count += 1
+    } while nextPost(&header, in: bytes, at: end, like: key)
+
+    do throws(WireError) {
+      let receivers = try bus.receivers(of: key, nameLength: first.nameLength)
+      guard !NameSyntax.isReserved(key.extracting(first: first.nameLength)) else {
+        throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
+      }
+      let slice = ByteSlice(buffer, start..<end)
+      for slot in receivers { deliver(slice, to: slot, from: connection) }
+      connection.postedCount += count
+      postedCount += count
+      deliveredCount += count * UInt64(receivers.count)
+      if bus.isMonitored {
+        monitorPosts(slice, receivers: receivers.count, from: connection)
+      }
+      acknowledge(slice, to: connection, refusal: nil)
+    } catch {
+      acknowledge(ByteSlice(buffer, start..<end), to: connection, refusal: error)
+    }
+    return end
+  }
+
+  /// Whether a whole post with the same name and object begins at `position`; its header is then in
+  /// `header`.
+  private func nextPost(
+    _ header: inout FrameHeader, in bytes: RawSpan, at position: Int, like key: RawSpan
+  ) -> Bool {
+    // What is wrong with a header here is found again, and told, when it is the first of its run.
+    guard let next = FrameHeader.peek(bytes, at: position, limits: limits),
+      next.rawKind == FrameKind.post.rawValue, bytes.byteCount - position >= next.frameLength,
+      next.nameLength == header.nameLength, next.objectLength == header.objectLength,
+      bytes.extracting(position + next.nameStart..<position + next.payloadStart).isEqual(to: key)
+    else { return false }
+    header = next
+    return true
+  }
+
+  /// Answers each post of a run that asked for it, or each one when the run is refused.
+  private func acknowledge(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
+    var position = run.range.lowerBound
+    while position < run.range.upperBound {
+      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
+        preconditionFailure("a frame that was taken has no header")
+      }
+      if let refusal {
+        refuse(connection, serial: header.serial, refusal)
+      } else if header.flags.contains(.acknowledge) {
+        say(Okay(), to: connection, serial: header.serial)
+      }
+      position += header.frameLength
+    }
+  }
+
+  /// Takes one frame that is no post.
+  private func take(
+    _ header: FrameHeader, of connection: Connection, in buffer: ByteBuffer, at start: Int
+  ) throws(WireError) {
+    let range = start..<start + header.frameLength
+    buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
+    let slice = ByteSlice(buffer, range)
+    let frame = FrameView(header, buffer.bytes(in: range))
+    if bus.isMonitored { monitorFrame(frame, slice, from: connection) }
+    if header.rawKind == FrameKind.list.rawValue {
+      list(frame, for: connection)
+    } else if !bus.receive(frame, in: slice, from: connection.slot, at: now) {
+      let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
+      guard !header.flags.contains(.critical) else {
+        throw WireError(.unknownCriticalKind, error.message)
+      }
+      refuse(connection, serial: header.serial, error)
+    }
+    carryOutEffects()
+  }
+
+  private func welcome(_ connection: Connection) {
+    connection.phase = .open
+    bus.connect(connection.slot, id: connection.id, peer: connection.peer)
+    sendHello(to: connection)
+    let welcome = Welcome(
+      connection: connection.id, payloadMax: UInt32(limits.payload),
+      observationsMax: UInt32(bus.limits.observationsMax), delegatesMax: UInt32(bus.limits.delegatesMax),
+      queriesMax: UInt32(bus.limits.queriesMax), deadlineMax: bus.limits.deadlineMax,
+      deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)
+    say(welcome, to: connection, serial: 0)
+  }
+}

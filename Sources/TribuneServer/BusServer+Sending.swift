@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// How frames go out, and what happens when they are not read.
+///
+/// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to
+/// a healthy observer loses nothing. One that has not drained below the low mark when that has lasted for
+/// the configured time goes *lossy*: its oldest notifications are dropped, and it is told how many, until
+/// it has. Everything else is never dropped; past the hard limit the connection is closed.
+extension BusServer {
+  /// With less room than this left, encoding goes on in a new buffer.
+  private static let encodeRoom = 4096
+
+  // MARK: Queueing
+
+  /// Queues a run of notifications.
+  func deliver(_ slice: ByteSlice, to slot: ConnectionSlot, from poster: Connection) {
+    guard let observer = connections[slot.index] else { preconditionFailure("an observer has no connection") }
+    enqueue(slice, for: observer, isNotification: true)
+    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
+    switch observer.flow {
+    case .flowing:
+      observer.flow = .pacing
+      paceTimeouts.append(observer, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
+      pause(poster, for: observer)
+    case .pacing:
+      pause(poster, for: observer)
+    case .lossy:
+      drop(from: observer)
+    }
+  }
+
+  /// Queues what a monitor sees. Nobody is paused for a monitor: one that does not keep up loses at once.
+  func deliverTraffic(_ slice: ByteSlice, to monitor: Connection) {
+    enqueue(slice, for: monitor, isNotification: true)
+    guard monitor.isBlocked, monitor.queue.byteCount > configuration.highMarkBytes else { return }
+    if monitor.flow == .flowing { monitor.flow = .pacing }
+    if monitor.flow == .pacing { endPacing(of: monitor) } else { drop(from: monitor) }
+  }
+
+  func enqueue(_ slice: ByteSlice, for connection: Connection, isNotification: Bool) {
+    guard !connection.isDeaf, connection.phase == .open || connection.phase == .awaitingHello else { return }
+    connection.queue.append(slice, isNotification: isNotification)
+    markDirty(connection)
+    if connection.queue.byteCount > configuration.hardLimitBytes {
+      // Notifications may go first; what is left then is what must not be dropped.
+      if connection.flow != .flowing || connection.isBlocked { drop(from: connection) }
+      if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
+        doom(
+          connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
+      }
+    }
+  }
+
+  func markDirty(_ connection: Connection) {
+    guard !connection.isDirty else { return }
+    connection.isDirty = true
+    dirty.append(connection)
+  }
+
+  /// Queues a frame of the bus's own.
+  func say<F: FrameFields>(_ fields: F, to connection: Connection, serial: Serial, text: String = "") {
+    let start = encodeStart()
+    encodeBuffer.appendFrame(fields, serial: serial, text: text)
+    enqueue(ByteSlice(encodeBuffer, start..<encodeBuffer.count), for: connection, isNotification: false)
+  }
+
+  func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
+    say(Refusal(error.code), to: connection, serial: serial, text: error.message)
+  }
+
+  func sendHello(to connection: Connection) {
+    let start = encodeStart()
+    Hello().append(to: encodeBuffer)
+    enqueue(ByteSlice(encodeBuffer, start..<encodeBuffer.count), for: connection, isNotification: false)
+  }
+
+  /// Where the next frame is encoded.
+  func encodeStart() -> Int {
+    if isKnownUniquelyReferenced(&encodeBuffer), encodeBuffer.capacity == BufferPool.bufferCapacity {
+      encodeBuffer.truncate(to: 0)
+    } else if encodeBuffer.capacity - encodeBuffer.count < Self.encodeRoom {
+      encodeBuffer = pool.take()
+    }
+    return encodeBuffer.count
+  }
+
+  // MARK: Effects
+
+  /// Carries out what the core wants sent.
+  func carryOutEffects() {
+    bus.takeEffects(&effects)
+    for effect in effects { carryOut(effect) }
+    effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+  }
+
+  private func carryOut(_ effect: Effect) {
+    switch effect {
+    case .okay(let slot, let serial, let okay):
+      say(okay, to: connection(at: slot), serial: serial)
+    case .refusal(let slot, let serial, let error):
+      refuse(connection(at: slot), serial: serial, error)
+    case .question(let slot, let serial, let asker, let question, let tail):
+      let delegate = connection(at: slot)
+      let start = encodeStart()
+      encodeBuffer.appendHead(
+        of: question, sender: asker, serial: serial, nameLength: tail.nameLength,
+        objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+      let head = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+      enqueue(head, for: delegate, isNotification: false)
+      enqueue(tail.slice, for: delegate, isNotification: false)
+      if bus.isMonitored { monitorQuestion(head, tail, from: asker, to: delegate.id) }
+    case .progress(let slot, let serial, let progress, let status):
+      say(progress, to: connection(at: slot), serial: serial, text: status)
+    case .verdict(let slot, let serial, let verdict, let tail):
+      let asker = connection(at: slot)
+      let start = encodeStart()
+      encodeBuffer.appendFrame(verdict, serial: serial)
+      let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+      enqueue(slice, for: asker, isNotification: false)
+      if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
+    case .concluded(let slot, let serial, let concluded):
+      say(concluded, to: connection(at: slot), serial: serial)
+    }
+  }
+
+  private func connection(at slot: ConnectionSlot) -> Connection {
+    guard let connection = connections[slot.index] else {
+      preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
+    }
+    return connection
+  }
+
+  // MARK: Writing
+
+  /// Sends what waits, as far as the kernel takes it.
+  func flush(_ connection: Connection) {
+    guard connection.phase != .closed else { return }
+    var isFull = false
+    while !connection.queue.isEmpty, !isFull {
+      var offered = 0
+      connection.queue.forEachUnsent { range, buffer in
+        gather.append(range, of: buffer)
+        offered += range.count
+        return !gather.isFull
+      }
+      do throws(Errno) {
+        let sent = try gather.send(to: connection.descriptor)
+        connection.queue.consume(sent)
+        isFull = sent < offered
+      } catch {
+        if !error.isDisconnection { log.warning("cannot write to connection \(connection.id): \(error)") }
+        // What it sent before it went is still to be read; its end follows.
+        connection.isDeaf = true
+        connection.queue.removeAll()
+      }
+    }
+    if isFull { connection.queue.settle(with: pool) }
+    if connection.isBlocked != isFull {
+      connection.isBlocked = isFull
+      updateInterest(of: connection)
+    }
+    if connection.flow != .flowing, connection.queue.byteCount < configuration.lowMarkBytes {
+      recover(connection)
+    }
+    if connection.phase == .closing, connection.queue.isEmpty { close(connection) }
+  }
+
+  // MARK: Backpressure
+
+  private func pause(_ poster: Connection, for observer: Connection) {
+    guard !observer.pausedPosters.contains(where: { $0 === poster }) else { return }
+    observer.pausedPosters.append(poster)
+    poster.pauseCount += 1
+    if poster.pauseCount == 1 { updateInterest(of: poster) }
+  }
+
+  /// Lets the posters go on that are paused because of `observer`.
+  func releasePosters(of observer: Connection) {
+    while let poster = observer.pausedPosters.popLast() {
+      poster.pauseCount -= 1
+      if poster.pauseCount == 0 { updateInterest(of: poster) }
+    }
+  }
+
+  /// The observer has had its time to catch up.
+  func endPacing(of observer: Connection) {
+    guard observer.phase == .open, observer.flow == .pacing else { return }
+    observer.flow = .lossy
+    observer.lostBefore = observer.queue.lostCount
+    releasePosters(of: observer)
+    log.warning(
+      "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
+      [
+        "TRIBUNE_CONNECTION": "\(observer.id)", "TRIBUNE_PID": "\(observer.peer.pid)",
+        "TRIBUNE_UNIT": observer.peer.unit,
+      ])
+    drop(from: observer)
+  }
+
+  private func drop(from observer: Connection) {
+    lostCount += observer.queue.dropOldest(downTo: configuration.highMarkBytes)
+  }
+
+  private func recover(_ observer: Connection) {
+    if observer.flow == .lossy {
+      let lost = observer.queue.lostCount - observer.lostBefore
+      log.notice(
+        "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost) notifications",
+        ["TRIBUNE_CONNECTION": "\(observer.id)", "TRIBUNE_LOST": "\(lost)"])
+    }
+    observer.flow = .flowing
+    releasePosters(of: observer)
+  }
+}

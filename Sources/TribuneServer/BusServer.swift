@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import TribuneCore
+package import TribuneSystem
+package import TribuneWire
+
+/// The bus with its sockets: the core's events come from here, and its effects are carried out here.
+///
+/// Everything runs on the main actor, inside the passes of the run loop. In a pass, each socket that is
+/// ready is read once and its frames are taken where they lie; what they cause is queued, and sent when
+/// the pass ends, so that a connection gets all that a pass has for it in one call.
+package final class BusServer: RunLoopTarget {
+  private let loop: RunLoop
+  let log: Log
+  package internal(set) var configuration: Configuration
+  let limits: FrameLimits
+  /// Where clients find the bus, for people.
+  package var address = ""
+  package let started: Instant
+  let processID = UInt32(getpid())
+
+  var bus: Bus
+  /// By slot.
+  var connections: [Connection?] = []
+  private var freeSlots: [Int] = []
+  private var lastConnection: UInt64 = 0
+  package private(set) var connectionCount = 0
+
+  let pool = BufferPool()
+  /// What reads go into.
+  var receiveBuffer: ByteBuffer
+  /// What the bus itself says is encoded here.
+  var encodeBuffer: ByteBuffer
+  let gather = GatherList(capacity: 64)
+  var effects: [Effect] = []
+  /// Those that something was queued for in this pass.
+  var dirty: [Connection] = []
+  private var doomed: [Connection] = []
+  /// Bytes reserved for frames that are not whole yet.
+  var begunReserved = 0
+
+  private var listeners: [Listener] = []
+  private var acceptIsPaused = false
+  private var acceptRetries = TimeoutQueue<Void>()
+  private var helloTimeouts = TimeoutQueue<Connection>()
+  var frameTimeouts = TimeoutQueue<Connection>()
+  var paceTimeouts = TimeoutQueue<Connection>()
+  private var closeTimeouts = TimeoutQueue<Connection>()
+  private var timer: DeadlineTimer?
+
+  /// The time of this pass.
+  private(set) var now: Instant
+  package internal(set) var postedCount: UInt64 = 0
+  package internal(set) var deliveredCount: UInt64 = 0
+  package internal(set) var lostCount: UInt64 = 0
+
+  /// Set when the bus is to end: by when, at the latest.
+  private var stopBy: Instant?
+  /// Called at the end of each pass.
+  package var passEnded: (() -> Void)?
+
+  package init(configuration: Configuration, log: Log, loop: RunLoop) {
+    self.configuration = configuration
+    self.log = log
+    self.loop = loop
+    limits = FrameLimits(fields: WireLimits.fieldsLength, payload: configuration.payloadMaxBytes)
+    now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+    started = now
+    bus = Bus(limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max))
+    receiveBuffer = pool.take()
+    encodeBuffer = pool.take()
+    timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
+  }
+
+  package var observationCount: Int { bus.observationCount }
+  package var delegateCount: Int { bus.delegateCount }
+  package var queryCount: Int { bus.queryCount }
+  package var askedCount: UInt64 { bus.askedCount }
+  package var vetoedCount: UInt64 { bus.vetoedCount }
+
+  /// Takes over what a reload may change. What clients were promised in their welcome stays for them.
+  package func reconfigure(_ configuration: Configuration) {
+    self.configuration = configuration
+    bus.limits = configuration.busLimits
+    log.level = configuration.logLevel
+  }
+
+  /// Begins to accept on `listener`.
+  package func listen(on listener: Listener) throws(Errno) {
+    try loop.add(listener.descriptor.rawValue, for: .readable, token: .listener(listeners.count))
+    listeners.append(listener)
+  }
+
+  /// Accepts no more, tells everyone, and ends the run loop when everyone has read what there was, or
+  /// after `graceNanoseconds`.
+  package func stop(graceNanoseconds: UInt64) {
+    guard stopBy == nil else { return }
+    for listener in listeners {
+      unwatch(listener.descriptor.rawValue)
+      listener.removeFile()
+    }
+    stopBy = now.advanced(byNanoseconds: graceNanoseconds)
+    for case let connection? in connections
+    where connection.phase == .open || connection.phase == .awaitingHello {
+      // What they sent before is still taken.
+      read(connection)
+      if connection.phase == .open || connection.phase == .awaitingHello {
+        dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
+      }
+    }
+  }
+
+  // MARK: Passes
+
+  package func beginPass() {
+    now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+  }
+
+  package func isReady(_ token: WatchToken, _ readiness: Readiness) {
+    switch token {
+    case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
+    case .listener: accept()
+    case .connection(let slot, _):
+      guard let connection = connections[slot], connection.token == token else { return }
+      if readiness.contains(.writable), connection.isBlocked { markDirty(connection) }
+      if !readiness.isDisjoint(with: [.readable, .hungUp, .failed]) {
+        if connection.phase == .closing {
+          if !readiness.isDisjoint(with: [.hungUp, .failed]) { close(connection) }
+        } else {
+          read(connection)
+        }
+      }
+    }
+  }
+
+  package func endPass() -> Bool {
+    repeat {
+      while let connection = dirty.popLast() {
+        connection.isDirty = false
+        flush(connection)
+      }
+      while let connection = doomed.popLast() {
+        if let doom = connection.doom { dismiss(connection, doom) }
+      }
+    } while !dirty.isEmpty
+    if let stopBy {
+      if connectionCount == 0 || stopBy <= now { return false }
+      timer?.schedule(stopBy)
+    }
+    scheduleTimer()
+    passEnded?()
+    return true
+  }
+
+  private func scheduleTimer() {
+    timer?.schedule(bus.nextDeadline)
+    timer?.schedule(helloTimeouts.nextDue)
+    timer?.schedule(frameTimeouts.nextDue)
+    timer?.schedule(paceTimeouts.nextDue)
+    timer?.schedule(closeTimeouts.nextDue)
+    timer?.schedule(acceptRetries.nextDue)
+  }
+
+  /// Does what is due. Runs on the main queue, inside a pass.
+  private func checkDeadlines() {
+    now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+    bus.advance(to: now)
+    carryOutEffects()
+    while let connection = helloTimeouts.popDue(at: now) {
+      if connection.phase == .awaitingHello {
+        dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
+      }
+    }
+    while let connection = frameTimeouts.popDue(at: now) { checkProgress(of: connection) }
+    while let connection = paceTimeouts.popDue(at: now) { endPacing(of: connection) }
+    while let connection = closeTimeouts.popDue(at: now) {
+      if connection.phase == .closing { close(connection) }
+    }
+    while acceptRetries.popDue(at: now) != nil { resumeAccepting() }
+  }
+
+  // MARK: Coming and going
+
+  private func accept() {
+    for listener in listeners {
+      do throws(Errno) {
+        while let descriptor = try UnixSocket.accept(listener.descriptor) {
+          try admit(descriptor)
+        }
+      } catch {
+        if error.isOutOfResources {
+          pauseAccepting(because: error)
+        } else {
+          log.error("cannot accept a connection: \(error)")
+        }
+      }
+    }
+  }
+
+  private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
+    let credentials = try UnixSocket.peer(of: descriptor)
+    let slot = ConnectionSlot(index: freeSlots.last ?? connections.count)
+    let connection = Connection(
+      id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
+      peer: PeerIdentity(credentials: credentials), connected: now)
+    try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
+    lastConnection += 1
+    connectionCount += 1
+    if freeSlots.popLast() == nil {
+      connections.append(connection)
+    } else {
+      connections[slot.index] = connection
+    }
+    log.debug("connection \(connection.id) from \(connection.peer.summary)")
+    guard connectionCount <= configuration.connectionsMax else {
+      dismiss(
+        connection, WireError(.tooManyConnections, "the bus has \(configuration.connectionsMax) connections"))
+      return
+    }
+    helloTimeouts.append(connection, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+  }
+
+  private func pauseAccepting(because error: Errno) {
+    guard !acceptIsPaused else { return }
+    acceptIsPaused = true
+    log.warning(
+      "no new connections for now, with \(connectionCount) open: \(error)",
+      ["TRIBUNE_ERRNO": "\(error.rawValue)"])
+    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
+    acceptRetries.append((), due: now.advanced(byNanoseconds: 1_000_000_000))
+  }
+
+  private func resumeAccepting() {
+    guard acceptIsPaused, stopBy == nil else { return }
+    acceptIsPaused = false
+    log.info("accepting connections again")
+    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: .readable) }
+  }
+
+  private func watch(_ listener: Listener, at index: Int, for interest: Readiness) {
+    do throws(Errno) {
+      try loop.modify(listener.descriptor.rawValue, for: interest, token: .listener(index))
+    } catch {
+      preconditionFailure("cannot watch a listening socket: \(error)")
+    }
+  }
+
+  /// Changes what the run loop watches `connection` for.
+  func updateInterest(of connection: Connection) {
+    guard connection.phase != .closed else { return }
+    do throws(Errno) {
+      try loop.modify(
+        connection.descriptor.rawValue, for: connection.interest, token: connection.token)
+    } catch {
+      preconditionFailure("cannot watch connection \(connection.id): \(error)")
+    }
+  }
+
+  private func unwatch(_ descriptor: CInt) {
+    do throws(Errno) {
+      try loop.remove(descriptor)
+    } catch {
+      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
+    }
+  }
+
+  /// Has the connection dismissed when the pass ends: for whoever is in the middle of going through
+  /// connections.
+  func doom(_ connection: Connection, _ error: WireError) {
+    guard connection.doom == nil, connection.phase != .closing, connection.phase != .closed else { return }
+    connection.doom = error
+    doomed.append(connection)
+  }
+
+  /// Tells the connection why, and closes it when it has read that, or after a second.
+  func dismiss(_ connection: Connection, _ error: WireError) {
+    guard connection.phase != .closing, connection.phase != .closed else { return }
+    log.warning(
+      "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
+      [
+        "TRIBUNE_CONNECTION": "\(connection.id)", "TRIBUNE_PID": "\(connection.peer.pid)",
+        "TRIBUNE_UNIT": connection.peer.unit, "TRIBUNE_ERROR": "\(error.code)",
+      ])
+    if connection.phase == .awaitingHello { sendHello(to: connection) } else { leave(connection) }
+    refuse(connection, serial: 0, error)
+    connection.phase = .closing
+    releaseBegun(connection)
+    closeTimeouts.append(connection, due: now.advanced(byNanoseconds: 1_000_000_000))
+    updateInterest(of: connection)
+  }
+
+  /// Takes the connection off the bus.
+  private func leave(_ connection: Connection) {
+    bus.disconnect(connection.slot, at: now)
+    releasePosters(of: connection)
+    carryOutEffects()
+  }
+
+  func close(_ connection: Connection) {
+    guard connection.phase != .closed else { return }
+    if connection.phase == .open { leave(connection) }
+    releaseBegun(connection)
+    forget(connection)
+    if acceptIsPaused { resumeAccepting() }
+  }
+
+  /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
+  private func forget(_ connection: Connection) {
+    if connection.phase != .closed { log.debug("connection \(connection.id) closed") }
+    connection.phase = .closed
+    connection.queue.removeAll()
+    unwatch(connection.descriptor.rawValue)
+    UnixSocket.shutdown(connection.descriptor)
+    connections[connection.slot.index] = nil
+    freeSlots.append(connection.slot.index)
+    connectionCount -= 1
+  }
+}
+
+extension Configuration {
+  /// The part that the core keeps to.
+  nonisolated var busLimits: BusLimits {
+    var limits = BusLimits()
+    limits.observationsMax = observationsMax
+    limits.delegatesMax = delegatesMax
+    limits.queriesMax = queriesMax
+    limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
+    limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
+    limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
+    return limits
+  }
+}
+
+extension PeerIdentity {
+  /// `name[pid]`, with the unit if there is one.
+  nonisolated var summary: String {
+    let name = process.isEmpty ? "?" : process
+    return unit.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(unit)"
+  }
+}

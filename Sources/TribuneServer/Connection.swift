@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneCore
+package import TribuneSystem
+package import TribuneWire
+
+/// One client's socket, what has been read from it and not yet understood, and what waits to be written.
+///
+/// An idle connection holds no buffer: whole frames are taken where they were read, and only the begun
+/// frame at the end of a read is kept.
+final class Connection {
+  enum Phase {
+    /// Its hello has not come yet.
+    case awaitingHello
+    case open
+    /// It has been told why, and is closed once it has read that, or at the latest when its time is over.
+    case closing
+    case closed
+  }
+
+  /// Whether it keeps up with what it observes.
+  enum Flow {
+    case flowing
+    /// Past the high mark: the posters that feed it are not read, so that it can catch up.
+    case pacing
+    /// It did not catch up: its oldest notifications are dropped.
+    case lossy
+  }
+
+  let id: ConnectionID
+  let slot: ConnectionSlot
+  let descriptor: FileDescriptor
+  let peer: PeerIdentity
+  let connected: Instant
+
+  var phase = Phase.awaitingHello
+  var queue = OutboundQueue()
+  var flow = Flow.flowing
+  /// Notifications that it had lost when its flow last changed.
+  var lostBefore: UInt64 = 0
+
+  /// The start of a frame whose rest has not come yet. Of a long frame, with room for all of it.
+  var begun: ByteBuffer?
+  /// Bytes of `begun` that count against the limit for unfinished frames.
+  var begunReserved = 0
+  /// When the last byte of a begun frame came.
+  var begunAt = Instant(nanoseconds: 0)
+  /// A timeout is queued that will look at `begunAt`.
+  var isWatchedForProgress = false
+
+  /// Something was queued in this pass, and is to be sent at its end.
+  var isDirty = false
+  /// The kernel took no more; it will say when it does.
+  var isBlocked = false
+  /// Nothing can be written any more; what it had sent before can still be read.
+  var isDeaf = false
+  /// How many slow observers wait for this poster not to be read.
+  var pauseCount = 0
+  /// The posters that are not read because of this observer.
+  var pausedPosters: [Connection] = []
+  var postedCount: UInt64 = 0
+  /// Why it is to be closed at the end of the pass.
+  var doom: WireError?
+
+  init(
+    id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, peer: PeerIdentity,
+    connected: Instant
+  ) {
+    self.id = id
+    self.slot = slot
+    self.descriptor = descriptor
+    self.peer = peer
+    self.connected = connected
+  }
+
+  var token: WatchToken {
+    .connection(slot: slot.index, generation: UInt32(truncatingIfNeeded: id.rawValue))
+  }
+
+  var isPaused: Bool { pauseCount > 0 }
+
+  /// What the run loop watches it for.
+  var interest: Readiness {
+    var interest: Readiness = []
+    if !isPaused, phase != .closing { interest.insert(.readable) }
+    if isBlocked { interest.insert(.writable) }
+    return interest
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+package import TribuneCore
+
+/// One Dispatch timer for the earliest of many deadlines.
+///
+/// It is set only when something is due before what it is set for already. Deadlines that are met leave
+/// it alone, so that most queries never touch it; it then fires once for nothing, and is set for what is
+/// next, if there is anything.
+package final class DeadlineTimer {
+  private let source = DispatchSource.makeTimerSource(queue: .main)
+  private var armed: Instant?
+
+  /// - Parameter fired: called on the main queue when the time has come.
+  package init(_ fired: @escaping @MainActor () -> Void) {
+    source.setEventHandler { [weak self] in
+      self?.armed = nil
+      fired()
+    }
+    source.activate()
+  }
+
+  package func schedule(_ due: Instant?) {
+    guard let due else { return }
+    if let armed, armed <= due { return }
+    armed = due
+    source.schedule(deadline: DispatchTime(uptimeNanoseconds: due.nanoseconds), leeway: .milliseconds(1))
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+package import TribuneSystem
+
+/// A listening socket: one that systemd passed, or one with a file of the daemon's own.
+package final class Listener {
+  package enum Failure: Error, CustomStringConvertible {
+    case alreadyServed(path: String, pid: pid_t)
+    case notASocket(path: String)
+    case failed(path: String, Errno)
+
+    package var description: String {
+      switch self {
+      case .alreadyServed(let path, let pid): "\(path): a bus with pid \(pid) answers there already"
+      case .notASocket(let path): "\(path): there is a file that is no socket"
+      case .failed(let path, let error): "\(path): \(error)"
+      }
+    }
+  }
+
+  package let descriptor: FileDescriptor
+  package let path: String
+  /// Which file is ours to remove; nil for a socket that was passed.
+  private var file: (device: dev_t, inode: ino_t)?
+
+  /// Takes over a listening socket that somebody else made and removes.
+  package init(passed descriptor: consuming FileDescriptor, path: String) throws(Errno) {
+    try descriptor.setNonblocking()
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  /// Makes a socket at `path`, in place of one that nobody listens on any more. Its folder is made if
+  /// it is missing.
+  ///
+  /// - Parameter mode: the file's permission bits, which it has from the start.
+  package init(path: String, mode: mode_t) throws(Failure) {
+    self.path = path
+    let folder = path.lastIndex(of: "/").map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
+    let failure: Failure?
+    do throws(Errno) {
+      if unsafe mkdir(folder, 0o755) == -1, errno != EEXIST { throw Errno.current }
+      descriptor = try UnixSocket.make(nonblocking: true)
+      failure = try bind(in: folder, mode: mode)
+    } catch {
+      throw .failed(path: path, error)
+    }
+    if let failure { throw failure }
+  }
+
+  /// While the folder is locked, no other daemon can take the stale file, or ours, for its own.
+  ///
+  /// - Returns: why the path cannot be used, if it cannot.
+  private func bind(in folder: String, mode: mode_t) throws(Errno) -> Failure? {
+    let lock = FileDescriptor(
+      owning: try retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    _ = try retrying { flock(lock.rawValue, LOCK_EX) }
+    if let failure = try removeStaleFile() { return failure }
+    let mask = umask(0o777 & ~mode)
+    defer { umask(mask) }
+    try UnixSocket.bind(descriptor, to: path)
+    try UnixSocket.listen(descriptor)
+    var status = stat()
+    _ = try retrying { unsafe lstat(path, &status) }
+    file = (status.st_dev, status.st_ino)
+    return nil
+  }
+
+  /// Removes a socket's file that nobody listens on.
+  ///
+  /// - Returns: why the path cannot be used, if it cannot.
+  private func removeStaleFile() throws(Errno) -> Failure? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    guard status.st_mode & S_IFMT == S_IFSOCK else { return .notASocket(path: path) }
+    let probe = try UnixSocket.make(nonblocking: true)
+    do throws(Errno) {
+      try UnixSocket.connect(probe, to: path)
+    } catch  where error == .connectionRefused {
+      _ = try retrying { unsafe unlink(path) }
+      return nil
+    } catch  where error == .again {
+      // Somebody listens, with more waiting than it takes.
+      return .alreadyServed(path: path, pid: 0)
+    }
+    return .alreadyServed(path: path, pid: try UnixSocket.peer(of: probe).pid)
+  }
+
+  /// Removes the socket's file, if it is still the one that was made.
+  package func removeFile() {
+    guard let file else { return }
+    self.file = nil
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0, status.st_dev == file.device, status.st_ino == file.inode
+    else { return }
+    unsafe unlink(path)
+  }
+}

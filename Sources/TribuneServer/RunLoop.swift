@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Dispatch
+import Glibc
+package import TribuneSystem
+
+/// What a descriptor that the run loop watches belongs to.
+nonisolated package enum WatchToken: Equatable {
+  case mainQueue
+  case listener(Int)
+  /// A connection's slot, and the low bits of its id: a slot may have a new tenant by the time that an
+  /// event of the same wait is looked at.
+  case connection(slot: Int, generation: UInt32)
+
+  package init(rawValue: UInt64) {
+    let low = UInt32(truncatingIfNeeded: rawValue)
+    let high = Int(rawValue >> 32 & 0x3FFF_FFFF)
+    self =
+      switch rawValue >> 62 {
+      case 0: .mainQueue
+      case 1: .listener(high)
+      default: .connection(slot: high, generation: low)
+      }
+  }
+
+  package var rawValue: UInt64 {
+    switch self {
+    case .mainQueue: 0
+    case .listener(let index): 1 << 62 | UInt64(index) << 32
+    case .connection(let slot, let generation): 2 << 62 | UInt64(slot) << 32 | UInt64(generation)
+    }
+  }
+}
+
+/// Whom the run loop calls.
+package protocol RunLoopTarget: AnyObject {
+  /// Something woke the loop; called before anything else of the pass.
+  func beginPass()
+  func isReady(_ token: WatchToken, _ readiness: Readiness)
+  /// All that was ready has been looked at.
+  ///
+  /// - Returns: whether the loop goes on.
+  func endPass() -> Bool
+}
+
+/// The main thread's run loop: one wait over the sockets and over the Dispatch main queue.
+///
+/// libdispatch says through an eventfd that its main queue has work, and does that work when asked to:
+/// the interface that CFRunLoop uses to host the queue. So signals, timers and tasks on the main actor run
+/// here, between two passes over the sockets, and a message costs one `epoll_wait` and no thread switch.
+package final class RunLoop {
+  private static let eventsPerWait = 256
+
+  private let epoll: Epoll
+  private let mainQueueHandle: CInt
+
+  package init() throws(Errno) {
+    epoll = try Epoll(capacity: Self.eventsPerWait)
+    mainQueueHandle = _dispatch_get_main_queue_handle_4CF()
+    try epoll.add(mainQueueHandle, for: .readable, token: WatchToken.mainQueue.rawValue)
+  }
+
+  package func add(_ descriptor: CInt, for interest: Readiness, token: WatchToken) throws(Errno) {
+    try epoll.add(descriptor, for: interest, token: token.rawValue)
+  }
+
+  package func modify(_ descriptor: CInt, for interest: Readiness, token: WatchToken) throws(Errno) {
+    try epoll.modify(descriptor, for: interest, token: token.rawValue)
+  }
+
+  package func remove(_ descriptor: CInt) throws(Errno) {
+    try epoll.remove(descriptor)
+  }
+
+  /// Runs until the target's `endPass` returns false.
+  package func run<Target: RunLoopTarget>(for target: Target) throws(Errno) {
+    repeat {
+      let count = try epoll.wait()
+      target.beginPass()
+      var mainQueueIsReady = false
+      for index in 0..<count {
+        let event = epoll.event(at: index)
+        let token = WatchToken(rawValue: event.token)
+        if token == .mainQueue {
+          mainQueueIsReady = true
+        } else {
+          target.isReady(token, event.readiness)
+        }
+      }
+      if mainQueueIsReady { drainMainQueue() }
+    } while target.endPass()
+  }
+
+  /// The handle is read before the queue is drained: left unread, it would wake the loop for ever; read
+  /// afterwards, it could swallow the notice of what came in between.
+  private func drainMainQueue() {
+    var count: UInt64 = 0
+    let size = unsafe read(mainQueueHandle, &count, MemoryLayout<UInt64>.size)
+    precondition(size == MemoryLayout<UInt64>.size || errno == EAGAIN || errno == EINTR)
+    unsafe _dispatch_main_queue_callback_4CF(nil)
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// What a descriptor is watched for, and what happened to it.
+package struct Readiness: OptionSet, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+  package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+  /// Always watched for.
+  package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
+  package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
+}
+
+/// A set of watched descriptors, level-triggered, and room for the events of one wait.
+@safe package final class Epoll {
+  private let descriptor: FileDescriptor
+  private let events: UnsafeMutableBufferPointer<epoll_event>
+
+  /// - Parameter capacity: events that one wait reports at most; the rest come with the next.
+  package init(capacity: Int) throws(Errno) {
+    descriptor = FileDescriptor(owning: try retrying { epoll_create1(CInt(EPOLL_CLOEXEC)) })
+    unsafe events = .allocate(capacity: capacity)
+  }
+
+  deinit { unsafe events.deallocate() }
+
+  package func add(_ target: CInt, for interest: Readiness, token: UInt64) throws(Errno) {
+    try control(EPOLL_CTL_ADD, target, interest, token)
+  }
+
+  package func modify(_ target: CInt, for interest: Readiness, token: UInt64) throws(Errno) {
+    try control(EPOLL_CTL_MOD, target, interest, token)
+  }
+
+  package func remove(_ target: CInt) throws(Errno) {
+    try control(EPOLL_CTL_DEL, target, [], 0)
+  }
+
+  /// Waits until something happens.
+  ///
+  /// - Returns: how many events there are to look at with `event(at:)`.
+  package func wait() throws(Errno) -> Int {
+    Int(
+      try retrying {
+        unsafe epoll_wait(descriptor.rawValue, events.baseAddress, CInt(events.count), -1)
+      })
+  }
+
+  package func event(at index: Int) -> (token: UInt64, readiness: Readiness) {
+    let event = unsafe events[index]
+    return unsafe (event.data.u64, Readiness(rawValue: event.events))
+  }
+
+  private func control(
+    _ operation: CInt, _ target: CInt, _ interest: Readiness, _ token: UInt64
+  ) throws(Errno) {
+    var event = unsafe epoll_event(events: interest.rawValue, data: epoll_data_t(u64: token))
+    _ = try retrying { unsafe epoll_ctl(descriptor.rawValue, operation, target, &event) }
+  }
+}
