@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What an operator can set. Every property starts with the default; `settings` says under which key of
+/// `tribuned.conf` it is found, and config/tribuned.conf what it is for.
+nonisolated package struct Configuration: Equatable, Sendable {
+  // [Bus]
+  package var connectionsMax = 16_384
+  package var payloadMaxBytes = 16 << 20
+  /// Of one connection, as are the two that follow.
+  package var observationsMax = 4_096
+  package var delegatesMax = 4_096
+  package var queriesMax = 1_024
+  package var helloTimeoutNanoseconds: UInt64 = 10_000_000_000
+  /// How long a frame that has begun may take to be whole.
+  package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
+  /// Of all frames together that are not whole yet.
+  package var partialFramesMemoryMaxBytes = 256 << 20
+
+  // [Queue]
+  package var highMarkBytes = 1 << 20
+  package var lowMarkBytes = 256 << 10
+  package var hardLimitBytes = 64 << 20
+  package var paceMaxNanoseconds: UInt64 = 100_000_000
+
+  // [Delegation]
+  package var delegateTimeoutNanoseconds: UInt64 = 5_000_000_000
+  package var deadlineNanoseconds: UInt64 = 30_000_000_000
+  package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
+
+  // [Socket]
+  /// Permission bits of a socket that the daemon makes itself.
+  package var socketMode: UInt32 = 0o666
+
+  // [Log]
+  package var logLevel = Log.Level.info
+
+  /// The defaults of the system's bus.
+  package init() {}
+
+  /// The defaults of a user's own bus.
+  package static var forUser: Configuration {
+    var configuration = Configuration()
+    configuration.socketMode = 0o600
+    return configuration
+  }
+
+  /// What is in force after a reload: what was loaded, or still this one if that has any error.
+  package func reloaded(as loaded: Configuration, _ diagnostics: [Diagnostic]) -> Configuration {
+    diagnostics.contains { $0.severity == .error } ? self : loaded
+  }
+}
+
+/// Something that an operator should know about a configuration file.
+nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
+  package enum Severity: Sendable {
+    /// The line is ignored.
+    case warning
+    /// The configuration is not used.
+    case error
+  }
+
+  package var severity: Severity
+  package var file: String
+  /// Counted from 1; nil when the file as a whole is meant.
+  package var line: Int?
+  package var message: String
+
+  package init(_ severity: Severity, _ file: String, _ line: Int?, _ message: String) {
+    self.severity = severity
+    self.file = file
+    self.line = line
+    self.message = message
+  }
+
+  /// `FILE:LINE: error: MESSAGE`, as compilers say it.
+  package var description: String {
+    let place = line.map { "\(file.escaped):\($0)" } ?? file.escaped
+    return "\(place): \(severity == .error ? "error" : "warning"): \(message)"
+  }
+}

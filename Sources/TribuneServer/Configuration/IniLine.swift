@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CInih
+import Glibc
+
+/// What one line of an ini file says, as libinih reads it.
+///
+/// libinih reports no line numbers to its handler, remembers only the first line that it could not read,
+/// says nothing when a section begins, and takes an indented `Key=Value` for more of the value before it.
+/// So it is given each line in a stream of its own, between a section of ours and a key of ours: the
+/// section that our key turns up in tells whether the line began another.
+nonisolated enum IniLine: Equatable {
+  /// Blank, or a comment.
+  case nothing
+  case section(String)
+  case pair(key: String, value: String)
+  /// Reads on from `the line`.
+  case unreadable(String)
+
+  /// - Parameter line: without its line feed.
+  init(_ line: some Collection<UInt8>) {
+    guard !line.contains(0) else {
+      self = .unreadable("has a NUL byte in it")
+      return
+    }
+    var stream = IniStream(line: Array(line))
+    let failedLine = unsafe withUnsafeMutablePointer(to: &stream) { stream in
+      unsafe ini_parse_stream(IniStream.read, stream, IniStream.handle, stream)
+    }
+    if let limit = stream.lengthMax {
+      self = .unreadable("is \(line.count) bytes long, and can be \(limit)")
+    } else if failedLine != 0 {
+      self = .unreadable("is neither a [Section] nor a Key=Value")
+    } else if let pair = stream.pair {
+      self = .pair(key: pair.key, value: pair.value)
+    } else if stream.section != IniStream.own {
+      self = .section(stream.section)
+    } else {
+      self = .nothing
+    }
+  }
+}
+
+/// The stream that libinih reads a line from, and what it found there.
+nonisolated private struct IniStream {
+  /// The name of the section before the line and of the key behind it. No file can have it by accident,
+  /// and a file that has it on purpose only loses that line.
+  static let own = "\u{1}"
+
+  private var lines: [[UInt8]]
+  private var position = 0
+  /// Bytes that the line could have had, when it had more.
+  private(set) var lengthMax: Int?
+  private(set) var pair: (key: String, value: String)?
+  private(set) var section = own
+
+  init(line: [UInt8]) {
+    lines = [Array("[\(Self.own)]".utf8), line, Array("\(Self.own)=".utf8)]
+  }
+
+  /// `fgets`, for libinih.
+  static let read: ini_reader = { buffer, capacity, stream in
+    guard let buffer = unsafe buffer, let stream = unsafe stream?.assumingMemoryBound(to: IniStream.self)
+    else { return nil }
+    let hasLine = unsafe stream.pointee.next(
+      into: UnsafeMutableBufferPointer(start: buffer, count: Int(capacity)))
+    return hasLine ? unsafe buffer : nil
+  }
+
+  /// libinih's handler. Nonzero says that all is well.
+  static let handle: ini_handler = { stream, section, key, value in
+    guard let stream = unsafe stream?.assumingMemoryBound(to: IniStream.self),
+      let section = unsafe section, let key = unsafe key, let value = unsafe value
+    else { return 0 }
+    unsafe stream.pointee.found(
+      section: String(cString: section), key: String(cString: key), value: String(cString: value))
+    return 1
+  }
+
+  private mutating func next(into buffer: UnsafeMutableBufferPointer<CChar>) -> Bool {
+    guard position < lines.count else { return false }
+    var line = lines[position]
+    position += 1
+    // Two more, because a file's line would have had its line feed with it.
+    if line.count + 2 > buffer.count {
+      lengthMax = buffer.count - 2
+      line = []
+    }
+    unsafe UnsafeMutableRawBufferPointer(buffer).copyBytes(from: line + [0])
+    return true
+  }
+
+  private mutating func found(section: String, key: String, value: String) {
+    if key == Self.own {
+      self.section = section
+    } else {
+      pair = (key, value)
+    }
+  }
+}

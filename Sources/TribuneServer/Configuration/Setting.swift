@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// One key of `tribuned.conf`: where it is written, what it may say, and which property it sets.
+nonisolated package struct Setting: Sendable {
+  package let section: String
+  package let key: String
+  private let kind: Kind
+
+  private typealias Path<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+
+  private enum Kind: Sendable {
+    case count(Path<Int>, ClosedRange<Int>)
+    case size(Path<Int>, ClosedRange<Int>)
+    case span(Path<UInt64>, ClosedRange<UInt64>)
+    case mode(Path<UInt32>)
+    case level(Path<Log.Level>)
+  }
+
+  /// Every key there is, section by section.
+  package static let all: [Setting] = [
+    Setting("Bus", "ConnectionsMax", .count(\.connectionsMax, 1...1_048_576)),
+    Setting(
+      "Bus", "PayloadMax",
+      .size(\.payloadMaxBytes, WireLimits.payloadLengthFloor...WireLimits.payloadLengthCeiling)),
+    Setting("Bus", "ObservationsMax", .count(\.observationsMax, 1...1_048_576)),
+    Setting("Bus", "DelegatesMax", .count(\.delegatesMax, 1...1_048_576)),
+    Setting("Bus", "QueriesMax", .count(\.queriesMax, 1...1_048_576)),
+    Setting("Bus", "HelloTimeoutSec", .span(\.helloTimeoutNanoseconds, millisecond...day)),
+    Setting("Bus", "FrameTimeoutSec", .span(\.frameTimeoutNanoseconds, millisecond...day)),
+    Setting("Bus", "PartialFramesMemoryMax", .size(\.partialFramesMemoryMaxBytes, 64 << 10...1 << 40)),
+    Setting("Queue", "HighMark", .size(\.highMarkBytes, 1...1 << 40)),
+    Setting("Queue", "LowMark", .size(\.lowMarkBytes, 0...1 << 40)),
+    Setting("Queue", "HardLimit", .size(\.hardLimitBytes, 1...1 << 40)),
+    Setting("Queue", "PaceMaxSec", .span(\.paceMaxNanoseconds, 0...10 * second)),
+    Setting("Delegation", "DelegateTimeoutSec", .span(\.delegateTimeoutNanoseconds, millisecond...7 * day)),
+    Setting("Delegation", "DeadlineSec", .span(\.deadlineNanoseconds, millisecond...7 * day)),
+    Setting("Delegation", "DeadlineMaxSec", .span(\.deadlineMaxNanoseconds, millisecond...7 * day)),
+    Setting("Socket", "Mode", .mode(\.socketMode)),
+    Setting("Log", "Level", .level(\.logLevel)),
+  ]
+
+  private static let millisecond: UInt64 = 1_000_000
+  private static let second = 1_000 * millisecond
+  private static let day = 86_400 * second
+
+  private init(_ section: String, _ key: String, _ kind: Kind) {
+    self.section = section
+    self.key = key
+    self.kind = kind
+  }
+
+  /// Sets the property to what `text` says.
+  ///
+  /// - Throws: `SettingError` when it says nothing that the property can be; the property stays as it is.
+  package func set(_ text: String, in configuration: inout Configuration) throws(SettingError) {
+    switch kind {
+    case .count(let path, let range):
+      let count = try SettingSyntax.count(text)
+      try check(text, range.contains(count), range.lowerBound.description, range.upperBound.description)
+      configuration[keyPath: path] = count
+    case .size(let path, let range):
+      let size = try SettingSyntax.size(text)
+      let bounds = (SettingSyntax.text(size: range.lowerBound), SettingSyntax.text(size: range.upperBound))
+      try check(text, range.contains(size), bounds.0, bounds.1)
+      configuration[keyPath: path] = size
+    case .span(let path, let range):
+      let span = try SettingSyntax.span(text)
+      let bounds = (SettingSyntax.text(span: range.lowerBound), SettingSyntax.text(span: range.upperBound))
+      try check(text, range.contains(span), bounds.0, bounds.1)
+      configuration[keyPath: path] = span
+    case .mode(let path):
+      configuration[keyPath: path] = try SettingSyntax.mode(text)
+    case .level(let path):
+      configuration[keyPath: path] = try SettingSyntax.level(text)
+    }
+  }
+
+  /// Sets the property to what it is in `other`.
+  package func copy(from other: Configuration, to configuration: inout Configuration) {
+    switch kind {
+    case .count(let path, _), .size(let path, _): configuration[keyPath: path] = other[keyPath: path]
+    case .span(let path, _): configuration[keyPath: path] = other[keyPath: path]
+    case .mode(let path): configuration[keyPath: path] = other[keyPath: path]
+    case .level(let path): configuration[keyPath: path] = other[keyPath: path]
+    }
+  }
+
+  /// The property's value as it would be written behind the key.
+  package func text(in configuration: Configuration) -> String {
+    switch kind {
+    case .count(let path, _): String(configuration[keyPath: path])
+    case .size(let path, _): SettingSyntax.text(size: configuration[keyPath: path])
+    case .span(let path, _): SettingSyntax.text(span: configuration[keyPath: path])
+    case .mode(let path): SettingSyntax.text(mode: configuration[keyPath: path])
+    case .level(let path): configuration[keyPath: path].name
+    }
+  }
+
+  private func check(
+    _ text: String, _ isInRange: Bool, _ least: String, _ most: String
+  ) throws(SettingError) {
+    guard isInRange else { throw SettingError(text, "is out of range, which is \(least) to \(most)") }
+  }
+}
+
+nonisolated extension Configuration {
+  /// The whole configuration as a file that says it.
+  package var text: String {
+    var lines: [String] = []
+    var section = ""
+    for setting in Setting.all {
+      if setting.section != section {
+        if !section.isEmpty { lines.append("") }
+        section = setting.section
+        lines.append("[\(section)]")
+      }
+      lines.append("\(setting.key)=\(setting.text(in: self))")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What two settings must be to each other.
+nonisolated struct SettingRule: Sendable {
+  let severity: Diagnostic.Severity
+  /// The two settings.
+  let keys: [String]
+  private let relation: String
+  private let consequence: String
+  private let isKept: @Sendable (Configuration) -> Bool
+
+  static let all: [SettingRule] = [
+    SettingRule(.error, "LowMark", "is not below", "HighMark") { $0.lowMarkBytes < $0.highMarkBytes },
+    SettingRule(.error, "HighMark", "is over", "HardLimit") { $0.highMarkBytes <= $0.hardLimitBytes },
+    SettingRule(.error, "DeadlineSec", "is over", "DeadlineMaxSec") {
+      $0.deadlineNanoseconds <= $0.deadlineMaxNanoseconds
+    },
+    SettingRule(
+      .warning, "PayloadMax", "is over", "PartialFramesMemoryMax", "the longest payloads never arrive"
+    ) { $0.payloadMaxBytes <= $0.partialFramesMemoryMaxBytes },
+    SettingRule(
+      .warning, "PayloadMax", "is over", "HardLimit",
+      "the longest payloads close the connections they are for"
+    ) { $0.payloadMaxBytes <= $0.hardLimitBytes },
+  ]
+
+  private init(
+    _ severity: Diagnostic.Severity, _ one: String, _ relation: String, _ other: String,
+    _ consequence: String = "", isKept: @escaping @Sendable (Configuration) -> Bool
+  ) {
+    self.severity = severity
+    keys = [one, other]
+    self.relation = relation
+    self.consequence = consequence
+    self.isKept = isKept
+  }
+
+  /// What is wrong with the two in `configuration`, for people; nil when nothing is.
+  func violation(in configuration: Configuration) -> String? {
+    guard !isKept(configuration) else { return nil }
+    let settings = keys.map { key in
+      let values = Setting.all.filter { $0.key == key }.map { "=" + $0.text(in: configuration) }
+      return key + values.joined()
+    }
+    return settings.joined(separator: " \(relation) ") + (consequence.isEmpty ? "" : ": \(consequence)")
+  }
+}
