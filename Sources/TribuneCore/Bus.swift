@@ -53,6 +53,8 @@ package struct Bus: ~Copyable {
   package var observationCount: Int { center.observationCount }
   package var delegateCount: Int { chains.count }
   package var queryCount: Int { queries.count }
+  /// Differs whenever something was registered, taken back or decided.
+  package var changeCount: UInt64 { center.changeCount &+ chains.changeCount &+ askedCount }
   package var isMonitored: Bool { monitors.observationCount > 0 }
 
   /// The moment at which `advance` next has something to do.

@@ -64,9 +64,11 @@ struct DelegateChains {
   /// Those for any object.
   private var forAny: [DelegateRegistration] = []
   private(set) var count = 0
+  private(set) var changeCount: UInt64 = 0
 
   mutating func insert(_ delegate: DelegateRegistration) {
     count += 1
+    changeCount += 1
     if delegate.object.isEmpty {
       forAny.insertSorted(delegate)
     } else {
@@ -76,6 +78,7 @@ struct DelegateChains {
 
   mutating func remove(_ delegate: DelegateRegistration) {
     count -= 1
+    changeCount += 1
     if delegate.object.isEmpty {
       forAny.removeSorted(delegate)
     } else {

@@ -43,6 +43,7 @@ package struct NotificationCenter {
   }
 
   package var observationCount: Int { tree.count }
+  package var changeCount: UInt64 { generation }
 
   mutating func add(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
     tree.insert(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)

@@ -3,7 +3,7 @@
 import Glibc
 package import TribuneCore
 package import TribuneSystem
-package import TribuneWire
+import TribuneWire
 
 /// The bus with its sockets: the core's events come from here, and its effects are carried out here.
 ///
@@ -78,6 +78,13 @@ package final class BusServer: RunLoopTarget {
   package var queryCount: Int { bus.queryCount }
   package var askedCount: UInt64 { bus.askedCount }
   package var vetoedCount: UInt64 { bus.vetoedCount }
+
+  package var firstListenerPath: String? { listeners.first?.path }
+
+  /// Differs whenever the figures that a status shows may have changed.
+  package var changeCount: UInt64 {
+    lastConnection &+ UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
+  }
 
   /// Takes over what a reload may change. What clients were promised in their welcome stays for them.
   package func reconfigure(_ configuration: Configuration) {

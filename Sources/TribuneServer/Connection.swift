@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TribuneCore
-package import TribuneSystem
-package import TribuneWire
+import TribuneCore
+import TribuneSystem
+import TribuneWire
 
 /// One client's socket, what has been read from it and not yet understood, and what waits to be written.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+package import Glibc
 package import TribuneSystem
 
 /// A listening socket: one that systemd passed, or one with a file of the daemon's own.

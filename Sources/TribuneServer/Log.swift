@@ -71,9 +71,9 @@ package final class Log {
     switch destination {
     case .journal:
       // Without a journal that takes it, the line is better than nothing.
-      if !Self.sendToJournal(level, message, fields()) { Self.writeLine(message) }
+      if !Self.sendToJournal(level, message, fields()) { StandardError.writeLine("tribuned: \(message)") }
     case .standardError:
-      Self.writeLine(message)
+      StandardError.writeLine("tribuned: \(message)")
     }
   }
 
@@ -94,17 +94,6 @@ package final class Log {
         unsafe iovec(iov_base: bytes.baseAddress.map { unsafe $0 + range.lowerBound }, iov_len: range.count)
       }
       return unsafe sd_journal_sendv(entry, CInt(entry.count)) == 0
-    }
-  }
-
-  /// One write, so that lines of several processes do not mix.
-  private static func writeLine(_ message: String) {
-    let line = Array("tribuned: \(message)\n".utf8)
-    do {
-      _ = try retrying { unsafe Glibc.write(STDERR_FILENO, line, line.count) }
-    } catch {
-      // Standard error was the last place to say it.
-      return
     }
   }
 }

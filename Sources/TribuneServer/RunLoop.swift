@@ -98,6 +98,6 @@ package final class RunLoop {
     var count: UInt64 = 0
     let size = unsafe read(mainQueueHandle, &count, MemoryLayout<UInt64>.size)
     precondition(size == MemoryLayout<UInt64>.size || errno == EAGAIN || errno == EINTR)
-    unsafe _dispatch_main_queue_callback_4CF(nil)
+    _dispatch_main_queue_callback_4CF(nil)
   }
 }

@@ -47,6 +47,22 @@ package enum UnixSocket {
     _ = try retrying { Glibc.listen(socket, CInt(SOMAXCONN)) }
   }
 
+  /// The path that a socket is bound to; empty if none, or if it is no path.
+  package static func path(of descriptor: borrowing FileDescriptor) -> String {
+    var address = sockaddr_un()
+    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let socket = descriptor.rawValue
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe getsockname(socket, pointer, &length)
+      }
+    }
+    guard result == 0 else { return "" }
+    return unsafe withUnsafeBytes(of: &address.sun_path) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+
   package static func connect(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
     let socket = descriptor.rawValue
     unsafe try withAddress(path) { address, length throws(Errno) in

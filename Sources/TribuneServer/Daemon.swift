@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// The process around the bus: command line, configuration, sockets, signals and the service manager.
+package final class Daemon {
+  /// How long clients have to read what the bus still had for them when it ends.
+  private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
+  /// The status line follows what happens at most this often.
+  private static let statusIntervalSeconds = 5
+
+  private let arguments: DaemonArguments
+  private let log: Log
+  private let server: BusServer
+  private let loop: RunLoop
+  private let notifier: ServiceNotifier
+  private var sources: [any DispatchSourceProtocol] = []
+  private var lastStatus = ""
+  private var statusIsScheduled = false
+  private var isStopping = false
+
+  /// Runs the daemon with the process's arguments.
+  ///
+  /// - Returns: the exit status: 0 after an orderly end, 1 when it could not start, 2 for wrong usage.
+  package static func main(_ arguments: [String]) -> Int32 {
+    let parsed: DaemonArguments
+    do throws(DaemonArguments.UsageError) {
+      parsed = try DaemonArguments(parsing: arguments)
+    } catch {
+      StandardError.writeLine("tribuned: \(error)\nTry \"tribuned --help\".")
+      return 2
+    }
+    switch parsed.action {
+    case .help: print(DaemonArguments.help)
+    case .version: print("tribuned \(Version.current)")
+    case .checkConfiguration:
+      let (_, diagnostics) = loadConfiguration(parsed)
+      for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
+      return diagnostics.contains { $0.severity == .error } ? 1 : 0
+    case .serve: return serve(parsed)
+    }
+    return 0
+  }
+
+  private static func serve(_ arguments: DaemonArguments) -> Int32 {
+    let log = Log()
+    let (configuration, diagnostics) = loadConfiguration(arguments)
+    report(diagnostics, to: log)
+    guard !diagnostics.contains(where: { $0.severity == .error }) else {
+      log.error("not starting with a configuration that has errors")
+      return 1
+    }
+    log.level = configuration.logLevel
+    do {
+      let daemon = try Daemon(arguments, configuration, log)
+      try daemon.listen(mode: configuration.socketMode)
+      daemon.start()
+      try daemon.loop.run(for: daemon.server)
+      daemon.log.info("stopped")
+      return 0
+    } catch {
+      log.error("\(error)")
+      return 1
+    }
+  }
+
+  private init(
+    _ arguments: DaemonArguments, _ configuration: Configuration, _ log: Log
+  ) throws(Errno) {
+    self.arguments = arguments
+    self.log = log
+    loop = try RunLoop()
+    server = BusServer(configuration: configuration, log: log, loop: loop)
+    notifier = ServiceNotifier(log: log)
+  }
+
+  private static func loadConfiguration(
+    _ arguments: DaemonArguments
+  ) -> (Configuration, [Diagnostic]) {
+    Configuration.load(
+      from: arguments.configurationDirectory,
+      defaults: arguments.isUserInstance ? .forUser : Configuration())
+  }
+
+  private static func report(_ diagnostics: [Diagnostic], to log: Log) {
+    for diagnostic in diagnostics {
+      log.write(diagnostic.severity == .error ? .error : .warning, "\(diagnostic)")
+    }
+  }
+
+  // MARK: Starting
+
+  private func listen(mode: UInt32) throws {
+    let passed = try ActivatedSockets.take()
+    for socket in passed {
+      let descriptor = FileDescriptor(owning: socket.descriptor)
+      let path = UnixSocket.path(of: descriptor)
+      try server.listen(on: try Listener(passed: descriptor, path: path))
+      log.info("listening on \(path), passed as \(socket.name)")
+    }
+    if let first = passed.first {
+      server.address = "unix:\(server.firstListenerPath ?? first.name)"
+      return
+    }
+    let path = arguments.listenPath ?? Self.defaultPath
+    try server.listen(on: try Listener(path: path, mode: mode))
+    server.address = "unix:\(path)"
+    log.info("listening on \(path)")
+  }
+
+  /// Where to listen when nobody says: the unit's own folder, the user's, or the system's.
+  private static var defaultPath: String {
+    if let folder = environment("RUNTIME_DIRECTORY") {
+      // The first of several, as systemd.exec(5) separates them.
+      return "\(folder.prefix { $0 != ":" })/bus"
+    }
+    if let folder = environment("XDG_RUNTIME_DIR") { return "\(folder)/tribune/bus" }
+    return "/run/tribune/bus"
+  }
+
+  private func start() {
+    raiseDescriptorLimit()
+    signal(SIGPIPE, SIG_IGN)
+    on(SIGTERM) { [weak self] in self?.stop() }
+    on(SIGINT) { [weak self] in self?.stop() }
+    on(SIGHUP) { [weak self] in self?.reload() }
+    if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
+    server.passEnded = { [weak self] in self?.followStatus() }
+    lastStatus = status
+    notifier.ready(status: lastStatus)
+  }
+
+  /// Each client takes a descriptor: as many as the kernel lets this process have.
+  private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
+      limit.rlim_cur < limit.rlim_max
+    else { return }
+    limit.rlim_cur = limit.rlim_max
+    if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == -1 {
+      log.warning("cannot raise the limit of open descriptors: \(Errno.current)")
+    }
+  }
+
+  /// Runs `action` on the main queue for each `number` that the process gets.
+  private func on(_ number: CInt, _ action: @escaping @MainActor () -> Void) {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setEventHandler { action() }
+    source.activate()
+    sources.append(source)
+  }
+
+  /// Tells the service manager that the run loop turns, from inside it.
+  private func startWatchdog(_ intervalNanoseconds: UInt64) {
+    let interval = DispatchTimeInterval.nanoseconds(Int(clamping: intervalNanoseconds))
+    let source = DispatchSource.makeTimerSource(queue: .main)
+    source.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(10))
+    source.setEventHandler { [weak self] in self?.notifier.watchdog() }
+    source.activate()
+    sources.append(source)
+  }
+
+  // MARK: Running
+
+  private var status: String {
+    """
+    \(server.connectionCount) connections, \(server.observationCount) observations, \
+    \(server.delegateCount) delegates; \(server.postedCount) posted, \(server.lostCount) lost; \
+    \(server.askedCount) asked, \(server.vetoedCount) vetoed
+    """
+  }
+
+  /// Has the status line follow what has changed, a little later and once for all of it.
+  private func followStatus() {
+    guard !statusIsScheduled, !isStopping, server.changeCount != notifiedChangeCount else { return }
+    statusIsScheduled = true
+    DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
+      MainActor.assumeIsolated { self?.updateStatus() }
+    }
+  }
+
+  private func updateStatus() {
+    statusIsScheduled = false
+    notifiedChangeCount = server.changeCount
+    guard !isStopping, status != lastStatus else { return }
+    lastStatus = status
+    notifier.status(lastStatus)
+  }
+
+  private var notifiedChangeCount: UInt64 = 0
+
+  private func reload() {
+    notifier.reloading()
+    let (loaded, diagnostics) = Self.loadConfiguration(arguments)
+    Self.report(diagnostics, to: log)
+    let kept = server.configuration.reloaded(as: loaded, diagnostics)
+    if diagnostics.contains(where: { $0.severity == .error }) {
+      log.error("the configuration has errors; the old one stays in force")
+    } else {
+      server.reconfigure(kept)
+      log.info("the configuration was read again")
+    }
+    notifier.ready(status: status)
+  }
+
+  private func stop() {
+    guard !isStopping else { return }
+    isStopping = true
+    log.info("stopping")
+    notifier.stopping(status: "Stopping with \(server.connectionCount) connections")
+    server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
+  }
+
+  private static func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    let text = unsafe String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+}

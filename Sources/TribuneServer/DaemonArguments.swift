@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// The daemon's command line.
+nonisolated package struct DaemonArguments: Equatable, Sendable {
+  package enum Action: Equatable, Sendable {
+    case serve
+    case checkConfiguration
+    case help
+    case version
+  }
+
+  package struct UsageError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+  }
+
+  package var action = Action.serve
+  /// Where to listen when systemd passes no socket.
+  package var listenPath: String?
+  package var configurationDirectory = Configuration.systemDirectory
+  /// Whether this is one user's bus rather than the system's.
+  package var isUserInstance = false
+
+  package init() {}
+
+  /// - Parameter arguments: without the program's name.
+  package init(parsing arguments: [String]) throws(UsageError) {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      let attached = parts.count == 2 ? String(parts[1]) : nil
+      switch name {
+      case "--listen":
+        listenPath = try Self.value(of: name, attached, &rest)
+      case "--config":
+        configurationDirectory = try Self.value(of: name, attached, &rest)
+      case "--user", "--check-config", "--help", "-h", "--version":
+        guard attached == nil else { throw UsageError(description: "\(name) takes no value") }
+        switch name {
+        case "--user": isUserInstance = true
+        case "--check-config": action = .checkConfiguration
+        case "--version": action = .version
+        default: action = .help
+        }
+      default:
+        throw UsageError(
+          description: argument.hasPrefix("-")
+            ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
+      }
+    }
+  }
+
+  private static func value(
+    of option: String, _ attached: String?, _ rest: inout ArraySlice<String>
+  ) throws(UsageError) -> String {
+    guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
+      throw UsageError(description: "\(option) needs a value")
+    }
+    return value
+  }
+
+  package static let help = """
+    Usage: tribuned [OPTION]...
+
+    The Tribune bus: carries notifications between the processes of this host, and puts
+    questions to their delegates.
+
+      --listen=PATH    Listen on a socket at PATH, unless systemd passes one
+      --config=DIR     Read tribuned.conf and tribuned.conf.d/ in DIR (default: /etc/tribune)
+      --user           Run as one user's bus rather than the system's
+      --check-config   Say what is wrong with the configuration, and exit
+      --help, -h       Show this and exit
+      --version        Show the version and exit
+
+    Without --listen the socket is $RUNTIME_DIRECTORY/bus, $XDG_RUNTIME_DIR/tribune/bus
+    or /run/tribune/bus, the first that applies.
+
+    SIGHUP reads the configuration again, SIGTERM ends the bus.
+    """
+}

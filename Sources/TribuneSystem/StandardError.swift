@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+package enum StandardError {
+  /// Writes the text and a line break in one call, so that lines of several processes do not mix. When
+  /// that fails there is nobody left to tell.
+  package static func writeLine(_ text: String) {
+    let line = Array("\(text)\n".utf8)
+    while unsafe write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
+  }
+}
