@@ -200,10 +200,7 @@ extension String {
   /// The text's UTF-8 where it lies.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
-    get {
-      let bytes = unsafe utf8.span.bytes
-      return unsafe _overrideLifetime(bytes, borrowing: self)
-    }
+    get { unsafe utf8Span.span.bytes }
   }
 }
 
