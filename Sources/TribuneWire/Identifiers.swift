@@ -15,7 +15,10 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
 
   /// Reads `:N`, or `N` alone.
   package init?(_ text: String) {
-    guard let number = UInt64(text.hasPrefix(":") ? text.dropFirst() : text[...]) else { return nil }
+    let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
+    guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let number = UInt64(digits)
+    else { return nil }
     rawValue = number
   }
 }
