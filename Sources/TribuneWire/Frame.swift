@@ -44,8 +44,10 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// What a client accepts from the bus, which lists and verdicts can make long.
-  package static let fromBus = FrameLimits(fields: 1 << 30, payload: WireLimits.payloadLengthCeiling)
+  /// What a client accepts from the bus, which lists and verdicts can make long, and which sends a
+  /// monitor whole frames as payload.
+  package static let fromBus = FrameLimits(
+    fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
 }
 
 /// The 32 bytes that open every frame, with every length in them.
