@@ -42,8 +42,14 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
     .executableTarget(name: "tribunectl", dependencies: ["TribuneCommands"], swiftSettings: strict),
-    .testTarget(name: "TribuneWireTests", dependencies: ["TribuneWire"], swiftSettings: strict),
+    .target(
+      name: "TribuneTestSupport", dependencies: ["TribuneWire"], path: "Tests/TribuneTestSupport",
+      swiftSettings: strict),
     .testTarget(
-      name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneWire"], swiftSettings: strict),
+      name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneTestSupport", "TribuneWire"],
+      swiftSettings: strict),
   ]
 )

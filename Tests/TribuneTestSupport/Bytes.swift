@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+extension Array where Element == UInt8 {
+  /// The bytes where they lie.
+  package var raw: RawSpan {
+    @_lifetime(borrow self)
+    get { unsafe span.bytes }
+  }
+
+  package var hex: String {
+    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+  }
+}
+
+extension ByteBuffer {
+  /// A copy of what has been written.
+  package var array: [UInt8] { Array(bytes) }
+
+  package convenience init(holding bytes: [UInt8]) {
+    self.init(capacity: bytes.count)
+    append(bytes.raw)
+  }
+}
+
+/// The code of the error that `body` throws; nil when it throws none.
+package func refusal(_ body: () throws(WireError) -> Void) -> ErrorCode? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error.code
+  }
+}

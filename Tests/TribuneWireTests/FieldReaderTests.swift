@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Fields", .timeLimit(.minutes(1)))
+struct FieldReaderTests {
+  /// One byte of a vector's fields that holds an enumeration, and a number past its last.
+  struct Enumeration: Sendable, CustomTestStringConvertible {
+    let file: String
+    /// Counted from the start of the fields.
+    let offset: Int
+    let first: UInt8
+
+    var testDescription: String { "\(file) at \(offset)" }
+  }
+
+  @Test(
+    "A number that an enumeration does not have is an invalid value",
+    arguments: [
+      Enumeration(file: "attach", offset: 4, first: 2), Enumeration(file: "ask", offset: 4, first: 3),
+      Enumeration(file: "ask", offset: 5, first: 2), Enumeration(file: "answer-veto", offset: 16, first: 4),
+      Enumeration(file: "verdict", offset: 8, first: 2), Enumeration(file: "verdict", offset: 82, first: 7),
+      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 5),
+      Enumeration(file: "entry-bus", offset: 0, first: 4),
+      Enumeration(file: "entry-delegate", offset: 93, first: 2),
+    ])
+  func unknownNumber(_ enumeration: Enumeration) throws {
+    let vector = try #require(FrameVector.all.first { $0.file == enumeration.file })
+    let bytes = try vector.bytes()
+    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
+    for number in [enumeration.first, enumeration.first + 1, 0xFF] {
+      var fields = Array(bytes[FrameHeader.length..<header.nameStart])
+      fields[enumeration.offset] = number
+      let code = decoding(fields, as: vector.fields)
+      #expect(code == .invalidValue)
+    }
+    var fields = Array(bytes[FrameHeader.length..<header.nameStart])
+    fields[enumeration.offset] = enumeration.first - 1
+    let code = decoding(fields, as: vector.fields)
+    #expect(code != .invalidValue)
+  }
+
+  @Test(
+    "An attach has at most 128 patterns",
+    arguments: [(128, nil), (129, .limitExceeded), (65_535, .limitExceeded)] as [(Int, ErrorCode?)])
+  func patternCount(_ count: Int, _ code: ErrorCode?) {
+    let buffer = ByteBuffer(capacity: 0)
+    Attach(patterns: Array(repeating: "a", count: count)).append(to: buffer)
+    #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
+  }
+
+  @Test("A count of more than there is is malformed, and nothing is made ready for it")
+  func hugeCounts() {
+    let buffer = ByteBuffer(capacity: 0)
+    Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []).append(
+      to: buffer)
+    buffer.store(UInt32.max, at: buffer.count - 4)
+    let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
+    #expect(decoding(buffer.array, as: empty) == .malformedFrame)
+  }
+
+  @Test("Text that reaches past the end is malformed", arguments: [1, 2, 0x7FFF, 0xFFFF] as [UInt16])
+  func textPastEnd(length: UInt16) {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(length)
+    for _ in 1..<length { buffer.append(UInt8(ascii: "a")) }
+    #expect(
+      refusal { () throws(WireError) in
+        var reader = FieldReader(buffer.bytes)
+        _ = try reader.text()
+      } == .malformedFrame)
+    buffer.append(UInt8(ascii: "a"))
+    #expect(
+      refusal { () throws(WireError) in
+        var reader = FieldReader(buffer.bytes)
+        _ = try reader.text()
+      } == nil)
+  }
+
+  @Test("A record that reaches past the end is malformed", arguments: [1, 3, .max] as [UInt32])
+  func recordPastEnd(length: UInt32) {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(length)
+    #expect(
+      refusal { () throws(WireError) in
+        var reader = FieldReader(buffer.bytes)
+        _ = try reader.record().isAtEnd
+      } == .malformedFrame)
+  }
+
+  @Test("A record cannot be read past its own end, whatever stands behind it")
+  func recordBounds() throws {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendRecord { $0.append(UInt16(0x0201)) }
+    buffer.append(UInt32(7))
+    var reader = FieldReader(buffer.bytes)
+    var record = try reader.record()
+    let first = try record.integer(UInt8.self)
+    #expect(first == 1)
+    let code = refusal { () throws(WireError) in
+      var rest = FieldReader(buffer.bytes(in: 5..<6))
+      _ = try rest.integer(UInt16.self)
+    }
+    #expect(code == .malformedFrame)
+    let (second, isAtEnd) = (try record.integer(UInt8.self), record.isAtEnd)
+    #expect(second == 2 && isAtEnd)
+    let next = try reader.integer(UInt32.self)
+    #expect(next == 7)
+    let wholeIsAtEnd = reader.isAtEnd
+    #expect(wholeIsAtEnd)
+  }
+
+  @Test("A record too short for an outcome is malformed, even with more outcomes behind it")
+  func shortRecord() throws {
+    var bytes = try Vector.bytes("verdict")
+    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
+    bytes = Array(bytes[FrameHeader.length..<header.nameStart])
+    let length = bytes[14]
+    bytes[14] = length - 1
+    #expect(decoding(bytes, as: FrameVector.verdict) == .malformedFrame)
+  }
+
+  @Test("What a newer bus adds to an outcome is passed over")
+  func longRecord() throws {
+    let verdict = FrameVector.verdict
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(verdict.query.rawValue)
+    buffer.append(verdict.verdict.rawValue)
+    buffer.append(UInt8(0))
+    buffer.append(UInt32(verdict.outcomes.count))
+    for outcome in verdict.outcomes {
+      buffer.appendRecord { record in
+        outcome.delegate.append(to: record)
+        record.append(outcome.outcome.rawValue)
+        record.appendField(outcome.reason)
+        record.append(outcome.elapsed)
+        record.append(UInt64.max)
+        record.appendField("more")
+      }
+    }
+    var reader = FieldReader(buffer.bytes)
+    let decoded = try Verdict(from: &reader)
+    let isAtEnd = reader.isAtEnd
+    #expect(decoded == verdict && isAtEnd)
+  }
+
+  @Test(
+    "Text that is not UTF-8 is repaired, never refused",
+    arguments: [
+      ([0xFF], "\u{FFFD}"), ([0x61, 0xC3], "a\u{FFFD}"), ([0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"),
+      ([0x00], "\0"), ([0xF0, 0x9F, 0x8F, 0x9B], "🏛"),
+    ] as [([UInt8], String)])
+  func invalidUTF8(_ bytes: [UInt8], _ expected: String) throws {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(UInt16(bytes.count))
+    buffer.append(bytes.raw)
+    var reader = FieldReader(buffer.bytes)
+    let text = try reader.text()
+    #expect(text == expected)
+  }
+
+  @Test("Text longer than a field can say is cut, and what follows it stays in place")
+  func longText() throws {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendField(String(repeating: "ä", count: 40_000))
+    buffer.append(UInt8(7))
+    var reader = FieldReader(buffer.bytes)
+    let (text, next, isAtEnd) = (try reader.text(), try reader.integer(UInt8.self), reader.isAtEnd)
+    #expect(text == String(repeating: "ä", count: 32_767))
+    #expect(next == 7 && isAtEnd)
+  }
+
+  @Test("Integers are little endian, at any alignment")
+  func integers() throws {
+    let bytes: [UInt8] = [0xAA, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xF6, 0xFF, 0xFF, 0xFF]
+    var reader = FieldReader(bytes.raw)
+    let values = (
+      try reader.integer(UInt8.self), try reader.integer(UInt64.self), try reader.integer(Int32.self)
+    )
+    #expect(values == (0xAA, 0x0807_0605_0403_0201, -10))
+  }
+
+  private func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
+    refusal { () throws(WireError) in
+      var reader = FieldReader(bytes.raw)
+      _ = try F(from: &reader)
+    }
+  }
+}
+
+extension FrameVector {
+  fileprivate static var verdict: Verdict {
+    guard let verdict = all.first(where: { $0.file == "verdict" })?.fields as? Verdict else {
+      preconditionFailure("there is no vector of a verdict")
+    }
+    return verdict
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Patterns", .timeLimit(.minutes(1)))
+struct PatternTests {
+  @Test(
+    "A pattern is a name with stars for tokens, and two of them last",
+    arguments: [
+      "a", "a.b", "*", "**", "a.*", "*.a", "a.**", "*.**", "*.*", "*.a.*.**", "a.*.b", "tribune.**",
+      String(repeating: "a", count: 255), String(repeating: "*.", count: 126) + "**",
+      String(repeating: "a.", count: 127) + "*",
+    ])
+  func syntax(_ text: String) throws {
+    let pattern = try Pattern(text)
+    #expect(pattern.text == text)
+    #expect("\(pattern)" == text)
+    #expect(pattern.tokens.joined(separator: ".") == text)
+    #expect(pattern.isLiteral == !text.contains("*"))
+  }
+
+  @Test(
+    "Anything else is no pattern",
+    arguments: [
+      "", ".", "a.", ".a", "a..b", "**.a", "**.**", "**.*", "a.**.b", "***", "a*", "*a", "a.b*", "a.*b",
+      "a.***", "*.",
+      ".*", ".**", "**.", "a b", "ä", "*\u{301}", "a.\u{301}b", "\u{212A}", "a\n", "*\n", "?", "a.[b]",
+      String(repeating: "a", count: 256), String(repeating: "a.", count: 127) + "**",
+      String(repeating: "*.", count: 127) + "**",
+    ])
+  func noSyntax(_ text: String) {
+    #expect(refusal { () throws(WireError) in _ = try Pattern(text) } == .invalidPattern)
+  }
+
+  @Test("What is wrong with a pattern can be shown on a terminal")
+  func message() {
+    let expected = WireError(.invalidPattern, #""a\u{1b}[2Jb" is no name pattern"#)
+    #expect(throws: expected) { try Pattern("a\u{1B}[2Jb") }
+  }
+
+  @Test(
+    "A pattern matches",
+    arguments: [
+      ("a", "a"), ("a.b", "a.b"), ("*", "a"), ("*", "abc"), ("**", "a"), ("**", "a.b.c"), ("a.*", "a.b"),
+      ("*.b", "a.b"), ("*.*", "a.b"), ("a.*.c", "a.b.c"), ("a.**", "a.b"), ("a.**", "a.b.c.d"),
+      ("*.**", "a.b"),
+      ("*.**", "a.b.c"), ("a.*.**", "a.b.c"), ("window.*", "window.didClose"), ("*.a.*", "x.a.y"),
+    ])
+  func matching(_ pattern: String, _ name: String) throws {
+    let matches = try Pattern(pattern).matches(name.utf8Bytes)
+    #expect(matches)
+  }
+
+  @Test(
+    "A pattern does not match",
+    arguments: [
+      ("a", "b"), ("a", "A"), ("a", "ab"), ("ab", "a"), ("a", "a.b"), ("a.b", "a"), ("a.b", "a.bc"),
+      ("a.b", "a.b.c"),
+      ("a.bc", "a.b"), ("*", "a.b"), ("*.*", "a"), ("*.*", "a.b.c"), ("a.*", "a"), ("a.*", "ab"),
+      ("a.*", "b.a"),
+      ("a.*", "a.b.c"), ("*.b", "a"), ("*.b", "a.c"), ("*.b", "b"), ("*.b", "a.b.c"), ("a.**", "a"),
+      ("a.**", "ab"),
+      ("a.**", "ab.c"), ("a.**", "b.a"), ("*.**", "a"), ("a.*.**", "a.b"), ("a.*.c", "a.c"),
+      ("a.*.c", "a.b.d"),
+      ("**", ""), ("*", ""), ("a", ""),
+    ])
+  func notMatching(_ pattern: String, _ name: String) throws {
+    let matches = try Pattern(pattern).matches(name.utf8Bytes)
+    #expect(!matches)
+  }
+
+  @Test("The pattern for any name matches every name")
+  func any() {
+    #expect(Pattern.any.text == "**")
+    for name in ["a", "a.b", String(repeating: "a.", count: 127) + "a"] {
+      let matches = Pattern.any.matches(name.utf8Bytes)
+      #expect(matches)
+    }
+  }
+
+  @Test("Matching agrees with comparing token by token", arguments: Seeds.all)
+  func oracle(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<2000 {
+      let name = Self.tokens(["a", "b", "ab", "a-b"], using: &random)
+      var tokens = Self.tokens(["a", "b", "ab", "*", "*"], using: &random)
+      if random.oneIn(3) { tokens[tokens.count - 1] = "**" }
+      let pattern = try Pattern(tokens.joined(separator: "."))
+      let joined = name.joined(separator: ".")
+      #expect(
+        pattern.matches(joined.utf8Bytes) == Self.matches(tokens[...], name[...]), "\(pattern) \(joined)")
+    }
+  }
+
+  @Test("A name is a pattern that matches itself and is literal", arguments: Seeds.all)
+  func names(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<500 {
+      let bytes = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+        Array("ab.-*é\0".utf8).randomElement(using: &random) ?? 0
+      }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let pattern = try? Pattern(text)
+      if NameSyntax.isName(bytes.raw) {
+        #expect(pattern?.isLiteral == true)
+        #expect(pattern?.matches(bytes.raw) == true)
+      } else {
+        #expect(pattern?.isLiteral != true)
+      }
+    }
+  }
+
+  private static func tokens(_ choices: [String], using random: inout SplitMix64) -> [String] {
+    (0..<Int.random(in: 1...5, using: &random)).map { _ in choices.randomElement(using: &random) ?? "a" }
+  }
+
+  private static func matches(_ pattern: ArraySlice<String>, _ name: ArraySlice<String>) -> Bool {
+    guard let token = pattern.first else { return name.isEmpty }
+    guard let first = name.first else { return false }
+    return token == "**" || (token == "*" || token == first) && matches(pattern.dropFirst(), name.dropFirst())
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+/// Bytes as docs/PROTOCOL.md lays them out, from a file in Vectors/: pairs of hexadecimal digits, and
+/// behind `#` what they mean.
+enum Vector {
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors")
+
+  /// The names of all vectors, without `.hex`.
+  static func names() throws -> Set<String> {
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    return Set(files.map { ($0 as NSString).deletingPathExtension })
+  }
+
+  static func bytes(_ name: String) throws -> [UInt8] {
+    let text = try String(contentsOf: folder.appending(path: name + ".hex"), encoding: .utf8)
+    var bytes: [UInt8] = []
+    for line in text.split(separator: "\n") {
+      let digits = line.prefix { $0 != "#" }
+      for pair in digits.split(separator: " ") {
+        bytes.append(try #require(UInt8(pair, radix: 16), "\(name): \(pair) is no byte"))
+      }
+    }
+    return bytes
+  }
+}
+
+/// A frame, and what it must be read as.
+struct FrameVector: Sendable, CustomTestStringConvertible {
+  let file: String
+  var flags: FrameFlags = []
+  var sender: UInt64 = 0
+  var serial: Serial
+  var name = ""
+  var object = ""
+  var payload: [UInt8] = []
+  let fields: any FrameFields
+
+  init(
+    _ file: String, _ fields: any FrameFields, flags: FrameFlags = [], sender: UInt64 = 0, serial: Serial,
+    name: String = "", object: String = "", payload: [UInt8] = []
+  ) {
+    self.file = file
+    self.fields = fields
+    self.flags = flags
+    self.sender = sender
+    self.serial = serial
+    self.name = name
+    self.object = object
+    self.payload = payload
+  }
+
+  var testDescription: String { file }
+
+  var kind: FrameKind { type(of: fields).kind }
+
+  func bytes() throws -> [UInt8] { try Vector.bytes(file) }
+
+  /// Checks everything that a reader can see of `frame`.
+  func expect(_ frame: FrameView) throws {
+    let header = frame.header
+    #expect(header.kind == kind)
+    #expect(header.flags == flags)
+    #expect(header.sender == ConnectionID(rawValue: sender))
+    #expect(header.serial == serial)
+    let (name, object, payload) = (Array(frame.name), Array(frame.object), Array(frame.payload))
+    #expect(name == Array(self.name.utf8))
+    #expect(object == Array(self.object.utf8))
+    #expect(payload == self.payload)
+    try expect(fields, in: frame)
+  }
+
+  private func expect<F: FrameFields>(_ expected: F, in frame: FrameView) throws {
+    let decoded = try frame.decode(F.self)
+    #expect(decoded == expected)
+  }
+
+  /// The frame as this side writes it.
+  func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 0)
+    append(fields, to: buffer)
+    return Array(buffer.bytes)
+  }
+
+  private func append<F: FrameFields>(_ fields: F, to buffer: ByteBuffer) {
+    let payload = ByteBuffer(holding: payload)
+    buffer.appendFrame(
+      fields, flags: flags, sender: ConnectionID(rawValue: sender), serial: serial, name: name,
+      object: object, payload: payload.bytes)
+  }
+}
