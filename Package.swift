@@ -13,6 +13,9 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The client library's calls run where their caller runs: nothing hops to another thread on its way out.
+let caller: [SwiftSetting] = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 /// The daemon has one thread and one isolation (docs/ARCHITECTURE.md).
 let mainActor: [SwiftSetting] = strict + [.defaultIsolation(MainActor.self)]
 
@@ -35,7 +38,7 @@ let package = Package(
       name: "TribuneServer",
       dependencies: ["CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneSystem", "TribuneWire"],
       swiftSettings: mainActor),
-    .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
+    .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
       name: "TribuneCommands",
       dependencies: ["CJansson", "CSystemd", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],

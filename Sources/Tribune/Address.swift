@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// Where a bus listens: `unix:/run/tribune/bus`.
+public struct Address: Hashable, Sendable, CustomStringConvertible {
+  /// The path of the bus's socket.
+  public var path: String
+
+  /// The address of the socket at `path`, whether or not there is one.
+  public init(path: String) { self.path = path }
+
+  /// Reads `unix:PATH`.
+  ///
+  /// - Throws: ``TribuneError/Code/invalidAddress`` when the text is something else, or the path is empty,
+  ///   has a zero byte or is longer than a socket's path can be (107 bytes).
+  public init(_ text: String) throws(TribuneError) {
+    let scheme = "unix:"
+    guard text.hasPrefix(scheme) else {
+      throw TribuneError(.invalidAddress, "\"\(text)\" is no address: it has to be unix:PATH")
+    }
+    self.init(path: String(text.dropFirst(scheme.count)))
+    try validate()
+  }
+
+  /// `unix:` and the path.
+  public var description: String { "unix:\(path)" }
+
+  /// The address that a client uses when it is not told one: `$TRIBUNE_ADDRESS`; else the first of
+  /// `$RUNTIME_DIRECTORY/bus` and `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
+  ///
+  /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is no address.
+  public static func resolve() throws(TribuneError) -> Address {
+    try resolve(environment: Environment.value(of:), exists: Environment.fileExists)
+  }
+
+  static func resolve(
+    environment: (String) -> String?, exists: (String) -> Bool
+  ) throws(TribuneError) -> Address {
+    if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty { return try Address(text) }
+    var candidates: [String] = []
+    // systemd separates several runtime directories with colons.
+    for directory in (environment("RUNTIME_DIRECTORY") ?? "").split(separator: ":") {
+      candidates.append("\(directory)/bus")
+    }
+    if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty {
+      candidates.append("\(directory)/tribune/bus")
+    }
+    return Address(path: candidates.first(where: exists) ?? "/run/tribune/bus")
+  }
+
+  func validate() throws(TribuneError) {
+    guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= UnixSocket.pathLengthMax else {
+      throw TribuneError(
+        .invalidAddress,
+        "a socket's path has 1 to \(UnixSocket.pathLengthMax) bytes, this one \(path.utf8.count)")
+    }
+  }
+}

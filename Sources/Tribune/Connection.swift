@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A connection to the bus: tells, asks, observes and answers.
+///
+/// Any number of tasks may use one connection at the same time. Dropping the last reference to it and to
+/// what it gave out ends it as ``close()`` does, without waiting.
+public final class Connection: Sendable {
+  /// The connection's id, `:N`: a number that no other connection ever has.
+  public let id: String
+  /// The bus at the other end.
+  public let bus: BusInfo
+
+  let link: Link
+
+  init(link: Link, id: String, bus: BusInfo) {
+    self.link = link
+    self.id = id
+    self.bus = bus
+  }
+
+  deinit { link.abandon() }
+
+  /// Connects to a bus.
+  ///
+  /// - Parameter address: where it listens; by default what ``Address/resolve()`` finds.
+  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `limitExceeded`, `cancelled`;
+  ///   `protocolViolation` when it is no bus that answers.
+  public static func connect(to address: Address? = nil) async throws(TribuneError) -> Connection {
+    if let address {
+      try await Link.connect(to: address)
+    } else {
+      try await Link.connect(to: try Address.resolve())
+    }
+  }
+
+  /// Posts a notification: queued behind what was sent before, and not waited for.
+  ///
+  /// Suspends only while more than 1 MiB waits to be written. What a task posts in turn stays in order.
+  ///
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `connectionLost`; `cancelled`
+  ///   when the task is cancelled while it waits for room, and then nothing was posted.
+  public func post(
+    _ name: String, object: String = "", userInfo: UserInfo = .none
+  ) async throws(TribuneError) {
+    throw Link.unwritten
+  }
+
+  /// Posts a notification and returns when the bus has it.
+  ///
+  /// - Throws: as `post`, and what the bus refuses it for.
+  public func postAcknowledged(
+    _ name: String, object: String = "", userInfo: UserInfo = .none
+  ) async throws(TribuneError) {
+    throw Link.unwritten
+  }
+
+  /// Observes notifications whose name matches a pattern and that are about an object.
+  ///
+  /// Returns once the bus has confirmed: what is posted from then on is observed.
+  ///
+  /// - Parameters:
+  ///   - pattern: the names; nil is any.
+  ///   - object: the object; nil is any.
+  ///   - limit: how many deliveries are held for the reader; the oldest are dropped first, and told.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`.
+  public func observe(
+    _ pattern: String? = nil, object: String? = nil, limit: Int = 4096
+  ) async throws(TribuneError) -> Notifications {
+    throw Link.unwritten
+  }
+
+  /// Observes notifications whose name matches any of several patterns, one copy of each.
+  ///
+  /// - Throws: as the other `observe`; `invalidPattern` also when there is none.
+  public func observe(
+    anyOf patterns: [String], object: String? = nil, limit: Int = 4096
+  ) async throws(TribuneError) -> Notifications {
+    throw Link.unwritten
+  }
+
+  /// Asks the delegates of an object, and those of any object, before something is done.
+  ///
+  /// When nobody responds, the verdict is the default, at once. Cancelling the task cancels the query on
+  /// the bus.
+  ///
+  /// - Parameters:
+  ///   - deadline: when there must be a verdict; nil is the bus's default, 30 s unless it is set otherwise.
+  ///   - mode: how the query goes through the chain.
+  ///   - default: the verdict when nobody approves or vetoes.
+  ///   - parent: the query that is being answered meanwhile (``Question/query``).
+  ///   - progress: told when a delegate defers; runs on the connection's own thread and must not block.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`,
+  ///   `connectionLost`, `cancelled`, and what else the bus refuses it for.
+  public func ask(
+    _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
+    mode: Mode = .parallel, default: Verdict.Decision = .allowed, parent: UInt64? = nil,
+    progress: (@Sendable (Progress) -> Void)? = nil
+  ) async throws(TribuneError) -> Verdict {
+    throw Link.unwritten
+  }
+
+  /// Attaches a delegate to an object's chain, which does not retain it.
+  ///
+  /// When the delegate is gone, the next question finds that out: it is abstained from, and the attachment
+  /// taken back. Attaching the same delegate in the same way twice changes nothing.
+  ///
+  /// - Parameters:
+  ///   - object: the object; empty for any.
+  ///   - patterns: the names that the delegate responds to, 1 to 128.
+  ///   - order: the place in the chain: lower is earlier, equal goes by time of attaching.
+  ///   - onFailure: what silence, a lost connection or an error counts as.
+  ///   - timeout: the time for an answer; nil is the bus's default, 5 s unless it is set otherwise.
+  ///   - label: what verdicts call the delegate, at most 255 bytes.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when
+  ///   another delegate is attached in exactly the same way.
+  @discardableResult
+  public func attach(
+    _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
+    onFailure: FailurePolicy = .veto, timeout: Duration? = nil, label: String = ""
+  ) async throws(TribuneError) -> Attachment {
+    throw Link.unwritten
+  }
+
+  /// All connections of the bus, this one included.
+  public func connections() async throws(TribuneError) -> [ConnectionInfo] {
+    throw Link.unwritten
+  }
+
+  /// All observations of the bus.
+  public func observations() async throws(TribuneError) -> [ObservationInfo] {
+    throw Link.unwritten
+  }
+
+  /// All attached delegates of the bus.
+  public func delegates() async throws(TribuneError) -> [DelegateInfo] {
+    throw Link.unwritten
+  }
+
+  /// The bus as a whole.
+  public func status() async throws(TribuneError) -> BusStatus {
+    throw Link.unwritten
+  }
+
+  /// The delegates that a query would be put to, in the chain's order. Nobody is asked.
+  ///
+  /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
+  public func explain(_ name: String, object: String = "") async throws(TribuneError) -> [DelegateInfo] {
+    throw Link.unwritten
+  }
+
+  /// Everything that passes over the bus under names that match any of the patterns; none is everything.
+  ///
+  /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
+  public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {
+    throw Link.unwritten
+  }
+
+  /// Returns when the connection has ended: why, or nil after ``close()``.
+  public func closed() async -> TribuneError? {
+    nil
+  }
+
+  /// Writes what was posted, then ends the connection; returns when it has ended.
+  ///
+  /// Sequences end cleanly, what was asked and is not answered fails with `connectionLost`. A bus that does
+  /// not read for 5 seconds is not waited for longer.
+  public func close() async {
+  }
+}

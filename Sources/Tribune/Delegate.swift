@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Somebody who is asked before something happens, and can veto it.
+///
+/// A connection does not retain its delegates, as in Cocoa: keep yours for as long as it is to be asked.
+/// A class, an actor or a class on the main actor can be one.
+public protocol Delegate: AnyObject, Sendable {
+  /// Answers a question. Questions to one delegate may overlap.
+  ///
+  /// When the question is withdrawn before it is answered, the task is cancelled, and what is returned
+  /// then goes nowhere. What is thrown counts as ``Answer/failed(_:)`` with the error's text.
+  func answer(_ question: Question) async throws -> Answer
+
+  /// A query that this delegate was asked in has ended, so that what was prepared can be undone.
+  ///
+  /// Called after `answer` has returned. Does nothing unless the delegate says otherwise.
+  func concluded(_ conclusion: Conclusion) async
+}
+
+extension Delegate {
+  /// Does nothing.
+  public func concluded(_ conclusion: Conclusion) async {}
+}
+
+/// What a delegate says to a question.
+public enum Answer: Hashable, Sendable {
+  /// Go ahead.
+  case approve
+  /// Do not, and why.
+  case veto(String)
+  /// No opinion.
+  case abstain
+  /// The delegate broke, and how; its failure policy decides.
+  case failed(String)
+}
+
+/// What the failure of a delegate counts as, be it silence, a lost connection or an error.
+public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
+  /// A failure is a veto.
+  case veto
+  /// A failure is no opinion.
+  case abstain
+}
+
+/// Who asks, as the kernel and systemd know it.
+public struct Asker: Hashable, Sendable {
+  /// The process.
+  public var pid: Int32
+  /// The user that the process ran as when it connected.
+  public var uid: UInt32
+  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  public var process: String
+  /// The systemd unit; empty if none.
+  public var unit: String
+  /// The connection, `:N`.
+  public var connection: String
+}
+
+/// A query, as it is put to one delegate.
+public struct Question: Sendable {
+  /// The query's id, never used again. What the delegate asks meanwhile names it as its `parent`.
+  public let query: UInt64
+  /// What is asked: `window.shouldClose`.
+  public let name: String
+  /// What it is about; empty if about nothing in particular.
+  public let object: String
+  /// What came with it.
+  public let userInfo: UserInfo
+  /// The time that the delegate has for its answer, unless it defers.
+  public let timeout: Duration
+  /// Who asks.
+  public let asker: Asker
+
+  let delegate: UInt64
+  let link: Link
+
+  /// Says "I am at it": asks for more time, which the asker's own deadline bounds, and tells the asker.
+  ///
+  /// - Parameters:
+  ///   - extension: the time until the answer, from now.
+  ///   - status: what to tell the asker; cut at 4,096 bytes.
+  /// - Throws: ``TribuneError/Code/connectionLost``.
+  public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
+    try link.defer(self, by: `extension`, status: status)
+  }
+}
+
+/// How a query ended, for a delegate that was asked in it.
+public struct Conclusion: Hashable, Sendable {
+  /// The ways in which it can end.
+  public enum Ending: String, Hashable, Sendable, CaseIterable {
+    /// It was allowed: what was asked about may happen now.
+    case allowed
+    /// Somebody vetoed it.
+    case vetoed
+    /// The asker took it back, or is gone.
+    case cancelled
+  }
+
+  /// The query's id.
+  public var query: UInt64
+  /// How it ended.
+  public var ending: Ending
+
+  /// Makes a conclusion as if it had been received, which tests of delegates want.
+  public init(query: UInt64, ending: Ending) {
+    self.query = query
+    self.ending = ending
+  }
+}

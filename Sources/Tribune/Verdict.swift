@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a query goes through the delegate chain.
+public enum Mode: String, Hashable, Sendable, CaseIterable {
+  /// All are asked at once; the first veto is the verdict, and the rest are cancelled.
+  case parallel
+  /// All are asked at once and all are waited for, so that the verdict has every veto.
+  case all
+  /// One is asked at a time, in the chain's order; none after a veto.
+  case order
+}
+
+/// What came of a query.
+public struct Verdict: Hashable, Sendable {
+  /// The two verdicts there are.
+  public enum Decision: String, Hashable, Sendable, CaseIterable {
+    /// Nobody objects: go ahead.
+    case allowed
+    /// Somebody objects: do not.
+    case vetoed
+  }
+
+  /// The verdict.
+  public var decision: Decision
+  /// The query's id, never used again.
+  public var query: UInt64
+  /// Nobody approved or vetoed: the decision is the asker's own default.
+  public var isUnanswered: Bool
+  /// What came of each delegate of which something came, in the chain's order.
+  public var outcomes: [Outcome]
+
+  /// Makes a verdict as if it had been received, which tests of askers want.
+  public init(_ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = []) {
+    self.decision = decision
+    self.query = query
+    self.isUnanswered = isUnanswered
+    self.outcomes = outcomes
+  }
+
+  /// Whether nobody objects.
+  public var isAllowed: Bool { decision == .allowed }
+}
+
+/// What came of one delegate.
+public struct Outcome: Hashable, Sendable {
+  /// The ways in which it can end.
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// It said yes.
+    case approved
+    /// It said no.
+    case vetoed
+    /// It has no opinion.
+    case abstained
+    /// It did not answer in its time.
+    case timedOut
+    /// Its connection ended before it answered.
+    case gone
+    /// It broke; the reason is its error.
+    case failed
+    /// A standing veto.
+    case held
+  }
+
+  /// The delegate's id, never used again.
+  public var delegate: UInt64
+  /// What the delegate calls itself; empty if nothing.
+  public var label: String
+  /// How it ended.
+  public var kind: Kind
+  /// Why, or the error; empty if nothing was said.
+  public var reason: String
+  /// The delegate's process.
+  public var pid: Int32
+  /// The user that the process ran as when it connected.
+  public var uid: UInt32
+  /// The process's name (comm), at most 15 bytes.
+  public var process: String
+  /// The process's systemd unit; empty if none.
+  public var unit: String
+  /// From the question to what came of it.
+  public var elapsed: Duration
+}
+
+/// A delegate asks for more time: who is being waited for, and what it says.
+public struct Progress: Hashable, Sendable {
+  /// The query's id.
+  public var query: UInt64
+  /// The delegate's id.
+  public var delegate: UInt64
+  /// What the delegate calls itself; empty if nothing.
+  public var label: String
+  /// What it says about its work; empty if nothing.
+  public var status: String
+  /// The time that it now has.
+  public var timeout: Duration
+  /// The delegate's process.
+  public var pid: Int32
+  /// The user that the process ran as when it connected.
+  public var uid: UInt32
+  /// The process's name (comm), at most 15 bytes.
+  public var process: String
+  /// The process's systemd unit; empty if none.
+  public var unit: String
+}
