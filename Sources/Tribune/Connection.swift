@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// A connection to the bus: tells, asks, observes and answers.
 ///
 /// Any number of tasks may use one connection at the same time. Dropping the last reference to it and to
@@ -42,7 +44,9 @@ public final class Connection: Sendable {
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none
   ) async throws(TribuneError) {
-    throw Link.unwritten
+    let name = try Checked.ownName(name)
+    let object = try Checked.object(object)
+    try await link.post(.init(name: name, object: object, payload: userInfo.bytes))
   }
 
   /// Posts a notification and returns when the bus has it.
@@ -51,7 +55,10 @@ public final class Connection: Sendable {
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none
   ) async throws(TribuneError) {
-    throw Link.unwritten
+    let name = try Checked.ownName(name)
+    let object = try Checked.object(object)
+    let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
+    _ = try await link.request(Post(), message, flags: .acknowledge) { .okay($0) }
   }
 
   /// Observes notifications whose name matches a pattern and that are about an object.
@@ -66,7 +73,7 @@ public final class Connection: Sendable {
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096
   ) async throws(TribuneError) -> Notifications {
-    throw Link.unwritten
+    try await observe(patterns: pattern.map { [$0] } ?? [], object: object, limit: limit)
   }
 
   /// Observes notifications whose name matches any of several patterns, one copy of each.
@@ -75,7 +82,26 @@ public final class Connection: Sendable {
   public func observe(
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096
   ) async throws(TribuneError) -> Notifications {
-    throw Link.unwritten
+    guard !patterns.isEmpty else {
+      throw TribuneError(.invalidPattern, "an observation of any of no patterns is none")
+    }
+    return try await observe(patterns: patterns, object: object, limit: limit)
+  }
+
+  private func observe(
+    patterns: [String], object: String?, limit: Int
+  ) async throws(TribuneError) -> Notifications {
+    let object = try Checked.object(object ?? "")
+    var keys: [(LinkState.ObservationKey, Pattern?)] = []
+    for pattern in Set(patterns) {
+      keys.append((.init(pattern: pattern, object: object), try Checked.pattern(pattern)))
+    }
+    if keys.isEmpty { keys = [(.init(pattern: "", object: object), nil)] }
+    let stream = DeliveryStream<Delivery>(limit: limit)
+    // Should one of them fail, the subscription goes, and takes the others back.
+    let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
+    for (key, pattern) in keys { try await link.observe(key, pattern, into: stream) }
+    return Notifications(subscription: subscription)
   }
 
   /// Asks the delegates of an object, and those of any object, before something is done.
@@ -96,7 +122,13 @@ public final class Connection: Sendable {
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, parent: UInt64? = nil,
     progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> Verdict {
-    throw Link.unwritten
+    let name = try Checked.ownName(name)
+    let object = try Checked.object(object)
+    let fields = Ask(
+      deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire, parent: parent ?? 0
+    )
+    let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
+    return try await link.request(fields, message, isTakenBack: true) { .verdict($0, progress: progress) }
   }
 
   /// Attaches a delegate to an object's chain, which does not retain it.
@@ -118,46 +150,80 @@ public final class Connection: Sendable {
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
     onFailure: FailurePolicy = .veto, timeout: Duration? = nil, label: String = ""
   ) async throws(TribuneError) -> Attachment {
-    throw Link.unwritten
+    for pattern in patterns { _ = try Checked.pattern(pattern) }
+    guard !patterns.isEmpty else {
+      throw TribuneError(.invalidPattern, "a delegate responds to one name at least")
+    }
+    guard patterns.count <= WireLimits.patternsPerDelegate else {
+      throw TribuneError(
+        .limitExceeded,
+        "\(patterns.count) patterns in one attachment, at most \(WireLimits.patternsPerDelegate)")
+    }
+    guard label.utf8.count <= WireLimits.labelLength else {
+      throw TribuneError(
+        .limitExceeded, "a label of \(label.utf8.count) bytes, at most \(WireLimits.labelLength)")
+    }
+    let fields = Attach(
+      order: order, failurePolicy: onFailure.wire, timeout: Checked.milliseconds(timeout), label: label,
+      patterns: patterns)
+    let (serial, id) = try await link.attach(delegate, to: try Checked.object(object), fields)
+    return Attachment(id: id, serial: serial, connection: self)
   }
 
   /// All connections of the bus, this one included.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
-    throw Link.unwritten
+    try await link.list(.connections).compactMap {
+      if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
+    }
   }
 
   /// All observations of the bus.
   public func observations() async throws(TribuneError) -> [ObservationInfo] {
-    throw Link.unwritten
+    try await link.list(.observations).compactMap {
+      if case .observation(let entry) = $0 { ObservationInfo(entry) } else { nil }
+    }
   }
 
   /// All attached delegates of the bus.
   public func delegates() async throws(TribuneError) -> [DelegateInfo] {
-    throw Link.unwritten
+    try await link.list(.delegates).compactMap {
+      if case .delegate(let entry) = $0 { DelegateInfo(entry) } else { nil }
+    }
   }
 
   /// The bus as a whole.
   public func status() async throws(TribuneError) -> BusStatus {
-    throw Link.unwritten
+    for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
+    throw .violation("the bus says nothing of itself")
   }
 
   /// The delegates that a query would be put to, in the chain's order. Nobody is asked.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> [DelegateInfo] {
-    throw Link.unwritten
+    let name = try Checked.name(name)
+    let object = try Checked.object(object)
+    return try await link.list(.chain, name: name, object: object).compactMap {
+      if case .delegate(let entry) = $0 { DelegateInfo(entry) } else { nil }
+    }
   }
 
   /// Everything that passes over the bus under names that match any of the patterns; none is everything.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {
-    throw Link.unwritten
+    for pattern in patterns { _ = try Checked.pattern(pattern) }
+    let stream = DeliveryStream<TrafficDelivery>(limit: 4096)
+    let subscription = Subscription(stream, on: self) { link, stream in link.endMonitoring(stream) }
+    for pattern in patterns.isEmpty ? [""] : patterns {
+      try await link.monitor(pattern, into: stream)
+    }
+    return Traffic(subscription: subscription)
   }
 
   /// Returns when the connection has ended: why, or nil after ``close()``.
   public func closed() async -> TribuneError? {
-    nil
+    await link.ended()
   }
 
   /// Writes what was posted, then ends the connection; returns when it has ended.
@@ -165,5 +231,6 @@ public final class Connection: Sendable {
   /// Sequences end cleanly, what was asked and is not answered fails with `connectionLost`. A bus that does
   /// not read for 5 seconds is not waited for longer.
   public func close() async {
+    await link.close()
   }
 }

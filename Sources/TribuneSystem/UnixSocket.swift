@@ -97,6 +97,12 @@ package enum UnixSocket {
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
+  /// Tells the peer that nothing more comes, and goes on reading.
+  package static func endWriting(_ descriptor: borrowing FileDescriptor) {
+    // ENOTCONN says that the peer was faster.
+    _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
+  }
+
   /// Reads once into the buffer's free space, of which there must be some.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer

@@ -208,4 +208,10 @@ extension Array where Element == UInt8 {
   package init(_ bytes: RawSpan) {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
+
+  /// The bytes where they lie.
+  package var rawBytes: RawSpan {
+    @_lifetime(borrow self)
+    get { unsafe span.bytes }
+  }
 }

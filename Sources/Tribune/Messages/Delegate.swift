@@ -79,7 +79,8 @@ public struct Question: Sendable {
   /// - Parameters:
   ///   - extension: the time until the answer, from now.
   ///   - status: what to tell the asker; cut at 4,096 bytes.
-  /// - Throws: ``TribuneError/Code/connectionLost``.
+  /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
+  ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
     try link.defer(self, by: `extension`, status: status)
   }

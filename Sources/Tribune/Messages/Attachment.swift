@@ -18,7 +18,8 @@ public final class Attachment: Sendable {
 
   /// Leaves the chain. Questions that are not answered yet are withdrawn; leaving twice changes nothing.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, by which it has left the chain, too.
+  /// - Throws: ``TribuneError/Code/connectionLost``, by which it has left the chain, too. Cancelling the task does not
+  ///   stop it.
   public func detach() async throws(TribuneError) {
     try await connection.link.detach(serial)
   }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneWire
+
+/// Takes in the frames that the bus sends, on the link's own thread.
+///
+/// Wrong bytes from the bus are thrown, and end the connection: behind them nothing can be trusted. A reply
+/// to something that nobody waits for any more is no mistake, because taking back and replying cross.
+struct FrameReceiver {
+  private let link: Link
+  private var route = NotificationRoute()
+
+  init(_ link: Link) { self.link = link }
+
+  /// Takes the frame behind the hello: a welcome, or why there is none.
+  func receiveFirst(_ frame: FrameView) throws(WireError) {
+    if frame.header.kind == .error {
+      try refuse(frame)
+      return
+    }
+    guard frame.header.kind == .welcome else {
+      throw WireError(
+        .malformedFrame, "the bus's first frame is of kind \(frame.header.rawKind), not a welcome")
+    }
+    let welcome = try frame.decode(Welcome.self)
+    let reply = link.state.withLock { state -> Reply<Welcome>? in
+      guard state.phase == .connecting else { return nil }
+      state.phase = .open
+      state.payloadMax = Int(welcome.payloadMax)
+      defer { state.greeting = nil }
+      return state.greeting
+    }
+    reply?.resume(returning: .success(welcome))
+  }
+
+  mutating func receive(_ frame: FrameView) throws(WireError) {
+    let serial = frame.header.serial
+    switch frame.header.kind {
+    case .post:
+      try route.deliver(frame, link)
+    case .lost:
+      tellLost(Int(clamping: try frame.decode(Lost.self).count))
+    case .ok:
+      let okay = try frame.decode(Okay.self)
+      let settlement = link.state.withLock { $0.okay(serial, okay) }
+      // It may have made an observation live.
+      link.routesVersion.add(1, ordering: .releasing)
+      settlement?.deliver()
+    case .error:
+      try refuse(frame)
+    case .verdict:
+      let verdict = try frame.decode(TribuneWire.Verdict.self)
+      link.state.withLock { $0.verdict(serial, verdict) }?.deliver()
+    case .progress:
+      let progress = try frame.decode(TribuneWire.Progress.self)
+      let told = link.state.withLock { state -> (@Sendable (Progress) -> Void)? in
+        guard case .verdict(_, let told) = state.requests[serial] else { return nil }
+        return told
+      }
+      told?(Progress(progress, status: String(repairing: frame.payload)))
+    case .question:
+      try receiveQuestion(frame)
+    case .concluded:
+      link.conclude(try frame.decode(Concluded.self))
+    case .entry:
+      let entry = try frame.decode(Entry.self)
+      link.state.withLock {
+        if case .entries = $0.requests[serial] { $0.entries[serial, default: []].append(entry) }
+      }
+    case .traffic:
+      let item = TrafficDelivery.item(try TrafficItem(frame))
+      // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
+      for stream in link.state.withLock({ Array($0.monitors.values) }) { stream.deliver(item) }
+    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor:
+      throw WireError(
+        .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
+    case nil:
+      guard !frame.header.flags.contains(.critical) else {
+        throw WireError(
+          .unknownCriticalKind,
+          "the bus sent a critical frame of kind \(frame.header.rawKind), which this side does not know")
+      }
+    }
+  }
+
+  /// A refusal of one frame, or the bus's last words.
+  private func refuse(_ frame: FrameView) throws(WireError) {
+    let code = try frame.decode(Refusal.self).rawCode
+    let error = TribuneError(code: code, message: String(repairing: frame.payload))
+    if frame.header.serial == 0 {
+      link.state.withLock { $0.refusal = error }
+      link.end(error)
+    } else {
+      let settlement = link.state.withLock { $0.refuse(frame.header.serial, error) }
+      settlement?.deliver()
+    }
+  }
+
+  /// The bus dropped notifications of this connection, which can have been anybody's.
+  private func tellLost(_ count: Int) {
+    guard count > 0 else { return }
+    let (notifications, traffic) = link.state.withLock { state in
+      (state.liveStreams, Array(state.monitors.values))
+    }
+    for stream in notifications { stream.deliver(.lost(count)) }
+    for stream in traffic { stream.deliver(.lost(count)) }
+  }
+
+  private func receiveQuestion(_ frame: FrameView) throws(WireError) {
+    let fields = try frame.decode(TribuneWire.Question.self)
+    guard NameSyntax.isName(frame.name), NameSyntax.isObject(frame.object) else {
+      throw WireError(.invalidName, "the bus asked about something that has no name")
+    }
+    let question = Question(
+      query: fields.query.rawValue, name: String(repairing: frame.name),
+      object: String(repairing: frame.object), userInfo: UserInfo([UInt8](frame.payload)),
+      timeout: .milliseconds(Int(fields.timeout)),
+      asker: Asker(fields.asker, connection: frame.header.sender), delegate: fields.delegate.rawValue,
+      link: link)
+    link.receive(question, attachment: frame.header.serial)
+  }
+}
+
+/// Which streams a notification goes to. A run of notifications under one name has its route found once.
+private struct NotificationRoute {
+  private var version = -1
+  /// Name and object as they lie in the frame.
+  private var key: [UInt8] = []
+  private var name = ""
+  private var object = ""
+  private var streams: [DeliveryStream<Delivery>] = []
+  private var sender = ConnectionID.bus
+  private var senderText: String?
+
+  mutating func deliver(_ frame: FrameView, _ link: Link) throws(WireError) {
+    let header = frame.header
+    let version = link.routesVersion.load(ordering: .acquiring)
+    let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
+    if version != self.version || name.utf8.count != header.nameLength
+      || !key.isEqual(to: self.key.rawBytes)
+    {
+      guard NameSyntax.isName(frame.name) else {
+        throw WireError(.invalidName, "the bus delivered a notification without a proper name")
+      }
+      guard NameSyntax.isObject(frame.object) else {
+        throw WireError(.invalidObject, "the bus delivered a notification about no proper object")
+      }
+      self.key = [UInt8](key)
+      self.version = version
+      name = String(repairing: frame.name)
+      object = String(repairing: frame.object)
+      streams = link.state.withLock { $0.streams(name: name, object: object) }
+    }
+    guard !streams.isEmpty else { return }
+    if header.sender != sender {
+      sender = header.sender
+      senderText = sender == .bus ? nil : sender.description
+    }
+    let userInfo = header.payloadLength == 0 ? UserInfo.none : UserInfo([UInt8](frame.payload))
+    let delivery = Delivery.notification(
+      Notification(name, object: object, sender: senderText, userInfo: userInfo))
+    for stream in streams { stream.deliver(delivery) }
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneWire
+
+extension Link {
+  /// Name, object and payload of a frame that is to go out.
+  struct Message {
+    var name = ""
+    var object = ""
+    var payload: [UInt8] = []
+  }
+
+  /// Posts without a reply. What is suspended for is room, never the bus.
+  func post(_ message: Message) async throws(TribuneError) {
+    while true {
+      let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
+        try state.requireOpen()
+        try state.requireFitting(message)
+        if state.outbox.isFull { return nil }
+        return state.outbox.append(
+          Post(), serial: state.nextSerial(), name: message.name, object: message.object,
+          payload: message.payload, canWait: true)
+      }
+      if let duty {
+        perform(duty)
+        return
+      }
+      try await waitForRoom()
+    }
+  }
+
+  /// Sends a frame and waits for what the bus says to it.
+  ///
+  /// - Parameters:
+  ///   - isTakenBack: whether cancelling the task has to reach the bus.
+  ///   - request: what the bus's reply will be taken for.
+  func request<F: FrameFields, Value: Sendable>(
+    _ fields: F, _ message: Message = Message(), flags: FrameFlags = [], isTakenBack: Bool = false,
+    _ request: (Reply<Value>) -> LinkState.Request
+  ) async throws(TribuneError) -> Value {
+    if !message.payload.isEmpty { try await waitForRoom() }
+    let serial = state.withLock { $0.nextSerial() }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (reply: Reply<Value>) in
+        let request = request(reply)
+        do throws(TribuneError) {
+          let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
+            try state.requireOpen()
+            try state.requireFitting(message)
+            if Task.isCancelled { throw .taskCancelled }
+            state.requests[serial] = request
+            return state.outbox.append(
+              fields, flags: flags, serial: serial, name: message.name, object: message.object,
+              payload: message.payload)
+          }
+          perform(duty)
+        } catch {
+          reply.resume(returning: .failure(error))
+        }
+      }
+    } onCancel: {
+      takeBack(serial, tellBus: isTakenBack)
+    }
+    return try result.get()
+  }
+
+  /// The task that waits for the reply has been cancelled.
+  private func takeBack(_ serial: Serial, tellBus: Bool) {
+    let (settlement, duty) = state.withLock { state -> (LinkState.Settlement?, Outbox.Duty) in
+      guard let settlement = state.refuse(serial, .taskCancelled) else { return (nil, .none) }
+      guard tellBus else { return (settlement, .none) }
+      return (settlement, state.appendCancel(serial))
+    }
+    perform(duty)
+    settlement?.deliver()
+  }
+
+  func list(
+    _ subject: ListSubject, name: String = "", object: String = ""
+  ) async throws(TribuneError) -> [Entry] {
+    try await request(List(subject), Message(name: name, object: object)) { .entries($0) }
+  }
+}
+
+extension LinkState {
+  /// - Throws: `payloadTooLong`.
+  func requireFitting(_ message: Link.Message) throws(TribuneError) {
+    guard message.payload.count <= payloadMax else {
+      throw TribuneError(
+        .payloadTooLong,
+        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax)")
+    }
+  }
+
+  mutating func appendCancel(_ target: Serial) -> Outbox.Duty {
+    outbox.append(Cancel(target: target), serial: nextSerial())
+  }
+}
+
+/// What a caller passes in is checked here with the wire's own rules, so that the bus need not refuse it.
+enum Checked {
+  static func name(_ name: String) throws(TribuneError) -> String {
+    guard NameSyntax.isName(name.utf8Bytes) else {
+      throw TribuneError(.invalidName, "\"\(name.escaped)\" is no name")
+    }
+    return name
+  }
+
+  /// A name under which a client may speak.
+  static func ownName(_ name: String) throws(TribuneError) -> String {
+    let name = try Self.name(name)
+    guard !NameSyntax.isReserved(name.utf8Bytes) else {
+      throw TribuneError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
+    }
+    return name
+  }
+
+  static func object(_ object: String) throws(TribuneError) -> String {
+    guard NameSyntax.isObject(object.utf8Bytes) else {
+      throw TribuneError(.invalidObject, "\"\(object.escaped)\" is no object")
+    }
+    return object
+  }
+
+  static func pattern(_ text: String) throws(TribuneError) -> Pattern {
+    do throws(WireError) { return try Pattern(text) } catch { throw TribuneError(wire: error) }
+  }
+
+  /// A span for the wire, where 0 means "not said": never 0, and at most what 32 bits hold.
+  static func milliseconds(_ span: Duration?) -> UInt32 {
+    guard let span else { return 0 }
+    let (seconds, attoseconds) = span.components
+    guard seconds < Int64(UInt32.max) / 1000 else { return .max }
+    guard seconds >= 0, attoseconds >= 0 else { return 1 }
+    let milliseconds = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    return max(1, UInt32(clamping: milliseconds))
+  }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneSystem
+import TribuneWire
+
+/// One socket to the bus, and what is under way on it.
+///
+/// Two kinds of thread meet here. Callers append frames and, when nobody else is writing, write them on
+/// the spot, so that a query is in the kernel before its caller suspends. The link's own thread is blocked
+/// in the kernel until there is something to read; it decodes frames, resumes those who wait for them,
+/// and writes what callers left. What they share is `state`, the one lock of a connection: a client's
+/// callers are on any thread, so unlike the bus it has no isolation to live in. Nothing is resumed and
+/// nothing is written while the lock is held.
+///
+/// The thread keeps the link; the link is over when the thread has ended.
+final class Link: Sendable {
+  let socket: FileDescriptor
+  let wakeup: Wakeup
+  let state = Mutex(LinkState())
+  /// Changes with every change of an observation, so that the thread sees without the lock that the
+  /// routes it remembers are still right.
+  let routesVersion = Atomic(0)
+
+  private init() throws(Errno) {
+    socket = try UnixSocket.make(nonblocking: true)
+    wakeup = try Wakeup()
+  }
+
+  /// Connects, and returns when the bus has said who we are to it.
+  static func connect(to address: Address) async throws(TribuneError) -> Connection {
+    try address.validate()
+    let link: Link
+    do throws(Errno) {
+      link = try Link()
+    } catch {
+      throw TribuneError(.unreachable, "cannot make a connection: \(error)")
+    }
+    let welcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { (reply: Reply<Welcome>) in
+        link.start(reply, address)
+      }
+    } onCancel: {
+      link.end(.taskCancelled)
+    }
+    return Connection(link: link, try welcome.get())
+  }
+
+  private func start(_ reply: Reply<Welcome>, _ address: Address) {
+    let error = state.withLock { state -> TribuneError? in
+      do throws(TribuneError) { try state.requireOpen() } catch { return error }
+      state.greeting = reply
+      return nil
+    }
+    if let error {
+      reply.resume(returning: .failure(error))
+      return
+    }
+    do throws(Errno) {
+      try Thread.start { [self] in LinkThread.run(self, address) }
+    } catch {
+      end(TribuneError(.unreachable, "cannot start a thread for the connection: \(error)"))
+    }
+  }
+
+  // MARK: Writing
+
+  /// Does what appending a frame asked for. Called without the lock.
+  func perform(_ duty: Outbox.Duty) {
+    switch duty {
+    case .none: break
+    case .wake: wakeup.signal()
+    case .write(let batch):
+      let (bytes, progress) = batch.write(to: socket)
+      let (waiters, wake) = state.withLock { state -> ([Reply<Void>], Bool) in
+        let (waiters, wake) = state.outbox.callerWrote(batch, bytes: bytes, progress)
+        // Closing goes on when nobody writes any more.
+        return (waiters, wake || state.phase == .closing)
+      }
+      if wake { wakeup.signal() }
+      for waiter in waiters { waiter.resume(returning: .success(())) }
+    }
+  }
+
+  /// Returns when the outbox is below its marks again.
+  func waitForRoom() async throws(TribuneError) {
+    let id = try state.withLock { state throws(TribuneError) -> Serial? in
+      try state.requireOpen()
+      return state.outbox.isFull ? state.nextSerial() : nil
+    }
+    guard let id else { return }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (reply: Reply<Void>) in
+        let ready = state.withLock { state -> Result<Void, TribuneError>? in
+          do throws(TribuneError) { try state.requireOpen() } catch { return .failure(error) }
+          if Task.isCancelled { return .failure(.taskCancelled) }
+          guard state.outbox.isFull else { return .success(()) }
+          state.outbox.roomWaiters[id] = reply
+          return nil
+        }
+        if let ready { reply.resume(returning: ready) }
+      }
+    } onCancel: {
+      let reply = state.withLock { $0.outbox.roomWaiters.removeValue(forKey: id) }
+      reply?.resume(returning: .failure(.taskCancelled))
+    }
+    try result.get()
+  }
+
+  // MARK: Ending
+
+  /// Ends the connection and tells everyone; does nothing when it has ended before.
+  ///
+  /// - Parameter error: why; nil when this side wanted it so.
+  func end(_ error: TribuneError?) {
+    let (ending, failure) = state.withLock { ($0.end(error), error ?? .closed) }
+    guard let ending else { return }
+    UnixSocket.shutdown(socket)
+    wakeup.signal()
+    ending.greeting?.resume(returning: .failure(failure))
+    for settlement in ending.settlements { settlement.deliver() }
+    for stream in ending.notifications { stream.finish(error) }
+    for stream in ending.traffic { stream.finish(error) }
+    for task in ending.tasks { task.cancel() }
+    for closer in ending.closers { closer.resume(returning: error) }
+  }
+
+  /// Has the thread write what is left and end the connection, without waiting for it.
+  func abandon() {
+    let changed = state.withLock { state -> Bool in
+      guard state.phase == .open else { return false }
+      state.phase = .closing
+      state.closingDeadline = .now.advanced(by: Self.closingPatience)
+      return true
+    }
+    if changed { wakeup.signal() }
+  }
+
+  /// Returns when the connection has ended: why, or nil if this side closed it.
+  func ended() async -> TribuneError? {
+    let id = state.withLock { $0.nextSerial() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { (closer: CheckedContinuation<TribuneError?, Never>) in
+        let ready = state.withLock { state -> TribuneError?? in
+          if case .ended(let error) = state.phase { return .some(error) }
+          if Task.isCancelled { return .some(nil) }
+          state.closers[id] = closer
+          return nil
+        }
+        if let ready { closer.resume(returning: ready) }
+      }
+    } onCancel: {
+      state.withLock { $0.closers.removeValue(forKey: id) }?.resume(returning: nil)
+    }
+  }
+
+  /// Closing is bounded and goes on whatever becomes of the task, so that it is waited for even by a task
+  /// that has been cancelled.
+  func close() async {
+    abandon()
+    _ = await withCheckedContinuation { (closer: CheckedContinuation<TribuneError?, Never>) in
+      let hasEnded = state.withLock { state -> Bool in
+        if case .ended = state.phase { return true }
+        state.closers[state.nextSerial()] = closer
+        return false
+      }
+      if hasEnded { closer.resume(returning: nil) }
+    }
+  }
+
+  /// How long closing waits for a bus that does not read.
+  static let closingPatience = Duration.seconds(5)
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// How a call that waits is told what came of it.
+typealias Reply<Value> = CheckedContinuation<Result<Value, TribuneError>, Never>
+
+/// What a connection has asked for and registered: a value without I/O, which `Link` keeps under its lock.
+///
+/// Events change it and return what there is to do, which happens once the lock is free.
+struct LinkState {
+  enum Phase: Equatable {
+    /// → open, ended
+    case connecting
+    /// → closing, ended
+    case open
+    /// Writes what is left, then waits for the bus to close. → ended
+    case closing
+    /// For good; nil after `close()`.
+    case ended(TribuneError?)
+  }
+
+  /// Somebody who waits for the reply to a frame of ours.
+  enum Request {
+    case okay(Reply<Okay>)
+    case attachment(Reply<Registration>, AttachedDelegate)
+    case observation(ObservationKey)
+    case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
+    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
+    case entries(Reply<[Entry]>)
+  }
+
+  /// A reply that has come, and whom it goes to.
+  enum Settlement {
+    case okay(Reply<Okay>, Result<Okay, TribuneError>)
+    case attachment(Reply<Registration>, Result<Registration, TribuneError>)
+    case plain([Reply<Void>], Result<Void, TribuneError>)
+    case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
+    case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
+
+    func deliver() {
+      switch self {
+      case .okay(let reply, let result): reply.resume(returning: result)
+      case .attachment(let reply, let result): reply.resume(returning: result)
+      case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
+      case .verdict(let reply, let result): reply.resume(returning: result)
+      case .entries(let reply, let result): reply.resume(returning: result)
+      }
+    }
+  }
+
+  /// What came of attaching.
+  enum Registration {
+    case attached(serial: Serial, delegate: UInt64)
+    /// The same thing was attached already, and taken back before the bus answered: to be tried again.
+    case stale
+  }
+
+  struct ObservationKey: Hashable {
+    /// Empty for any.
+    var pattern: String
+    /// Empty for any.
+    var object: String
+  }
+
+  struct Observation {
+    let serial: Serial
+    /// nil for any.
+    let pattern: Pattern?
+    /// The bus has confirmed it.
+    var isLive = false
+    var streams: [DeliveryStream<Delivery>] = []
+    /// Those who wait for the bus to confirm it, and for which stream.
+    var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
+  }
+
+  struct AttachedDelegate {
+    weak var delegate: (any Delegate)?
+  }
+
+  struct QuestionKey: Hashable {
+    var query: QueryID
+    var delegate: DelegateID
+  }
+
+  /// A question that the bus has not concluded yet.
+  struct OpenQuestion {
+    let attachment: Serial
+    weak var delegate: (any Delegate)?
+    let task: Task<Void, Never>
+    var isAnswered = false
+  }
+
+  var phase = Phase.connecting
+  var outbox = Outbox()
+  /// The one who connects, until the bus has welcomed it.
+  var greeting: Reply<Welcome>?
+  var payloadMax = WireLimits.payloadLengthFloor
+  /// When closing is not waited for any longer.
+  var closingDeadline: ContinuousClock.Instant?
+  /// What the bus said before it closed the connection.
+  var refusal: TribuneError?
+
+  var requests: [Serial: Request] = [:]
+  /// What has come of the lists that are under way.
+  var entries: [Serial: [Entry]] = [:]
+  var observations: [ObservationKey: Observation] = [:]
+  var attachments: [Serial: AttachedDelegate] = [:]
+  var questions: [QuestionKey: OpenQuestion] = [:]
+  var monitors: [Serial: DeliveryStream<TrafficDelivery>] = [:]
+  var closers: [UInt64: CheckedContinuation<TribuneError?, Never>] = [:]
+
+  private var lastSerial: Serial = 0
+
+  /// Serials are never used again, and 0 is none.
+  mutating func nextSerial() -> Serial {
+    lastSerial += 1
+    return lastSerial
+  }
+
+  /// - Throws: why nothing more can be asked.
+  func requireOpen() throws(TribuneError) {
+    switch phase {
+    case .connecting, .open: return
+    case .closing: throw .closed
+    case .ended(let error): throw error ?? .closed
+    }
+  }
+
+  // MARK: Replies
+
+  mutating func okay(_ serial: Serial, _ okay: Okay) -> Settlement? {
+    switch requests.removeValue(forKey: serial) {
+    case nil: return nil
+    case .okay(let reply): return .okay(reply, .success(okay))
+    case .attachment(let reply, let attached):
+      return .attachment(reply, attach(attached, serial: serial, okay))
+    case .observation(let key):
+      guard observations[key]?.serial == serial else { return nil }
+      observations[key]?.isLive = true
+      return .plain(takeWaiting(key), .success(()))
+    case .monitor(let reply, let stream):
+      monitors[serial] = stream
+      return .plain([reply], .success(()))
+    case .entries(let reply):
+      return .entries(reply, .success(entries.removeValue(forKey: serial) ?? []))
+    case .verdict(let reply, _):
+      return .verdict(reply, .failure(.violation("the bus said ok to a query instead of a verdict")))
+    }
+  }
+
+  mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Settlement? {
+    switch requests.removeValue(forKey: serial) {
+    case nil: return nil
+    case .okay(let reply): return .okay(reply, .failure(error))
+    case .attachment(let reply, _): return .attachment(reply, .failure(error))
+    case .observation(let key):
+      guard observations[key]?.serial == serial else { return nil }
+      let waiting = takeWaiting(key)
+      observations[key] = nil
+      return .plain(waiting, .failure(error))
+    case .monitor(let reply, _): return .plain([reply], .failure(error))
+    case .verdict(let reply, _): return .verdict(reply, .failure(error))
+    case .entries(let reply):
+      entries[serial] = nil
+      return .entries(reply, .failure(error))
+    }
+  }
+
+  mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Settlement? {
+    guard case .verdict(let reply, _) = requests[serial] else { return nil }
+    requests[serial] = nil
+    return .verdict(reply, .success(Verdict(verdict)))
+  }
+
+  private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
+    defer { observations[key]?.waiting = [] }
+    return observations[key]?.waiting.map(\.reply) ?? []
+  }
+
+  private mutating func attach(
+    _ attached: AttachedDelegate, serial: Serial, _ okay: Okay
+  ) -> Result<Registration, TribuneError> {
+    let known = okay.registration == 0 ? serial : okay.registration
+    if known != serial {
+      guard let existing = attachments[known] else { return .success(.stale) }
+      if let other = existing.delegate, other !== attached.delegate {
+        return .failure(
+          TribuneError(
+            .refused, "another delegate of this connection responds to the same names of that object"))
+      }
+    }
+    attachments[known] = attached
+    return .success(.attached(serial: known, delegate: okay.delegate))
+  }
+
+  // MARK: Ending
+
+  /// Everything that has to be told that the connection has ended.
+  struct Ending {
+    var settlements: [Settlement] = []
+    var greeting: Reply<Welcome>?
+    var notifications: [DeliveryStream<Delivery>] = []
+    var traffic: [DeliveryStream<TrafficDelivery>] = []
+    var tasks: [Task<Void, Never>] = []
+    var closers: [CheckedContinuation<TribuneError?, Never>] = []
+  }
+
+  /// Ends the connection; nil when it had ended before.
+  mutating func end(_ error: TribuneError?) -> Ending? {
+    if case .ended = phase { return nil }
+    phase = .ended(error)
+    let failure = error ?? .closed
+    var ending = Ending()
+    ending.greeting = greeting
+    greeting = nil
+    for serial in Array(requests.keys) {
+      if let settlement = refuse(serial, failure) { ending.settlements.append(settlement) }
+    }
+    ending.settlements.append(.plain(Array(outbox.roomWaiters.values), .failure(failure)))
+    outbox.roomWaiters = [:]
+    ending.notifications = observations.values.flatMap(\.streams)
+    observations = [:]
+    ending.traffic = Array(monitors.values)
+    monitors = [:]
+    ending.tasks = questions.values.filter { !$0.isAnswered }.map(\.task)
+    questions = [:]
+    attachments = [:]
+    ending.closers = Array(closers.values)
+    closers = [:]
+    return ending
+  }
+}
+
+extension TribuneError {
+  static let closed = TribuneError(.connectionLost, "the connection was closed")
+  static let taskCancelled = TribuneError(.cancelled, "the task was cancelled")
+
+  static func violation(_ message: String) -> TribuneError {
+    TribuneError(.protocolViolation, message)
+  }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneSystem
+import TribuneWire
+
+/// What a link's own thread does: connects, reads until the connection ends, writes what callers left.
+///
+/// Its buffer grows with what has arrived, never with what a length announces.
+struct LinkThread {
+  private static let bufferCapacity = 65_536
+  /// Free space under which what is unfinished moves to a buffer of its own.
+  private static let receiveMin = 4_096
+  /// How long a bus may take to say hello.
+  private static let greetingPatience = Duration.seconds(10)
+  /// What the bus may send before it has announced its limits.
+  private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
+
+  private enum Greeting {
+    case hello, welcome, done
+  }
+
+  private let link: Link
+  private var buffer = ByteBuffer(capacity: bufferCapacity)
+  /// Bytes at the start of the buffer that are done with.
+  private var consumed = 0
+  /// The whole length of the frame that has begun to arrive; 0 while unknown.
+  private var awaited = 0
+  private var greeting = Greeting.hello
+  private var receiver: FrameReceiver
+
+  private init(_ link: Link) {
+    self.link = link
+    receiver = FrameReceiver(link)
+  }
+
+  /// Runs a link from its first call to its end.
+  static func run(_ link: Link, _ address: Address) {
+    var thread = LinkThread(link)
+    do throws(TribuneError) {
+      try thread.connect(to: address)
+      try thread.serve()
+    } catch {
+      link.end(error)
+    }
+  }
+
+  private var hasEnded: Bool {
+    link.state.withLock { if case .ended = $0.phase { true } else { false } }
+  }
+
+  private func connect(to address: Address) throws(TribuneError) {
+    let deadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
+    while !hasEnded {
+      do throws(Errno) {
+        try UnixSocket.connect(link.socket, to: address.path)
+        link.perform(link.state.withLock { $0.outbox.appendHello() })
+        return
+      } catch  where error == .again && ContinuousClock.now < deadline {
+        // So many wait to be accepted that there is no room for one more, which no descriptor tells.
+        try pause()
+      } catch  where error == .again {
+        throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
+      } catch {
+        throw TribuneError(.unreachable, "no bus at \(address): \(error)")
+      }
+    }
+  }
+
+  private mutating func serve() throws(TribuneError) {
+    let greetingDeadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
+    var isHalfClosed = false
+    while true {
+      let (phase, isStuck, isIdle, closingDeadline) = link.state.withLock {
+        ($0.phase, $0.outbox.isStuck, $0.outbox.isIdle, $0.closingDeadline)
+      }
+      var deadline: ContinuousClock.Instant?
+      switch phase {
+      case .connecting:
+        deadline = greetingDeadline
+      case .open:
+        deadline = nil
+      case .closing:
+        deadline = closingDeadline
+        if isIdle, !isHalfClosed {
+          UnixSocket.endWriting(link.socket)
+          isHalfClosed = true
+        }
+      case .ended:
+        return
+      }
+      if let deadline, deadline <= .now {
+        if phase == .connecting {
+          throw TribuneError(.unreachable, "what listens there does not say hello")
+        }
+        link.end(nil)
+        return
+      }
+      let ready = try poll(
+        forWriting: isStuck, timeout: deadline.map { ContinuousClock.now.duration(to: $0) })
+      if ready.isWoken { link.wakeup.clear() }
+      write()
+      if ready.isReadable {
+        if try read() == .ended {
+          try endOfStream()
+          return
+        }
+      }
+    }
+  }
+
+  private func poll(
+    forWriting: Bool, timeout: Duration? = nil
+  ) throws(TribuneError) -> Poll.Ready {
+    do throws(Errno) {
+      return try Poll.wait(
+        for: link.socket, forWriting: forWriting, wakeup: link.wakeup, timeout: timeout)
+    } catch {
+      throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
+    }
+  }
+
+  /// Waits a little, or until somebody ends the connection.
+  private func pause() throws(TribuneError) {
+    do throws(Errno) {
+      if try Poll.wait(for: link.wakeup, timeout: .milliseconds(5)) { link.wakeup.clear() }
+    } catch {
+      throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
+    }
+  }
+
+  /// Writes what callers have left to this thread, until there is nothing or no room.
+  private func write() {
+    while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
+      let (bytes, progress) = batch.write(to: link.socket)
+      let waiters = link.state.withLock { $0.outbox.threadWrote(batch, bytes: bytes, progress) }
+      for waiter in waiters { waiter.resume(returning: .success(())) }
+      if case .stuck = progress { return }
+    }
+  }
+
+  // MARK: Reading
+
+  private enum Stream {
+    case goesOn, ended
+  }
+
+  /// Reads once and takes in the frames that are whole.
+  private mutating func read() throws(TribuneError) -> Stream {
+    makeRoom()
+    let received: Received
+    do throws(Errno) {
+      received = try UnixSocket.receive(from: link.socket, into: buffer)
+    } catch  where error == .again {
+      return .goesOn
+    } catch  where error.isDisconnection {
+      return .ended
+    } catch {
+      throw TribuneError(.connectionLost, "reading from the bus failed: \(error)")
+    }
+    switch received {
+    case .nothing: return .goesOn
+    case .end: return .ended
+    case .descriptors: throw .violation("the bus sent descriptors that nobody asked for")
+    case .bytes: break
+    }
+    do throws(WireError) {
+      try takeFrames()
+    } catch {
+      throw TribuneError(wire: error)
+    }
+    return .goesOn
+  }
+
+  private mutating func makeRoom() {
+    let unfinished = buffer.count - consumed
+    if unfinished == 0 {
+      if buffer.capacity > Self.bufferCapacity {
+        buffer = ByteBuffer(capacity: Self.bufferCapacity)
+      } else {
+        buffer.truncate(to: 0)
+      }
+      consumed = 0
+      return
+    }
+    let fits = awaited > 0 && buffer.capacity - consumed >= awaited
+    guard !fits, buffer.capacity - buffer.count < Self.receiveMin else { return }
+    let larger = ByteBuffer(capacity: max(Self.bufferCapacity, unfinished * 2))
+    larger.append(buffer.bytes(in: consumed..<buffer.count))
+    buffer = larger
+    consumed = 0
+  }
+
+  private mutating func takeFrames() throws(WireError) {
+    let buffer = self.buffer
+    if greeting == .hello {
+      guard let hello = try Hello(buffer.bytes(in: consumed..<buffer.count)) else { return }
+      _ = try hello.negotiated()
+      consumed += Hello.length
+      greeting = .welcome
+    }
+    while true {
+      let limits = greeting == .done ? FrameLimits.fromBus : Self.greetingLimits
+      awaited = 0
+      guard let header = try FrameHeader(buffer.bytes, at: consumed, limits: limits) else { return }
+      awaited = header.frameLength
+      guard buffer.count - consumed >= header.frameLength else { return }
+      let end = consumed + header.frameLength
+      let frame = FrameView(header, buffer.bytes(in: consumed..<end))
+      if greeting == .done {
+        try receiver.receive(frame)
+      } else {
+        try receiver.receiveFirst(frame)
+        greeting = .done
+      }
+      consumed = end
+    }
+  }
+
+  /// The bus sends no more.
+  private func endOfStream() throws(TribuneError) {
+    let (phase, refusal) = link.state.withLock { ($0.phase, $0.refusal) }
+    if let refusal { throw refusal }
+    switch phase {
+    case .closing: link.end(nil)
+    case .connecting: throw TribuneError(.unreachable, "what listens there closed the connection at once")
+    case .open: throw TribuneError(.connectionLost, "the bus closed the connection")
+    case .ended: break
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+// What the wire says, in the words of the public API. Numbers from the bus are clamped, never trapped on.
+
+extension TribuneError {
+  /// A refusal as it came from the bus.
+  init(code rawCode: UInt16, message: String) {
+    let code = ErrorCode(rawValue: rawCode)
+    self.init(code.map(Code.init) ?? .refused, message.isEmpty ? "the bus refuses it" : message.escaped)
+  }
+
+  /// What this side found wrong.
+  init(wire error: WireError) {
+    self.init(Code(error.code), error.message)
+  }
+}
+
+extension TribuneError.Code {
+  init(_ code: ErrorCode) {
+    self =
+      switch code {
+      case .badMagic, .frameTooLong, .malformedFrame, .unknownCriticalKind, .unexpectedDescriptors:
+        .protocolViolation
+      case .unsupportedVersion: .unsupportedVersion
+      case .helloTimeout, .frameTimeout, .tooSlow: .tooSlow
+      case .tooManyConnections, .outOfMemory, .limitExceeded: .limitExceeded
+      case .shuttingDown: .shuttingDown
+      case .invalidName: .invalidName
+      case .invalidPattern: .invalidPattern
+      case .invalidObject: .invalidObject
+      case .reservedName: .reservedName
+      case .notFound, .notAsked: .notFound
+      case .cancelled: .cancelled
+      case .unknownKind, .invalidValue, .duplicateSerial: .refused
+      }
+  }
+}
+
+extension Connection {
+  convenience init(link: Link, _ welcome: Welcome) {
+    self.init(
+      link: link, id: welcome.connection.description,
+      bus: BusInfo(
+        pid: Int32(clamping: welcome.busPID), software: welcome.software,
+        payloadMax: Int(welcome.payloadMax), observationsMax: Int(welcome.observationsMax),
+        delegatesMax: Int(welcome.delegatesMax), queriesMax: Int(welcome.queriesMax),
+        deadlineMax: .milliseconds(Int(welcome.deadlineMax)),
+        deadlineDefault: .milliseconds(Int(welcome.deadlineDefault))))
+  }
+}
+
+extension FailurePolicy {
+  init(_ policy: TribuneWire.FailurePolicy) {
+    self =
+      switch policy {
+      case .veto: .veto
+      case .abstain: .abstain
+      }
+  }
+
+  var wire: TribuneWire.FailurePolicy {
+    switch self {
+    case .veto: .veto
+    case .abstain: .abstain
+    }
+  }
+}
+
+extension Mode {
+  init(_ mode: QueryMode) {
+    self =
+      switch mode {
+      case .parallel: .parallel
+      case .all: .all
+      case .order: .order
+      }
+  }
+
+  var wire: QueryMode {
+    switch self {
+    case .parallel: .parallel
+    case .all: .all
+    case .order: .order
+    }
+  }
+}
+
+extension Verdict.Decision {
+  init(_ verdict: VerdictKind) {
+    self =
+      switch verdict {
+      case .allowed: .allowed
+      case .vetoed: .vetoed
+      }
+  }
+
+  var wire: VerdictKind {
+    switch self {
+    case .allowed: .allowed
+    case .vetoed: .vetoed
+    }
+  }
+}
+
+extension Verdict {
+  init(_ verdict: TribuneWire.Verdict) {
+    self.init(
+      Decision(verdict.verdict), query: verdict.query.rawValue, isUnanswered: verdict.isUnanswered,
+      outcomes: verdict.outcomes.map(Outcome.init))
+  }
+}
+
+extension Outcome {
+  init(_ outcome: TribuneWire.Outcome) {
+    let peer = outcome.delegate.peer
+    self.init(
+      delegate: outcome.delegate.id.rawValue, label: outcome.delegate.label, kind: Kind(outcome.outcome),
+      reason: outcome.reason, pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process,
+      unit: peer.unit, elapsed: .microseconds(Int64(clamping: outcome.elapsed)))
+  }
+}
+
+extension Outcome.Kind {
+  init(_ outcome: OutcomeKind) {
+    self =
+      switch outcome {
+      case .approved: .approved
+      case .vetoed: .vetoed
+      case .abstained: .abstained
+      case .timedOut: .timedOut
+      case .gone: .gone
+      case .failed: .failed
+      case .held: .held
+      }
+  }
+}
+
+extension Progress {
+  init(_ progress: TribuneWire.Progress, status: String) {
+    let peer = progress.delegate.peer
+    self.init(
+      query: progress.query.rawValue, delegate: progress.delegate.id.rawValue, label: progress.delegate.label,
+      status: status, timeout: .milliseconds(Int(progress.timeout)), pid: Int32(clamping: peer.pid),
+      uid: peer.uid, process: peer.process, unit: peer.unit)
+  }
+}
+
+extension Asker {
+  init(_ peer: PeerIdentity, connection: ConnectionID) {
+    self.init(
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, unit: peer.unit,
+      connection: connection.description)
+  }
+}
+
+extension Answer {
+  init(_ answer: AnswerKind, text: String) {
+    self =
+      switch answer {
+      case .approve: .approve
+      case .veto: .veto(text)
+      case .abstain: .abstain
+      case .failed: .failed(text)
+      }
+  }
+}
+
+extension Conclusion.Ending {
+  init(_ conclusion: ConclusionKind) {
+    self =
+      switch conclusion {
+      case .allowed: .allowed
+      case .vetoed: .vetoed
+      case .cancelled: .cancelled
+      }
+  }
+}
+
+extension BusStatus {
+  init(_ entry: BusEntry) {
+    self.init(
+      pid: Int32(clamping: entry.pid), software: entry.software, address: entry.address,
+      uptime: .microseconds(Int64(clamping: entry.uptime)), connections: Int(entry.connections),
+      observations: Int(entry.observations), delegates: Int(entry.delegates), queries: Int(entry.queries),
+      posted: Int(clamping: entry.posted), delivered: Int(clamping: entry.delivered),
+      lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed))
+  }
+}
+
+extension ConnectionInfo {
+  init(_ entry: ConnectionEntry) {
+    self.init(
+      id: entry.id.description, pid: Int32(clamping: entry.peer.pid), uid: entry.peer.uid,
+      gid: entry.peer.gid, process: entry.peer.process, unit: entry.peer.unit,
+      age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
+      delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
+      lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
+      isLossy: entry.isLossy)
+  }
+}
+
+extension ObservationInfo {
+  init(_ entry: ObservationEntry) {
+    self.init(connection: entry.connection.description, pattern: entry.pattern, object: entry.object)
+  }
+}
+
+extension DelegateInfo {
+  init(_ entry: DelegateEntry) {
+    let peer = entry.delegate.peer
+    self.init(
+      id: entry.delegate.id.rawValue, connection: entry.connection.description, label: entry.delegate.label,
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, unit: peer.unit,
+      object: entry.object, order: entry.order, failurePolicy: FailurePolicy(entry.failurePolicy),
+      timeout: .milliseconds(Int(entry.timeout)), patterns: entry.patterns)
+  }
+}

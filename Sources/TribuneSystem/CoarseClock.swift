@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Time that is cheap to ask for and a few milliseconds coarse.
+package enum CoarseClock {
+  /// Nanoseconds from an arbitrary moment; changes with the kernel's tick.
+  package static var tick: Int64 {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Waiting for one socket, or for somebody who wakes the waiting thread up.
+package enum Poll {
+  package struct Ready: Sendable {
+    /// There is something to read, or the peer is gone, which reading tells.
+    package let isReadable: Bool
+    package let isWritable: Bool
+    package let isWoken: Bool
+  }
+
+  /// - Parameters:
+  ///   - forWriting: whether room for writing ends the wait, too.
+  ///   - timeout: at most this long; nil is for ever. Rounded up to a millisecond.
+  /// - Returns: what is ready; nothing after the timeout, or when a signal came in.
+  package static func wait(
+    for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
+  ) throws(Errno) -> Ready {
+    let none = CShort(0)
+    var descriptors: (pollfd, pollfd) = (
+      pollfd(
+        fd: socket.rawValue, events: CShort(POLLIN) | (forWriting ? CShort(POLLOUT) : none), revents: none),
+      pollfd(fd: wakeup.rawValue, events: CShort(POLLIN), revents: none)
+    )
+    let count = unsafe withUnsafeMutablePointer(to: &descriptors) { both in
+      unsafe both.withMemoryRebound(to: pollfd.self, capacity: 2) { list in
+        unsafe poll(list, 2, milliseconds(timeout))
+      }
+    }
+    if count == -1, Errno.current != .interrupted { throw Errno.current }
+    let ended = CShort(POLLHUP) | CShort(POLLERR) | CShort(POLLNVAL)
+    return Ready(
+      isReadable: descriptors.0.revents & (CShort(POLLIN) | ended) != 0,
+      isWritable: descriptors.0.revents & CShort(POLLOUT) != 0,
+      isWoken: descriptors.1.revents != 0)
+  }
+
+  /// Waits for a wakeup alone.
+  ///
+  /// - Returns: whether there was one before the timeout.
+  package static func wait(for wakeup: borrowing Wakeup, timeout: Duration) throws(Errno) -> Bool {
+    var descriptor = pollfd(fd: wakeup.rawValue, events: CShort(POLLIN), revents: 0)
+    let count = unsafe poll(&descriptor, 1, milliseconds(timeout))
+    if count == -1, Errno.current != .interrupted { throw Errno.current }
+    return descriptor.revents != 0
+  }
+
+  private static func milliseconds(_ timeout: Duration?) -> CInt {
+    guard let timeout else { return -1 }
+    let (seconds, attoseconds) = timeout.components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let part = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    return CInt(clamping: min(seconds, 1_000_000) * 1000 + part)
+  }
+}

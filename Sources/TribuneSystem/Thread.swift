@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A thread of its own, for what blocks in the kernel.
+package enum Thread {
+  private final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Runs `body` on a new thread, which ends with it. Signals go to the other threads.
+  package static func start(_ body: @escaping @Sendable () -> Void) throws(Errno) {
+    var attributes = pthread_attr_t()
+    var result = unsafe pthread_attr_init(&attributes)
+    guard result == 0 else { throw Errno(rawValue: result) }
+    defer { _ = unsafe pthread_attr_destroy(&attributes) }
+    _ = unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
+
+    // A thread inherits the mask of the one that makes it.
+    var all = sigset_t()
+    var before = sigset_t()
+    _ = unsafe sigfillset(&all)
+    _ = unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { _ = unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+    let handle = unsafe Unmanaged.passRetained(Body(body))
+    var thread = pthread_t()
+    result = unsafe pthread_create(
+      &thread, &attributes,
+      { argument in
+        if let argument = unsafe argument {
+          unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+        }
+        return nil
+      }, handle.toOpaque())
+    guard result == 0 else {
+      unsafe handle.release()
+      throw Errno(rawValue: result)
+    }
+  }
+}
