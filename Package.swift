@@ -54,5 +54,7 @@ let package = Package(
     .testTarget(
       name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
+    .testTarget(
+      name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
   ]
 )

@@ -18,12 +18,21 @@ extension TrafficItem {
       to: fields.to == .bus ? nil : fields.to.description, receivers: Int(fields.receivers),
       kind: header.kind.map { "\($0)" } ?? "\(header.rawKind)", serial: header.serial,
       name: String(repairing: frame.name), object: String(repairing: frame.object),
-      userInfo: UserInfo([UInt8](frame.payload)), content: try Content(frame), bytes: [UInt8](payload))
+      userInfo: UserInfo([UInt8](frame.payload)), content: Content(frame), bytes: [UInt8](payload))
   }
 }
 
 extension TrafficItem.Content {
-  fileprivate init(_ frame: FrameView) throws(WireError) {
+  fileprivate init(_ frame: FrameView) {
+    do throws(WireError) {
+      try self.init(decoding: frame)
+    } catch {
+      // A monitor is shown what clients sent before it is known to be right.
+      self = .other
+    }
+  }
+
+  private init(decoding frame: FrameView) throws(WireError) {
     switch frame.header.kind {
     case .post:
       self = .post

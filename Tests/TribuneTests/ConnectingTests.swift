@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectingTests {
+  @Test func aConnectionKnowsWhoItIsAndWhomItSpeaksTo() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(connection.id == ":7")
+    #expect(connection.bus.pid == 4242)
+    #expect(connection.bus.software == "scripted 1")
+    #expect(connection.bus.payloadMax == 1 << 20)
+    #expect(connection.bus.deadlineDefault == .seconds(30))
+    await connection.close()
+    try await script
+    #expect(await connection.closed() == nil)
+  }
+
+  @Test func whereNobodyListensTheBusIsUnreachable() async throws {
+    let error = await failure { try await Connection.connect(to: Address(path: "/tmp/no-such-folder/bus")) }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message.contains("/tmp/no-such-folder/bus") == true)
+  }
+
+  @Test(arguments: ["", String(repeating: "x", count: 200), "/tmp/a\0b"])
+  func aPathThatNoSocketCanHaveIsRefusedAtOnce(path: String) async {
+    #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
+  }
+
+  @Test func aListenerThatClosesAtOnceIsUnreachable() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in try peer.readHello() }
+    #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unreachable)
+    try await script
+  }
+
+  @Test func aBusWithoutACommonVersionIsTold() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.readHello()
+      let hello = ByteBuffer(capacity: 16)
+      Hello(version: 9, minimumVersion: 8).append(to: hello)
+      try peer.send(hello)
+      try peer.readToEnd()
+    }
+    #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unsupportedVersion)
+    try await script
+  }
+
+  @Test func whyTheBusTakesNobodyIsTold() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.readHello()
+      let out = ByteBuffer(capacity: 256)
+      Hello().append(to: out)
+      out.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough")
+      try peer.send(out)
+    }
+    let error = await failure { try await Connection.connect(to: bus.address) }
+    #expect(error == TribuneError(.limitExceeded, "1000 are enough"))
+    try await script
+  }
+
+  @Test func cancellingTheTaskEndsConnecting() async throws {
+    let bus = try ScriptedBus()
+    let task = Task { await failure { try await Connection.connect(to: bus.address) } }
+    // The bus says nothing; it sees the client come, and go when the task is cancelled.
+    try await bus.play { peer in
+      try peer.readHello()
+      task.cancel()
+      try peer.readToEnd()
+    }
+    #expect(await task.value?.code == .cancelled)
+  }
+
+  @Test func helloAndWelcomeMayComeByteByByte() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.readHello()
+      let out = ByteBuffer(capacity: 256)
+      Hello().append(to: out)
+      out.appendFrame(
+        Welcome(
+          connection: ConnectionID(rawValue: 1 << 40), payloadMax: 70_000, observationsMax: 1,
+          delegatesMax: 1,
+          queriesMax: 1, deadlineMax: 1, deadlineDefault: 1, busPID: .max, software: "ünïcode"),
+        serial: 0)
+      for byte in [UInt8](out.bytes) { try peer.send([byte]) }
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(connection.id == ":1099511627776")
+    #expect(connection.bus.software == "ünïcode")
+    #expect(connection.bus.pid == .max)
+    await connection.close()
+    try await script
+  }
+
+  @Test func droppingTheLastReferenceEndsTheConnection() async throws {
+    let bus = try ScriptedBus()
+    async let script: [String] = bus.play { peer in
+      try peer.greet()
+      var names: [String] = []
+      while let frame = try peer.nextIfAny() { names.append(frame.name) }
+      return names
+    }
+    do {
+      let connection = try await Connection.connect(to: bus.address)
+      try await connection.post("last.words")
+    }
+    #expect(try await script == ["last.words"])
+  }
+
+  @Test func closingWritesWhatWasPosted() async throws {
+    let bus = try ScriptedBus()
+    async let script: Int = bus.play { peer in
+      try peer.greet()
+      var count = 0
+      while try peer.nextIfAny() != nil { count += 1 }
+      return count
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    for number in 0..<5000 { try await connection.post("window.didMove", userInfo: UserInfo("\(number)")) }
+    await connection.close()
+    #expect(try await script == 5000)
+    #expect(await failure { try await connection.post("too.late") }?.code == .connectionLost)
+    await connection.close()
+  }
+}
+
+/// What the call throws; nil when it succeeds.
+func failure<Value>(_ call: () async throws -> Value) async -> TribuneError? {
+  do {
+    _ = try await call()
+  } catch let error as TribuneError {
+    return error
+  } catch {
+    Issue.record("not a TribuneError: \(error)")
+  }
+  return nil
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import TribuneSystem
+import TribuneWire
+
+@testable import Tribune
+
+/// A bus end that says exactly what a test wants it to, on a socket of its own.
+final class ScriptedBus: Sendable {
+  let address: Address
+  private let directory: String
+  private let listener: FileDescriptor
+
+  init() throws {
+    var template = Array("/tmp/tribune-test-XXXXXX".utf8CString)
+    let made = unsafe template.withUnsafeMutableBufferPointer { name in
+      unsafe name.baseAddress.map { unsafe mkdtemp($0) != nil }
+    }
+    guard made == true else { throw Errno.current }
+    directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    address = Address(path: directory + "/bus")
+    listener = try UnixSocket.make(nonblocking: true)
+    try UnixSocket.bind(listener, to: address.path)
+    try UnixSocket.listen(listener)
+  }
+
+  deinit {
+    _ = unsafe unlink(address.path)
+    _ = unsafe rmdir(directory)
+  }
+
+  /// Plays the bus to one client, on a thread of its own, and returns what the script does.
+  ///
+  /// When the script has ended, the client's connection is closed.
+  func play<Value: Sendable>(
+    _ script: @escaping @Sendable (ScriptedPeer) throws -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
+      do {
+        try Thread.start { [self] in
+          done.resume(with: Result { try script(try accept()) })
+        }
+      } catch {
+        done.resume(throwing: error)
+      }
+    }
+  }
+
+  private func accept() throws -> ScriptedPeer {
+    let deadline = ContinuousClock.now.advanced(by: ScriptedPeer.patience)
+    while ContinuousClock.now < deadline {
+      if let socket = try UnixSocket.accept(listener) { return ScriptedPeer(socket) }
+      try waitReadable(listener)
+    }
+    throw ScriptedPeer.Failure("nobody connected")
+  }
+}
+
+private func waitReadable(_ descriptor: borrowing FileDescriptor) throws {
+  _ = try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1))
+}
+
+/// One client, as the bus sees it. Everything here blocks, and fails after 20 seconds.
+final class ScriptedPeer {
+  static let patience = Duration.seconds(20)
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  struct Frame {
+    let header: FrameHeader
+    fileprivate let buffer: ByteBuffer
+
+    var view: FrameView {
+      @_lifetime(borrow self)
+      get { FrameView(header, buffer.bytes) }
+    }
+
+    func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F { try view.decode(type) }
+    var name: String { String(repairing: view.name) }
+    var object: String { String(repairing: view.object) }
+    var payload: String { String(repairing: view.payload) }
+    var serial: Serial { header.serial }
+  }
+
+  private let socket: FileDescriptor
+  private var input = ByteBuffer(capacity: 1 << 16)
+  private let slices = GatherList(capacity: 1)
+
+  fileprivate init(_ socket: consuming FileDescriptor) { self.socket = socket }
+
+  /// Reads the client's hello, and says the bus's hello and welcome.
+  func greet(payloadMax: UInt32 = 1 << 20) throws {
+    try readHello()
+    let out = ByteBuffer(capacity: 256)
+    Hello().append(to: out)
+    out.appendFrame(
+      Welcome(
+        connection: ConnectionID(rawValue: 7), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
+        queriesMax: 64, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "scripted 1"),
+      serial: 0)
+    try send(out)
+  }
+
+  func readHello() throws {
+    while try Hello(input.bytes) == nil { try receive() }
+    drop(Hello.length)
+  }
+
+  /// The client's next frame, which has to be of that kind.
+  func next(_ kind: FrameKind) throws -> Frame {
+    guard let frame = try nextIfAny() else {
+      throw Failure("the client ended before a frame of kind \(kind)")
+    }
+    guard frame.header.kind == kind else {
+      throw Failure("a frame of kind \(frame.header.rawKind) came where \(kind) was to come")
+    }
+    return frame
+  }
+
+  /// The client's next frame; nil when it has ended.
+  func nextIfAny() throws -> Frame? {
+    while true {
+      if let header = try FrameHeader(input.bytes, at: 0, limits: .fromBus),
+        input.count >= header.frameLength
+      {
+        let buffer = ByteBuffer(capacity: header.frameLength)
+        buffer.append(input.bytes(in: 0..<header.frameLength))
+        drop(header.frameLength)
+        return Frame(header: header, buffer: buffer)
+      }
+      guard try receive() else { return nil }
+    }
+  }
+
+  /// Reads until the client has ended.
+  func readToEnd() throws {
+    while try nextIfAny() != nil {}
+  }
+
+  func send<F: FrameFields>(
+    _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial = 0, name: String = "",
+    object: String = "", text: String = ""
+  ) throws {
+    let out = ByteBuffer(capacity: 256)
+    out.appendFrame(
+      fields, flags: flags, sender: sender, serial: serial, name: name, object: object, text: text)
+    try send(out)
+  }
+
+  func post(_ name: String, object: String = "", text: String = "") throws {
+    try send(Post(), sender: ConnectionID(rawValue: 9), serial: 1, name: name, object: object, text: text)
+  }
+
+  func send(_ bytes: [UInt8]) throws {
+    let out = ByteBuffer(capacity: bytes.count)
+    out.append(bytes.rawBytes)
+    try send(out)
+  }
+
+  func send(_ out: ByteBuffer) throws {
+    var sent = 0
+    let deadline = ContinuousClock.now.advanced(by: Self.patience)
+    while sent < out.count {
+      guard ContinuousClock.now < deadline else { throw Failure("the client does not read") }
+      slices.append(sent..<out.count, of: out)
+      let count = try slices.send(to: socket)
+      sent += count
+      if count == 0 {
+        _ = try Poll.wait(for: socket, forWriting: true, wakeup: try Wakeup(), timeout: .seconds(1))
+      }
+    }
+  }
+
+  /// - Returns: false when the client has ended.
+  @discardableResult private func receive() throws -> Bool {
+    input.reserve(1 << 16)
+    let deadline = ContinuousClock.now.advanced(by: Self.patience)
+    while ContinuousClock.now < deadline {
+      do {
+        switch try UnixSocket.receive(from: socket, into: input) {
+        case .bytes: return true
+        case .nothing: break
+        case .end: return false
+        case .descriptors: throw Failure("the client sent descriptors")
+        }
+      } catch let error as Errno where error == .again {
+        try waitReadable(socket)
+      } catch let error as Errno where error.isDisconnection {
+        return false
+      }
+    }
+    throw Failure("nothing came from the client")
+  }
+
+  private func drop(_ count: Int) {
+    let rest = ByteBuffer(capacity: max(input.count - count, 1 << 16))
+    rest.append(input.bytes(in: count..<input.count))
+    input = rest
+  }
+}
