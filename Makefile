@@ -3,20 +3,23 @@
 # Everything that is done with this repository is a target here; "make help" lists them. Each target
 # sees to its own set-up (tools/setup), and needs a Swift toolchain and nothing else.
 
-VERSION := 0.1.0
-
 PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
 DESTDIR ?=
 BINDIR = $(PREFIX)/bin
 UNITDIR = $(PREFIX)/lib/systemd
 SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 DOCDIR = $(PREFIX)/share/doc/tribune
-SYSCONFDIR ?= /etc
+CONFDIR = $(SYSCONFDIR)/tribune
+INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR)
+UNITS = tribuned.service tribuned.socket user/tribuned.service user/tribuned.socket
+# A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
+installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
+DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/PROTOCOL.md
 
 RELEASE := .build/release
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
-DOCS := README.md NEWS.md docs/ARCHITECTURE.md docs/PROTOCOL.md
 
 .PHONY: build demo test check fmt bench fuzz docs install uninstall clean help
 
@@ -67,11 +70,23 @@ $(RELEASE)/tribuned $(RELEASE)/tribunectl:
 
 ## install    programs, units, configuration and documents (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
 install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
-	tools/install-files install
+	install -d '$(DESTDIR)$(BINDIR)' $(INSTALL_FOLDERS:%='$(DESTDIR)%')
+	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
+	$(foreach unit,$(UNITS),sed 's|@bindir@|$(BINDIR)|g' systemd/$(unit) \
+	  | install -m 0644 /dev/stdin '$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))' &&) true
+	install -m 0644 systemd/tribune.sysusers '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
+	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
+	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 
-## uninstall  takes back what install put there; a configuration that was changed stays
+## uninstall  takes back what install put there; the configuration stays if it was changed
 uninstall:
-	tools/install-files uninstall
+	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
+	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
+	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
+	rm -rf '$(DESTDIR)$(DOCDIR)'
+	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
+	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 
 clean:
 	rm -rf .build Benchmarks/.build FuzzTesting/.build
