@@ -55,6 +55,9 @@ let package = Package(
       name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
+      name: "IntegrationTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"],
+      swiftSettings: strict),
+    .testTarget(
       name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
   ]
 )

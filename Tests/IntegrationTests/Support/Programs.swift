@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The release programs that the tests drive.
+enum Programs {
+  struct Missing: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static func path(of name: String) throws -> String {
+    guard let folder = ProcessInfo.processInfo.environment["TRIBUNE_BIN_DIR"] else {
+      throw Missing(
+        description: "TRIBUNE_BIN_DIR does not say where the release programs are; \"make test\" sets it")
+    }
+    let path = "\(folder)/\(name)"
+    guard FileManager.default.isExecutableFile(atPath: path) else {
+      throw Missing(description: "there is no \(path); \"make build\" makes it")
+    }
+    return path
+  }
+
+  /// How long anything that a test waits for may take before the test is taken to hang.
+  static let patienceSeconds = 60
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+import TribuneWire
+
+/// A client that speaks bytes: it can say what the library never would.
+final class RawClient {
+  /// A frame as it came.
+  struct Frame {
+    let header: FrameHeader
+    let bytes: [UInt8]
+
+    var kind: FrameKind? { header.kind }
+    var name: String { text(header.nameStart..<header.objectStart) }
+    var object: String { text(header.objectStart..<header.payloadStart) }
+    var payload: String { text(header.payloadStart..<header.frameLength) }
+
+    func decode<F: FrameFields>(_ type: F.Type) throws -> F {
+      let buffer = ByteBuffer(capacity: bytes.count)
+      buffer.append(bytes)
+      return try FrameView(header, buffer.bytes).decode(F.self)
+    }
+
+    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+  }
+
+  struct Ended: Error {}
+
+  private let descriptor: FileDescriptor
+  private let received = ByteBuffer(capacity: 65_536)
+  private var position = 0
+
+  init(path: String) throws {
+    descriptor = try UnixSocket.make(nonblocking: false)
+    try UnixSocket.connect(descriptor, to: path)
+    try descriptor.setReceiveTimeout(seconds: Programs.patienceSeconds)
+  }
+
+  convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }
+
+  /// Connects and exchanges hellos.
+  ///
+  /// - Returns: the client, and how it was welcomed.
+  static func greeted(_ bus: TestBus) throws -> (RawClient, Welcome) {
+    let client = try RawClient(bus)
+    try client.send { Hello().append(to: $0) }
+    _ = try client.readHello()
+    return (client, try client.next(.welcome).decode(Welcome.self))
+  }
+
+  static func greeted(_ bus: TestBus) throws -> RawClient {
+    let (client, _): (RawClient, Welcome) = try greeted(bus)
+    return client
+  }
+
+  var rawDescriptor: CInt { descriptor.rawValue }
+
+  // MARK: Sending
+
+  func send(_ bytes: [UInt8]) throws {
+    var sent = 0
+    while sent < bytes.count {
+      sent += try retrying {
+        unsafe bytes.withUnsafeBytes { bytes in
+          unsafe Glibc.send(
+            descriptor.rawValue, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent,
+            CInt(MSG_NOSIGNAL))
+        }
+      }
+    }
+  }
+
+  func send(_ fill: (ByteBuffer) -> Void) throws {
+    let buffer = ByteBuffer(capacity: 256)
+    fill(buffer)
+    try send([UInt8](buffer.bytes))
+  }
+
+  func send<F: FrameFields>(
+    _ fields: F, serial: Serial, flags: FrameFlags = [], name: String = "", object: String = "",
+    text: String = ""
+  ) throws {
+    try send {
+      $0.appendFrame(fields, flags: flags, serial: serial, name: name, object: object, text: text)
+    }
+  }
+
+  /// Sends what can be sent without waiting.
+  ///
+  /// - Returns: how much that was.
+  func sendWithoutWaiting(_ bytes: [UInt8]) throws -> Int {
+    let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
+    let count = unsafe Glibc.send(descriptor.rawValue, bytes, bytes.count, flags)
+    if count == -1, errno == EAGAIN { return 0 }
+    guard count >= 0 else { throw Errno.current }
+    return count
+  }
+
+  // MARK: Receiving
+
+  /// - Throws: `Ended` when the bus has closed the connection; `Errno.again` when nothing comes.
+  func readHello() throws -> Hello {
+    let received = received
+    while true {
+      if let hello = try Hello(received.bytes(in: position..<received.count)) {
+        position += Hello.length
+        return hello
+      }
+      try readMore()
+    }
+  }
+
+  func next() throws -> Frame {
+    let received = received
+    while true {
+      if let header = try FrameHeader(received.bytes, at: position, limits: .fromBus),
+        received.count - position >= header.frameLength
+      {
+        let range = position..<position + header.frameLength
+        position = range.upperBound
+        return Frame(header: header, bytes: [UInt8](received.bytes(in: range)))
+      }
+      try readMore()
+    }
+  }
+
+  /// The next frame of that kind, going past others.
+  func next(_ kind: FrameKind) throws -> Frame {
+    while true {
+      let frame = try next()
+      if frame.kind == kind { return frame }
+    }
+  }
+
+  /// The code of the next error.
+  func nextError() throws -> ErrorCode? { try next(.error).decode(Refusal.self).code }
+
+  /// Reads to the end.
+  ///
+  /// - Returns: the frames that were left.
+  func readToEnd() throws -> [Frame] {
+    var frames: [Frame] = []
+    do {
+      while true { frames.append(try next()) }
+    } catch is Ended {
+      return frames
+    }
+  }
+
+  /// Waits until everything sent before has been taken.
+  func settle(serial: Serial = .max) throws {
+    try send(Post(), serial: serial, flags: .acknowledge, name: "test.settled")
+    while try next(.ok).header.serial != serial {}
+  }
+
+  private func readMore() throws {
+    if position == received.count {
+      received.truncate(to: 0)
+      position = 0
+    }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe recv(descriptor.rawValue, &bytes, bytes.count, 0)
+    if count == 0 || (count == -1 && errno == ECONNRESET) { throw Ended() }
+    guard count > 0 else { throw Errno.current }
+    received.append(Array(bytes[..<count]))
+  }
+}
+
+extension ByteBuffer {
+  func append(_ bytes: [UInt8]) {
+    append(unsafe bytes.span.bytes)
+  }
+}

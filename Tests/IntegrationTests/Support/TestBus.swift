@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import TribuneSystem
+
+/// A real daemon on a socket in a fresh folder, ready when `init` returns, and ended with its last user.
+final class TestBus {
+  let folder: TestFolder
+  let notifySocket: NotifySocket
+  private let process = Process()
+  private let logPath: String
+
+  /// Where it listens.
+  var path: String { "\(folder.path)/bus" }
+  var address: String { "unix:\(path)" }
+  var pid: Int32 { process.processIdentifier }
+
+  /// - Parameters:
+  ///   - configuration: the text of tribuned.conf.
+  ///   - environment: variables beside those of the test.
+  ///   - wrapper: a command that starts the daemon, which is appended to it.
+  init(
+    configuration: String = "", environment: [String: String] = [:], wrapper: [String] = [],
+    folder: TestFolder? = nil
+  ) throws {
+    let folder = try folder ?? TestFolder()
+    self.folder = folder
+    logPath = "\(folder.path)/log"
+    try folder.write(configuration, to: "etc/tribuned.conf")
+    _ = unsafe unlink("\(folder.path)/notify")
+    notifySocket = try NotifySocket(path: "\(folder.path)/notify")
+    guard FileManager.default.createFile(atPath: logPath, contents: nil),
+      let log = FileHandle(forWritingAtPath: logPath)
+    else { throw Programs.Missing(description: "cannot write \(logPath)") }
+
+    let command =
+      wrapper + [
+        try Programs.path(of: "tribuned"), "--listen=\(folder.path)/bus", "--config=\(folder.path)/etc",
+      ]
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
+    var variables = ProcessInfo.processInfo.environment
+    variables["NOTIFY_SOCKET"] = notifySocket.path
+    variables.merge(environment) { $1 }
+    process.environment = variables
+    process.standardError = log
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    try notifySocket.wait(for: "READY=1")
+  }
+
+  deinit {
+    if process.isRunning {
+      kill(pid, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  func signal(_ number: CInt) { kill(pid, number) }
+
+  /// Ends the daemon and waits for it.
+  ///
+  /// - Returns: its exit status, or the signal that ended it, negated.
+  @discardableResult
+  func stop() -> Int32 {
+    signal(SIGTERM)
+    return waitForEnd()
+  }
+
+  func waitForEnd() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+  }
+
+  /// What the daemon has written to standard error.
+  func log() throws -> String { try String(contentsOfFile: logPath, encoding: .utf8) }
+
+  /// A line of /proc/PID/status, as a number.
+  func processStatus(_ key: String) throws -> Int {
+    let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    for line in status.split(separator: "\n") where line.hasPrefix("\(key):") {
+      if let number = Int(line.filter(\.isNumber)) { return number }
+    }
+    throw Programs.Missing(description: "/proc/\(pid)/status has no \(key)")
+  }
+}

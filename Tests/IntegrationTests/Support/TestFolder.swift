@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A fresh folder that goes with its last user. Its path is short, as a socket's has to be.
+final class TestFolder {
+  let path: String
+
+  init() throws {
+    path = "/tmp/tribune-\(UInt32.random(in: .min ... .max))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+  }
+
+  deinit {
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      print("cannot remove \(path): \(error)")
+    }
+  }
+
+  func write(_ text: String, to name: String) throws {
+    let file = URL(fileURLWithPath: "\(path)/\(name)")
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: file)
+  }
+
+  func read(_ name: String) throws -> String {
+    try String(contentsOf: URL(fileURLWithPath: "\(path)/\(name)"), encoding: .utf8)
+  }
+
+  func contains(_ name: String) -> Bool {
+    FileManager.default.fileExists(atPath: "\(path)/\(name)")
+  }
+}
