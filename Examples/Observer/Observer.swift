@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+
+/// Prints what happens to archives until the bus ends.
+///
+///     observer                  all of them
+///     observer archive/photos   one of them
+///
+/// Try it: `tribunectl post archive.didPrune '{"freed": 7}' --object=archive/photos`
+@main
+struct Observer {
+  static func main() async {
+    do {
+      let bus = try await Connection.connect()
+      let object = CommandLine.arguments.dropFirst().first
+      let notifications = try await bus.observe("archive.*", object: object)
+      print("observing as \(bus.id)")
+
+      for try await delivery in notifications {
+        switch delivery {
+        case .notification(let what):
+          print("\(what.name) \(what.object) \(what.userInfo)")
+        case .lost(let count):
+          print("… and \(count) that came faster than they were read")
+        }
+      }
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+
+/// Lets nobody prune archives while one is being restored.
+///
+/// Try it: `tribunectl post restore.begins`, then `tribunectl ask archive.shouldPrune`
+actor Steward: Delegate {
+  private var restores = 0
+
+  func answer(_ question: Question) -> Answer {
+    restores == 0 ? .approve : .veto("restores under way: \(restores)")
+  }
+
+  func take(_ name: String) {
+    restores = max(0, restores + (name == "restore.begins" ? 1 : -1))
+  }
+}
+
+@main
+struct Main {
+  static func main() async {
+    // The connection does not retain its delegates: this reference is what keeps the steward in office.
+    let steward = Steward()
+    do {
+      let bus = try await Connection.connect()
+      let restores = try await bus.observe(anyOf: ["restore.begins", "restore.ends"])
+      try await bus.attach(steward, respondingTo: ["archive.shouldPrune"], label: "steward")
+      print("attached as \(bus.id)")
+      for try await case .notification(let restore) in restores { await steward.take(restore.name) }
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+}

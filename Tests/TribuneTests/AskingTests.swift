@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct AskingTests {
+  @Test func aVerdictNamesEveryOutcome() async throws {
+    let bus = try ScriptedBus()
+    async let script: Ask = bus.play { peer in
+      try peer.greet()
+      let ask = try peer.next(.ask)
+      #expect([ask.name, ask.object, ask.payload] == ["window.shouldClose", "window/42", "{}"])
+      let verdict = TribuneWire.Verdict(
+        query: QueryID(rawValue: 5), verdict: .vetoed, isUnanswered: false,
+        outcomes: [
+          .init(
+            delegate: identity(3, "steward"), outcome: .vetoed, reason: "unsaved changes", elapsed: 1500),
+          .init(delegate: identity(4, ""), outcome: .timedOut, reason: "", elapsed: 5_000_000),
+        ])
+      try peer.send(verdict, serial: ask.serial)
+      try peer.readToEnd()
+      return try ask.decode(Ask.self)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let verdict = try await connection.ask(
+      "window.shouldClose", object: "window/42", userInfo: "{}", deadline: .seconds(2.5), mode: .all,
+      default: .vetoed, parent: 12)
+    #expect(!verdict.isAllowed)
+    #expect(
+      verdict
+        == Tribune.Verdict(
+          .vetoed, query: 5,
+          outcomes: [
+            Outcome(
+              delegate: 3, label: "steward", kind: .vetoed, reason: "unsaved changes", pid: 100, uid: 1000,
+              process: "editor", unit: "editor.service", elapsed: .microseconds(1500)),
+            Outcome(
+              delegate: 4, label: "", kind: .timedOut, reason: "", pid: 100, uid: 1000, process: "editor",
+              unit: "editor.service", elapsed: .seconds(5)),
+          ]))
+    await connection.close()
+    #expect(try await script == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
+  }
+
+  @Test(arguments: [
+    (Duration?.none, UInt32(0)), (.zero, 1), (.seconds(-3), 1), (.microseconds(1), 1), (.milliseconds(1), 1),
+    (.microseconds(1001), 2), (.seconds(3600), 3_600_000), (.seconds(Int64.max), .max),
+  ])
+  func aSpanOnTheWireIsNeverZeroNorOverflows(span: Duration?, milliseconds: UInt32) {
+    #expect(Checked.milliseconds(span) == milliseconds)
+  }
+
+  @Test func verdictsFindTheirQueriesInAnyOrder() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      var asks: [ScriptedPeer.Frame] = []
+      for _ in 0..<20 { asks.append(try peer.next(.ask)) }
+      for ask in asks.reversed() {
+        let verdict = TribuneWire.Verdict(
+          query: QueryID(rawValue: UInt64(ask.payload) ?? 0), verdict: .allowed, isUnanswered: true,
+          outcomes: [])
+        try peer.send(verdict, serial: ask.serial)
+      }
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 1...20 {
+        group.addTask {
+          let verdict = try await connection.ask("a", userInfo: UserInfo("\(number)"))
+          #expect(verdict.query == UInt64(number) && verdict.isAllowed && verdict.isUnanswered)
+        }
+      }
+      try await group.waitForAll()
+    }
+    await connection.close()
+    try await script
+  }
+
+  @Test func cancellingTheTaskCancelsTheQueryOnTheBus() async throws {
+    let bus = try ScriptedBus()
+    let connected = Task { try await Connection.connect(to: bus.address) }
+    let asked = Gate()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let ask = try peer.next(.ask)
+      asked.open()
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == ask.serial)
+      // What the bus says to both finds nobody who waits, and does no harm.
+      try peer.send(Refusal(.cancelled), serial: ask.serial, text: "taken back")
+      try peer.send(Okay(), serial: cancel.serial)
+      let ping = try peer.next(.post)
+      try peer.send(Okay(), serial: ping.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await connected.value
+    let task = Task { await failure { try await connection.ask("window.shouldClose") } }
+    await asked.opened()
+    task.cancel()
+    #expect(await task.value == TribuneError(.cancelled, "the task was cancelled"))
+    try await connection.postAcknowledged("ping")
+    await connection.close()
+    try await script
+  }
+
+  @Test func aTaskThatIsCancelledAlreadyAsksNothing() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let gate = Gate()
+    let task = Task {
+      await gate.opened()
+      return await failure { try await connection.ask("window.shouldClose") }
+    }
+    task.cancel()
+    gate.open()
+    #expect(await task.value?.code == .cancelled)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test func theAskerIsToldWhoAsksForMoreTime() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let ask = try peer.next(.ask)
+      try peer.send(
+        TribuneWire.Progress(query: QueryID(rawValue: 5), delegate: identity(3, "steward"), timeout: 20_000),
+        serial: ask.serial, text: "half done")
+      try peer.send(
+        TribuneWire.Verdict(
+          query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: false, outcomes: []),
+        serial: ask.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let told = Mutex<[Tribune.Progress]>([])
+    _ = try await connection.ask("a") { progress in told.withLock { $0.append(progress) } }
+    let progress = told.withLock { $0 }
+    #expect(progress.map(\.status) == ["half done"])
+    #expect(progress.first?.label == "steward")
+    #expect(progress.first?.timeout == .seconds(20))
+    await connection.close()
+    try await script
+  }
+
+  @Test func aLostConnectionFailsWhatWasAsked() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      _ = try peer.next(.ask)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
+    #expect(await connection.closed()?.code == .connectionLost)
+    try await script
+  }
+
+  @Test func listsEndWithTheirOkay() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let list = try peer.next(.list)
+      #expect(try list.decode(List.self) == List(.connections))
+      for number in 1...3 {
+        let entry = ConnectionEntry(
+          id: ConnectionID(rawValue: UInt64(number)), peer: identity(0, "").peer, age: .max, observations: 1,
+          delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false)
+        try peer.send(Entry.connection(entry), serial: list.serial)
+      }
+      try peer.send(Okay(), serial: list.serial)
+      let status = try peer.next(.list)
+      var entry = BusEntry()
+      entry.software = "scripted"
+      entry.vetoed = 3
+      try peer.send(Entry.bus(entry), serial: status.serial)
+      try peer.send(Okay(), serial: status.serial)
+      let chain = try peer.next(.list)
+      #expect([chain.name, chain.object] == ["a.shouldB", "b"])
+      try peer.send(Refusal(.invalidName), serial: chain.serial, text: "not today")
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let connections = try await connection.connections()
+    #expect(connections.map(\.id) == [":1", ":2", ":3"])
+    #expect(connections.first?.queuedBytes == .max)
+    #expect(try await connection.status().vetoed == 3)
+    #expect(
+      await failure { try await connection.explain("a.shouldB", object: "b") }
+        == TribuneError(.invalidName, "not today"))
+    await connection.close()
+    try await script
+  }
+}
+
+func identity(_ id: UInt64, _ label: String) -> DelegateIdentity {
+  DelegateIdentity(
+    id: DelegateID(rawValue: id), label: label,
+    peer: PeerIdentity(pid: 100, uid: 1000, gid: 1000, process: "editor", unit: "editor.service"))
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct ObservingTests {
+  @Test func anObservationBringsWhatMatchesInOrder() async throws {
+    let bus = try ScriptedBus()
+    async let script: [String] = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.post("window.willClose", object: "window/1", text: "1")
+      try peer.post("window.didClose", object: "window/1")
+      try peer.readToEnd()
+      return [observe.name, observe.object]
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("window.*", object: "window/1")
+    var iterator = notifications.makeAsyncIterator()
+    #expect(
+      try await iterator.next()
+        == .notification(
+          Notification("window.willClose", object: "window/1", sender: ":9", userInfo: "1")))
+    #expect(
+      try await iterator.next()
+        == .notification(Notification("window.didClose", object: "window/1", sender: ":9")))
+    await connection.close()
+    #expect(try await iterator.next() == nil)
+    #expect(try await script == ["window.*", "window/1"])
+  }
+
+  @Test func oneCopyReachesEachStreamThatItMatchesOnce() async throws {
+    let bus = try ScriptedBus()
+    let gate = Gate()
+    async let script: Int = bus.play { peer in
+      try peer.greet()
+      for _ in 0..<3 {
+        let observe = try peer.next(.observe)
+        try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      }
+      gate.wait()
+      try peer.post("window.didClose", object: "window/1")
+      try peer.post("window.didClose", object: "window/2")
+      try peer.post("disk.didFill")
+      var cancels = 0
+      while let frame = try peer.nextIfAny() { cancels += frame.header.kind == .cancel ? 1 : 0 }
+      return cancels
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let both = try await connection.observe(anyOf: ["window.*", "window.didClose", "window.*"])
+    let one = try await connection.observe(object: "window/2")
+    gate.open()
+    var bothIterator = both.makeAsyncIterator()
+    #expect(try await bothIterator.next()?.object == "window/1")
+    #expect(try await bothIterator.next()?.object == "window/2")
+    var oneIterator = one.makeAsyncIterator()
+    #expect(try await oneIterator.next()?.object == "window/2")
+    await both.cancel()
+    await one.cancel()
+    await one.cancel()
+    #expect(try await bothIterator.next() == nil)
+    #expect(try await oneIterator.next() == nil)
+    await connection.close()
+    #expect(try await script == 3)
+  }
+
+  @Test func equalObservationsAreOneToTheBus() async throws {
+    let bus = try ScriptedBus()
+    async let script: [FrameKind?] = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.post("a.b")
+      var kinds: [FrameKind?] = []
+      while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
+      return kinds
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let first = try await connection.observe("a.b")
+    let second = try await connection.observe("a.b")
+    var iterator = first.makeAsyncIterator()
+    #expect(try await iterator.next()?.object == "")
+    await first.cancel()
+    // The other one keeps it.
+    try await connection.post("c")
+    await second.cancel()
+    await connection.close()
+    #expect(try await script == [.post, .cancel])
+  }
+
+  @Test func anObservationWithoutAnyReferenceIsTakenBack() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      let isTakenBack = try peer.next(.cancel).decode(Cancel.self).target == observe.serial
+      try peer.readToEnd()
+      return isTakenBack
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    _ = try await connection.observe("a.b")
+    #expect(connection.bus.pid == 4242)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test func whenOneOfSeveralPatternsIsRefusedTheOthersAreTakenBack() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      let first = try peer.next(.observe)
+      try peer.send(Okay(registration: first.serial), serial: first.serial)
+      let second = try peer.next(.observe)
+      try peer.send(Refusal(.limitExceeded), serial: second.serial, text: "one is enough")
+      let isTakenBack = try peer.next(.cancel).decode(Cancel.self).target == first.serial
+      try peer.readToEnd()
+      return isTakenBack
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let error = await failure { try await connection.observe(anyOf: ["a", "b"]) }
+    #expect(error == TribuneError(.limitExceeded, "one is enough"))
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test(arguments: ["", "a.**.b", "a b", "***"])
+  func whatIsNoPatternNeverLeaves(pattern: String) async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(await failure { try await connection.observe(pattern) }?.code == .invalidPattern)
+    #expect(await failure { try await connection.observe(anyOf: ["a", pattern]) }?.code == .invalidPattern)
+    #expect(await failure { try await connection.observe(anyOf: []) }?.code == .invalidPattern)
+    #expect(await failure { try await connection.observe("a", object: "\n") }?.code == .invalidObject)
+    #expect(await failure { try await connection.monitor([pattern]) }?.code == .invalidPattern)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test func whatIsNotReadInTimeIsDroppedOldestFirstAndTold() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      for number in 0..<10 { try peer.post("a", text: "\(number)") }
+      try peer.send(Lost(count: 5))
+      try peer.post("a", text: "10")
+      let ping = try peer.next(.post)
+      try peer.send(Okay(), serial: ping.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe(limit: 3)
+    // The reply lies behind everything that was posted.
+    try await connection.postAcknowledged("ping")
+    var iterator = notifications.makeAsyncIterator()
+    // Held at the end: 9, the bus's own loss of 5, and 10.
+    #expect(try await iterator.next() == .lost(9))
+    #expect(try await iterator.next()?.text == "9")
+    #expect(try await iterator.next() == .lost(5))
+    #expect(try await iterator.next()?.text == "10")
+    await connection.close()
+    try await script
+  }
+
+  @Test func aLostConnectionEndsTheSequenceWithItsError() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.post("a", text: "before")
+      try peer.send(Refusal(.tooSlow), text: "you never read")
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe()
+    var iterator = notifications.makeAsyncIterator()
+    #expect(try await iterator.next()?.text == "before")
+    #expect(await failure { try await iterator.next() } == TribuneError(.tooSlow, "you never read"))
+    #expect(await connection.closed()?.code == .tooSlow)
+    #expect(await failure { try await connection.post("a") }?.code == .tooSlow)
+    try await script
+  }
+
+  @Test func cancellingATaskThatReadsEndsItsReading() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe()
+    let task = Task {
+      var count = 0
+      for try await _ in notifications { count += 1 }
+      return count
+    }
+    task.cancel()
+    #expect(try await task.value == 0)
+    await connection.close()
+    try await script
+  }
+}
+
+extension Delivery {
+  var object: String? {
+    if case .notification(let notification) = self { notification.object } else { nil }
+  }
+
+  var text: String? {
+    if case .notification(let notification) = self { notification.userInfo.text } else { nil }
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct PostingTests {
+  @Test func aPostIsOneFrameWithItsNameObjectAndUserInfo() async throws {
+    let bus = try ScriptedBus()
+    async let script: [String] = bus.play { peer in
+      try peer.greet()
+      let frame = try peer.next(.post)
+      try peer.readToEnd()
+      return [frame.name, frame.object, frame.payload, "\(frame.header.flags.rawValue)"]
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await connection.post("window.didClose", object: "window/42", userInfo: #"{"by":"user"}"#)
+    await connection.close()
+    #expect(try await script == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
+  }
+
+  @Test func anAcknowledgedPostReturnsWhenTheBusHasIt() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let frame = try peer.next(.post)
+      #expect(frame.header.flags.contains(.acknowledge))
+      try peer.send(Okay(), serial: frame.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await connection.postAcknowledged("window.didClose")
+    await connection.close()
+    try await script
+  }
+
+  @Test func whatTheBusRefusesAPostForIsThrown() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let frame = try peer.next(.post)
+      try peer.send(Refusal(.limitExceeded), serial: frame.serial, text: "enough")
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(
+      await failure { try await connection.postAcknowledged("window.didClose") }
+        == TribuneError(.limitExceeded, "enough"))
+    await connection.close()
+    try await script
+  }
+
+  @Test(arguments: [
+    ("", "", TribuneError.Code.invalidName),
+    ("a..b", "", .invalidName),
+    ("a b", "", .invalidName),
+    (String(repeating: "x", count: 256), "", .invalidName),
+    ("tribune.connected", "", .reservedName),
+    ("a", "line\nbreak", .invalidObject),
+    ("a", String(repeating: "x", count: 256), .invalidObject),
+  ])
+  func whatIsNoNameOrObjectNeverLeaves(name: String, object: String, code: TribuneError.Code) async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(await failure { try await connection.post(name, object: object) }?.code == code)
+    #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
+    #expect(await failure { try await connection.ask(name, object: object) }?.code == code)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test func userInfoOverTheBusesLimitNeverLeaves() async throws {
+    let bus = try ScriptedBus()
+    async let script: Int = bus.play { peer in
+      try peer.greet(payloadMax: 70_000)
+      let length = try peer.next(.post).header.payloadLength
+      try peer.readToEnd()
+      return length
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let long = UserInfo(repeatElement(UInt8(ascii: "x"), count: 70_001))
+    #expect(await failure { try await connection.post("a", userInfo: long) }?.code == .payloadTooLong)
+    #expect(await failure { try await connection.ask("a", userInfo: long) }?.code == .payloadTooLong)
+    try await connection.post("a", userInfo: UserInfo(long.bytes.dropLast()))
+    await connection.close()
+    #expect(try await script == 70_000)
+  }
+
+  @Test func whatManyTasksPostArrivesWholeAndInEachTasksOrder() async throws {
+    let bus = try ScriptedBus()
+    async let script: [String: [Int]] = bus.play { peer in
+      try peer.greet()
+      var received: [String: [Int]] = [:]
+      while let frame = try peer.nextIfAny() {
+        received[frame.name, default: []].append(Int(frame.payload) ?? -1)
+      }
+      return received
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          for number in 0..<3000 {
+            try await connection.post("task.\(task)", userInfo: UserInfo("\(number)"))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    await connection.close()
+    let received = try await script
+    for task in 0..<4 { #expect(received["task.\(task)"] == Array(0..<3000)) }
+  }
+
+  @Test func postingWaitsForABusThatDoesNotRead() async throws {
+    let bus = try ScriptedBus()
+    let payload = UserInfo(repeatElement(0, count: 50_000))
+    // The socket's buffers and the mark together hold far less than 200 of these.
+    let gate = Gate()
+    async let script: Int = bus.play { peer in
+      try peer.greet()
+      gate.wait()
+      var count = 0
+      while try peer.nextIfAny() != nil { count += 1 }
+      return count
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let poster = Task {
+      for _ in 0..<200 { try await connection.post("a", userInfo: payload) }
+    }
+    while connection.waitingForRoom == 0 { await Task.yield() }
+    #expect(connection.unwritten <= Outbox.highMark + 60_000)
+    gate.open()
+    try await poster.value
+    await connection.close()
+    #expect(try await script == 200)
+  }
+
+  @Test func cancellingATaskThatWaitsForRoomPostsNothing() async throws {
+    let bus = try ScriptedBus()
+    let payload = UserInfo(repeatElement(0, count: 50_000))
+    let gate = Gate()
+    async let script: [String] = bus.play { peer in
+      try peer.greet()
+      gate.wait()
+      var names: [String] = []
+      while let frame = try peer.nextIfAny() { names.append(frame.name) }
+      return names
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let poster = Task {
+      while true { try await connection.post("filler", userInfo: payload) }
+    }
+    while connection.waitingForRoom == 0 { await Task.yield() }
+    let other = Task { await failure { try await connection.post("cancelled.one") } }
+    while connection.waitingForRoom < 2 { await Task.yield() }
+    other.cancel()
+    poster.cancel()
+    #expect(await other.value?.code == .cancelled)
+    #expect(await failure { try await poster.value }?.code == .cancelled)
+    gate.open()
+    await connection.close()
+    let names = try await script
+    #expect(!names.isEmpty && !names.contains("cancelled.one"))
+  }
+}
+
+extension Connection {
+  fileprivate var waitingForRoom: Int { link.state.withLock { $0.outbox.roomWaiters.count } }
+  fileprivate var unwritten: Int { link.state.withLock { $0.outbox.unwritten } }
+}
