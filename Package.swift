@@ -59,5 +59,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
+    .testTarget(
+      name: "TribuneServerTests", dependencies: ["TribuneServer", "TribuneSystem", "TribuneWire"],
+      swiftSettings: strict),
   ]
 )

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneServer
+
+@Suite("The configuration's files")
+struct ConfigurationFilesTests {
+  @Test("are read in the order of their names, and the last value wins")
+  func dropIns() throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "tribuned.conf", "[Bus]\nConnectionsMax=1\nObservationsMax=1\nDelegatesMax=1\nQueriesMax=1\n")
+    try folder.write("tribuned.conf.d/90-last.conf", "[Bus]\nQueriesMax=4\n")
+    try folder.write(
+      "tribuned.conf.d/10-first.conf", "[Bus]\nQueriesMax=2\nObservationsMax=2\nDelegatesMax=2\n")
+    try folder.write("tribuned.conf.d/Upper.conf", "[Bus]\nDelegatesMax=\n")
+    try folder.write("tribuned.conf.d/50-middle.conf", "[Bus]\nQueriesMax=3\nDelegatesMax=3\n")
+    try folder.write("tribuned.conf.d/99-other.conf.bak", "[Bus]\nQueriesMax=5\n")
+    try folder.write("tribuned.conf.d/.99-hidden.conf", "[Bus]\nQueriesMax=6\n")
+    let (configuration, diagnostics) = Configuration.load(from: folder.path)
+    var expected = Configuration()
+    expected.connectionsMax = 1
+    expected.observationsMax = 2
+    expected.queriesMax = 4
+    #expect(configuration == expected)
+    #expect(diagnostics == [])
+  }
+
+  @Test("may be missing", arguments: ["", "/nowhere"])
+  func missing(subfolder: String) throws {
+    let folder = try TemporaryFolder()
+    let (configuration, diagnostics) = Configuration.load(from: folder.path + subfolder, defaults: .forUser)
+    #expect(configuration == .forUser)
+    #expect(diagnostics == [])
+  }
+
+  @Test("are all complained about at once")
+  func allProblems() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("tribuned.conf", "[Queue]\nHighMark=x\n")
+    try folder.write("tribuned.conf.d/1.conf", "[Queue]\nHighMark=2M\nFoo=1\n")
+    try folder.write("tribuned.conf.d/2.conf", "LowMark=1\n[Queue]\nLowMark=3M\n")
+    let path = folder.path
+    #expect(
+      Configuration.load(from: path).1 == [
+        Diagnostic(.error, "\(path)/tribuned.conf", 2, "HighMark=: \"x\" is no size such as 64K, 1M or 2G"),
+        Diagnostic(
+          .warning, "\(path)/tribuned.conf.d/1.conf", 3, "there is no Foo= in [Queue]; it is ignored"),
+        Diagnostic(
+          .warning, "\(path)/tribuned.conf.d/2.conf", 1, "LowMark= stands before any section; it is ignored"),
+        Diagnostic(.error, "\(path)/tribuned.conf.d/2.conf", 3, "LowMark=3M is not below HighMark=2M"),
+      ])
+  }
+
+  @Test("that cannot be read are errors that name them")
+  func unreadable() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("tribuned.conf/is-a-folder", "")
+    try folder.write("tribuned.conf.d/1.conf", String(repeating: "#\n", count: 600_000))
+    try folder.write("tribuned.conf.d/2.conf", "[Bus]\nQueriesMax=0\n")
+    let path = folder.path
+    #expect(
+      Configuration.load(from: path).1.map(\.description) == [
+        "\(path)/tribuned.conf: error: cannot be read: Is a directory",
+        "\(path)/tribuned.conf.d/1.conf: error: is longer than 1 MiB",
+        "\(path)/tribuned.conf.d/2.conf:2: error: QueriesMax=: \"0\" is out of range, which is 1 to 1048576",
+      ])
+  }
+
+  @Test("a drop-in folder that is none is an error")
+  func folderThatIsNone() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("tribuned.conf.d", "")
+    #expect(
+      Configuration.load(from: folder.path).1.map(\.description) == [
+        "\(folder.path)/tribuned.conf.d: error: cannot be listed: Not a directory"
+      ])
+  }
+
+  @Test("a pipe without a writer does not hold the daemon up", .timeLimit(.minutes(1)))
+  func pipe() throws {
+    let folder = try TemporaryFolder()
+    unsafe #expect(mkfifo(folder.path + "/tribuned.conf", 0o600) == 0)
+    #expect(Configuration.load(from: folder.path).1 == [])
+  }
+
+  @Test("the one that is shipped says nothing but the defaults, and says them all")
+  func shippedFile() throws {
+    let path = repositoryFile("config/tribuned.conf")
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+
+    var reader = ConfigurationReader(defaults: Configuration())
+    reader.read(Array(text.utf8), file: path)
+    let (asShipped, diagnostics) = reader.finish()
+    #expect(asShipped == Configuration())
+    #expect(diagnostics == [])
+
+    // Sections and keys, in the order of the table, each key once and with its default.
+    let documented = text.split(separator: "\n").compactMap { line -> String? in
+      if line.hasPrefix("[") { return String(line) }
+      guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains("=") else { return nil }
+      return String(line.dropFirst())
+    }
+    let expected = Configuration().text.split(separator: "\n").map(String.init)
+    #expect(documented == expected)
+  }
+}

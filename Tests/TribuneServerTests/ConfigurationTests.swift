@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneServer
+
+/// What one file's text makes of the defaults.
+private func read(
+  _ text: String, defaults: Configuration = Configuration()
+) -> (configuration: Configuration, diagnostics: [String]) {
+  var reader = ConfigurationReader(defaults: defaults)
+  reader.read(Array(text.utf8), file: "t.conf")
+  let (configuration, diagnostics) = reader.finish()
+  return (configuration, diagnostics.map(\.description))
+}
+
+@Suite("The configuration")
+struct ConfigurationTests {
+  struct Good: Sendable, CustomTestStringConvertible {
+    let text: String
+    let expected: Configuration
+
+    init(_ text: String, _ change: (inout Configuration) -> Void) {
+      self.text = text
+      var configuration = Configuration()
+      change(&configuration)
+      expected = configuration
+    }
+
+    var testDescription: String { text.debugDescription }
+  }
+
+  static let good: [Good] = [
+    Good("") { _ in },
+    Good("\n  \n# a comment\n; another\n") { _ in },
+    Good("[Bus]\nConnectionsMax=5") { $0.connectionsMax = 5 },
+    Good("[Bus]\r\nConnectionsMax = 5\r\n") { $0.connectionsMax = 5 },
+    Good("\u{FEFF}[Bus]\nConnectionsMax=5\n") { $0.connectionsMax = 5 },
+    Good("[Bus]\n  ConnectionsMax=5\n  QueriesMax=6\n") {
+      $0.connectionsMax = 5
+      $0.queriesMax = 6
+    },
+    Good("[Bus]\nConnectionsMax=5 ; as many as there are\n") { $0.connectionsMax = 5 },
+    Good("[Bus]\nPayloadMax=64K\n") { $0.payloadMaxBytes = 65_536 },
+    Good("[Bus]\nPayloadMax=1G\nPartialFramesMemoryMax=1G\n[Queue]\nHardLimit=1G\n") {
+      $0.payloadMaxBytes = 1 << 30
+      $0.partialFramesMemoryMaxBytes = 1 << 30
+      $0.hardLimitBytes = 1 << 30
+    },
+    Good("[Bus]\nPayloadMax=65536\n") { $0.payloadMaxBytes = 65_536 },
+    Good("[Bus]\nObservationsMax=1\nDelegatesMax=2\nQueriesMax=3\n") {
+      $0.observationsMax = 1
+      $0.delegatesMax = 2
+      $0.queriesMax = 3
+    },
+    Good("[Bus]\nHelloTimeoutSec=1min 30s\nFrameTimeoutSec=250ms\n") {
+      $0.helloTimeoutNanoseconds = 90_000_000_000
+      $0.frameTimeoutNanoseconds = 250_000_000
+    },
+    Good("[Bus]\nHelloTimeoutSec=3\n") { $0.helloTimeoutNanoseconds = 3_000_000_000 },
+    Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
+    Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
+      $0.lowMarkBytes = 0
+      $0.highMarkBytes = 64 << 20
+      $0.paceMaxNanoseconds = 0
+    },
+    Good("[Queue]\nHardLimit=2M\n[Bus]\nPayloadMax=1M\n") {
+      $0.hardLimitBytes = 2 << 20
+      $0.payloadMaxBytes = 1 << 20
+    },
+    Good("[Delegation]\nDelegateTimeoutSec=1ms\nDeadlineSec=2h\nDeadlineMaxSec=2h\n") {
+      $0.delegateTimeoutNanoseconds = 1_000_000
+      $0.deadlineNanoseconds = 7_200_000_000_000
+      $0.deadlineMaxNanoseconds = 7_200_000_000_000
+    },
+    Good("[Socket]\nMode=600\n[Log]\nLevel=debug\n") {
+      $0.socketMode = 0o600
+      $0.logLevel = .debug
+    },
+    Good("[Log]\nLevel=debug\n[Bus]\nQueriesMax=7\n[Log]\nLevel=warning\n") {
+      $0.logLevel = .warning
+      $0.queriesMax = 7
+    },
+    Good("[Bus]\nQueriesMax=7\nQueriesMax=\n") { _ in },
+  ]
+
+  @Test("reads", arguments: good)
+  func reads(good: Good) {
+    let (configuration, diagnostics) = read(good.text)
+    #expect(configuration == good.expected)
+    #expect(diagnostics == [])
+  }
+
+  struct Bad: Sendable, CustomTestStringConvertible {
+    let text: String
+    let expected: [String]
+
+    init(_ text: String, _ expected: String...) {
+      self.text = text
+      self.expected = expected
+    }
+
+    var testDescription: String { String(text.debugDescription.prefix(100)) }
+  }
+
+  static let bad: [Bad] = [
+    // What nobody knows is ignored, and said.
+    Bad("Mode=0600", "t.conf:1: warning: Mode= stands before any section; it is ignored"),
+    Bad("[Bsu]\nQueriesMax=x", "t.conf:1: warning: there is no section [Bsu]; it is ignored"),
+    Bad("[bus]\n", "t.conf:1: warning: there is no section [bus]; it is ignored"),
+    Bad("[]\nMode=1", "t.conf:1: warning: there is no section []; it is ignored"),
+    Bad("\n[Bus]\nLevel=x", "t.conf:3: warning: there is no Level= in [Bus]; it is ignored"),
+    Bad("[Bus]\nqueriesmax=1", "t.conf:2: warning: there is no queriesmax= in [Bus]; it is ignored"),
+    Bad(
+      "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
+      "t.conf:2: warning: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
+    // Values that are none.
+    Bad("[Bus]\nConnectionsMax=many", "t.conf:2: error: ConnectionsMax=: \"many\" is no number"),
+    Bad("[Bus]\nConnectionsMax=-1", "t.conf:2: error: ConnectionsMax=: \"-1\" is no number"),
+    Bad("[Bus]\nConnectionsMax=+1", "t.conf:2: error: ConnectionsMax=: \"+1\" is no number"),
+    Bad("[Bus]\nConnectionsMax=٣", "t.conf:2: error: ConnectionsMax=: \"٣\" is no number"),
+    Bad("[Bus]\nConnectionsMax=1K", "t.conf:2: error: ConnectionsMax=: \"1K\" is no number"),
+    Bad(
+      "[Bus]\nConnectionsMax=0",
+      "t.conf:2: error: ConnectionsMax=: \"0\" is out of range, which is 1 to 1048576"),
+    Bad(
+      "[Bus]\nConnectionsMax=99999999999999999999",
+      "t.conf:2: error: ConnectionsMax=: \"99999999999999999999\" is no number"),
+    Bad("[Bus]\nPayloadMax=K", "t.conf:2: error: PayloadMax=: \"K\" is no size such as 64K, 1M or 2G"),
+    Bad("[Bus]\nPayloadMax=1.5M", "t.conf:2: error: PayloadMax=: \"1.5M\" is no size such as 64K, 1M or 2G"),
+    Bad("[Bus]\nPayloadMax=1MB", "t.conf:2: error: PayloadMax=: \"1MB\" is no size such as 64K, 1M or 2G"),
+    Bad(
+      "[Bus]\nPayloadMax=9999999999T",
+      "t.conf:2: error: PayloadMax=: \"9999999999T\" is no size such as 64K, 1M or 2G"),
+    Bad(
+      "[Bus]\nPayloadMax=65535",
+      "t.conf:2: error: PayloadMax=: \"65535\" is out of range, which is 64K to 1G"),
+    Bad(
+      "[Bus]\nPayloadMax=1025M",
+      "t.conf:2: error: PayloadMax=: \"1025M\" is out of range, which is 64K to 1G"),
+    Bad(
+      "[Bus]\nHelloTimeoutSec=5 parsecs",
+      "t.conf:2: error: HelloTimeoutSec=: \"5 parsecs\" has the unknown unit \"parsecs\""),
+    Bad(
+      "[Bus]\nHelloTimeoutSec=0",
+      "t.conf:2: error: HelloTimeoutSec=: \"0\" is out of range, which is 1ms to 1d"),
+    Bad(
+      "[Bus]\nHelloTimeoutSec=290000y",
+      "t.conf:2: error: HelloTimeoutSec=: \"290000y\" is out of range, which is 1ms to 1d"),
+    Bad("[Socket]\nMode=rw", "t.conf:2: error: Mode=: \"rw\" is no mode in octal, 0000 to 0777"),
+    Bad("[Socket]\nMode=0668", "t.conf:2: error: Mode=: \"0668\" is no mode in octal, 0000 to 0777"),
+    Bad("[Socket]\nMode=01777", "t.conf:2: error: Mode=: \"01777\" is no mode in octal, 0000 to 0777"),
+    Bad(
+      "[Log]\nLevel=loud",
+      "t.conf:2: error: Level=: \"loud\" is none of error, warning, notice, info, debug"),
+    Bad(
+      "[Log]\nLevel=\u{1B}]0;x\u{7}",
+      "t.conf:2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is none of error, warning, notice, info, debug"),
+    // Lines that are none.
+    Bad(
+      "[Bus\nQueriesMax=1", "t.conf:1: error: the line is neither a [Section] nor a Key=Value",
+      "t.conf:2: warning: QueriesMax= stands before any section; it is ignored"),
+    Bad("[Bus]\nwhat", "t.conf:2: error: the line is neither a [Section] nor a Key=Value"),
+    Bad("[Bus]\nQueriesMax=1\n  2", "t.conf:3: error: the line is neither a [Section] nor a Key=Value"),
+    Bad("[Bus]\nQueriesMax=1\u{0}2", "t.conf:2: error: the line has a NUL byte in it"),
+    Bad(
+      "[Bus]\nQueriesMax=" + String(repeating: "1", count: 188),
+      "t.conf:2: error: the line is 199 bytes long, and can be 198"),
+    // Settings that do not go together, where the last of them was set.
+    Bad(
+      "[Queue]\nLowMark=1M",
+      "t.conf:2: error: LowMark=1M is not below HighMark=1M"),
+    Bad(
+      "[Queue]\nLowMark=2M\n\nHighMark=65M",
+      "t.conf:4: error: HighMark=65M is over HardLimit=64M"),
+    Bad(
+      "[Queue]\nHighMark=3M\nHardLimit=2M\nLowMark=4M\n[Bus]\nPayloadMax=1M",
+      "t.conf:4: error: LowMark=4M is not below HighMark=3M",
+      "t.conf:3: error: HighMark=3M is over HardLimit=2M"),
+    Bad(
+      "[Delegation]\nDeadlineMaxSec=10s",
+      "t.conf:2: error: DeadlineSec=30s is over DeadlineMaxSec=10s"),
+    Bad(
+      "[Bus]\nPayloadMax=1G",
+      "t.conf:2: warning: PayloadMax=1G is over PartialFramesMemoryMax=256M: the longest payloads never arrive",
+      "t.conf:2: warning: PayloadMax=1G is over HardLimit=64M: the longest payloads close the connections they are for"
+    ),
+    // One that could not be read says nothing about its neighbour.
+    Bad(
+      "[Queue]\nHighMark=8X\nLowMark=2M",
+      "t.conf:2: error: HighMark=: \"8X\" is no size such as 64K, 1M or 2G"),
+    // All of them, in the order of their lines.
+    Bad(
+      "x\n[Bus]\nQueriesMax=a\nFoo=1\ny\n[Nowhere]\nBar=2\n[Log]\nLevel=b\n",
+      "t.conf:1: error: the line is neither a [Section] nor a Key=Value",
+      "t.conf:3: error: QueriesMax=: \"a\" is no number",
+      "t.conf:4: warning: there is no Foo= in [Bus]; it is ignored",
+      "t.conf:5: error: the line is neither a [Section] nor a Key=Value",
+      "t.conf:6: warning: there is no section [Nowhere]; it is ignored",
+      "t.conf:9: error: Level=: \"b\" is none of error, warning, notice, info, debug"),
+  ]
+
+  @Test("says what is wrong, and where", arguments: bad)
+  func complains(bad: Bad) {
+    #expect(read(bad.text).diagnostics == bad.expected)
+  }
+
+  @Test("takes a line of 198 bytes")
+  func longestLine() {
+    let line = "QueriesMax=" + String(repeating: "0", count: 186) + "7"
+    #expect(line.utf8.count == 198)
+    let (configuration, diagnostics) = read("[Bus]\n\(line)\n")
+    #expect(configuration.queriesMax == 7)
+    #expect(diagnostics == [])
+  }
+
+  @Test("a bad value leaves the property as it was")
+  func badValueChangesNothing() {
+    #expect(read("[Bus]\nQueriesMax=5\nQueriesMax=x\n").configuration.queriesMax == 5)
+  }
+
+  @Test("an empty value is the default again, a user's own where that differs")
+  func emptyValue() {
+    let text = "[Socket]\nMode=0666\nMode=\n"
+    #expect(read(text).configuration.socketMode == 0o666)
+    #expect(read(text, defaults: .forUser).configuration.socketMode == 0o600)
+  }
+
+  @Test("bytes that are no text are a bad value, not a crash")
+  func bytesThatAreNoText() {
+    var reader = ConfigurationReader(defaults: Configuration())
+    reader.read(Array("[Log]\nLevel=".utf8) + [0xFF, 0xFE, 0x0A] + (128...255), file: "t.conf")
+    let diagnostics = reader.finish().1
+    #expect(diagnostics.map(\.line) == [2, 3])
+    #expect(diagnostics.allSatisfy { $0.severity == .error })
+  }
+
+  @Test("a reload with an error keeps what is in force, one with warnings does not")
+  func reload() {
+    var current = Configuration()
+    current.queriesMax = 5
+    var loaded = Configuration()
+    loaded.queriesMax = 6
+    let warning = Diagnostic(.warning, "t.conf", 1, "")
+    let error = Diagnostic(.error, "t.conf", 2, "")
+    #expect(current.reloaded(as: loaded, []) == loaded)
+    #expect(current.reloaded(as: loaded, [warning]) == loaded)
+    #expect(current.reloaded(as: loaded, [warning, error]) == current)
+  }
+
+  @Test("what it writes, it reads")
+  func roundTrip() {
+    var configuration = Configuration()
+    configuration.payloadMaxBytes = 70_000
+    configuration.helloTimeoutNanoseconds = 1_500_000_000
+    configuration.paceMaxNanoseconds = 0
+    configuration.deadlineNanoseconds = 90_000_000_000
+    configuration.socketMode = 0o60
+    configuration.logLevel = .error
+    let (read, diagnostics) = read(configuration.text)
+    #expect(read == configuration)
+    #expect(diagnostics == [])
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneServer
+
+@Suite("The log")
+struct LogTests {
+  @Test("goes to the journal only where the descriptor is the very stream that systemd connected")
+  func destination() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("stream", "")
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: folder.path + "/stream"))
+    defer { #expect(throws: Never.self) { try file.close() } }
+    let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/stream")
+    let device = try #require(attributes[.systemNumber] as? NSNumber).uint64Value
+    let inode = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
+
+    let cases: [(String, Log.Destination)] = [
+      ("\(device):\(inode)", .journal),
+      ("\(device):\(inode + 1)", .standardError),
+      ("\(device + 1):\(inode)", .standardError),
+      ("\(device):\(inode):", .standardError),
+      (" \(device):\(inode)", .standardError),
+      ("\(device)", .standardError),
+      (":", .standardError),
+      ("", .standardError),
+    ]
+    for (stream, expected) in cases {
+      #expect(Log.Destination.of(file.fileDescriptor, journalStream: stream) == expected, "\(stream)")
+    }
+    // One that is not open leads nowhere.
+    #expect(Log.Destination.of(1_000_000, journalStream: "\(device):\(inode)") == .standardError)
+  }
+
+  @Test("is lines on standard error, of the levels that are wanted, with what peers wrote escaped")
+  func lines() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        await MainActor.run {
+          let log = Log(level: .notice, destination: .standardError)
+          log.error("one", ["TRIBUNE_NAME": "not on a line"])
+          log.warning("two\ntribuned: three")
+          log.notice("\u{1B}[31mred \u{202E}")
+          log.info("four")
+          log.debug("five")
+          log.level = .debug
+          log.info("six")
+          log.write(.debug, "seven")
+          log.level = .error
+          log.warning("eight")
+        }
+      })
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(
+      text.split(separator: "\n") == [
+        "tribuned: one",
+        "tribuned: two\\ntribuned: three",
+        "tribuned: \\u{1b}[31mred \\u{202e}",
+        "tribuned: six",
+        "tribuned: seven",
+      ])
+  }
+
+  @Test("does not build what it leaves out")
+  @MainActor func autoclosure() {
+    let log = Log(level: .warning, destination: .standardError)
+    var isBuilt = false
+    func message() -> String {
+      isBuilt = true
+      return ""
+    }
+    log.info(message(), ["TRIBUNE_NAME": message()])
+    #expect(!isBuilt)
+  }
+
+  @Test("survives a standard error that nobody reads")
+  func closedStandardError() async {
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        close(STDERR_FILENO)
+        Log(destination: .standardError).error("to nobody")
+      }
+    }
+  }
+}
