@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// As the main package's own.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "benchmarks",
+  targets: [
+    .executableTarget(name: "relay"),
+    .target(name: "CBusDriver"),
+    .executableTarget(name: "bench", dependencies: ["CBusDriver"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Measures the bus against a bare relay, and prints a table. Exits 0 when all that was sent arrived,
+/// whatever the figures are; 1 when something did not; 2 on wrong usage.
+@main
+enum Bench {
+  static func main() {
+    let options: Options
+    do {
+      options = try Options(CommandLine.arguments.dropFirst())
+    } catch {
+      return end("bench: \(error)\n\(Options.usage)", status: 2)
+    }
+    if options.wantsHelp { return print(Options.usage) }
+    do {
+      let report = try measure(options)
+      print(report.table)
+      if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
+    } catch {
+      end("bench: \(error)", status: 1)
+    }
+  }
+
+  private static func measure(_ options: Options) throws -> Report {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tribune-bench.\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer {
+      // What is left behind here is a folder under /tmp, which is worth a line and no more.
+      do { try FileManager.default.removeItem(at: folder) } catch { warn("bench: \(error)") }
+    }
+    let relay = try Server(.relay, program: options.relay, in: folder)
+    defer { relay.stop() }
+    let tribuned = try Server(.tribune, program: options.tribuned, in: folder)
+    defer { tribuned.stop() }
+    return try Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
+  }
+
+  private static func end(_ text: String, status: CInt) {
+    warn(text)
+    exit(status)
+  }
+
+  private static func warn(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBusDriver
+
+/// The C driver's calls.
+enum Driver {
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  /// How long each of `count` round trips took, in nanoseconds.
+  static func roundTrips(_ count: Int, through server: Server) throws -> [UInt64] {
+    var durations = [UInt64](repeating: 0, count: count)
+    try checked(server) { failure in
+      unsafe driver_round_trips(server.kind.driver, server.socketPath, count, &durations, &failure)
+    }
+    return durations
+  }
+
+  /// How long it took until `receivers` had `count` messages each, in nanoseconds.
+  static func stream(_ count: Int, to receivers: Int, through server: Server) throws -> UInt64 {
+    precondition(count % Int(driver_stream_batch) == 0)
+    var duration: UInt64 = 0
+    try checked(server) { failure in
+      unsafe driver_stream(
+        server.kind.driver, server.socketPath, receivers, UInt64(count), &duration, &failure)
+    }
+    return duration
+  }
+
+  private static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
+    var failure = driver_failure()
+    guard body(&failure) != 0 else { return }
+    let text = unsafe withUnsafeBytes(of: &failure.text) {
+      unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    throw Failure(description: "\(server.kind): \(text)")
+  }
+}
+
+extension Server.Kind {
+  fileprivate var driver: driver_server {
+    switch self {
+    case .relay: driver_relay
+    case .tribune: driver_tribune
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What is measured, running on a socket of its own.
+final class Server {
+  enum Kind: String {
+    case relay
+    case tribune
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  let kind: Kind
+  let socketPath: String
+  private let process = Process()
+
+  /// Starts the program. Whoever connects waits until it listens.
+  init(_ kind: Kind, program: String, in folder: URL) throws {
+    self.kind = kind
+    socketPath = folder.appending(path: "\(kind).socket").path
+    process.executableURL = URL(filePath: program)
+    switch kind {
+    case .relay:
+      process.arguments = [socketPath]
+    case .tribune:
+      // An empty folder of configuration: the defaults, whatever this machine has in /etc.
+      let configuration = folder.appending(path: "config")
+      try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
+      process.arguments = ["--listen=\(socketPath)", "--config=\(configuration.path)"]
+    }
+    do {
+      try process.run()
+    } catch {
+      throw Failure(description: "\(program) could not be started: \(error.localizedDescription)")
+    }
+  }
+
+  func stop() {
+    process.terminate()
+    process.waitUntilExit()
+  }
+
+  /// The processor time that the server has had, in nanoseconds.
+  func processorTime() throws -> UInt64 {
+    guard process.isRunning else {
+      throw Failure(description: "\(process.executableURL?.path ?? "the server") has ended")
+    }
+    let path = "/proc/\(process.processIdentifier)/schedstat"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    guard let first = text.split(separator: " ").first, let time = UInt64(first) else {
+      throw Failure(description: "\(path) does not begin with a number")
+    }
+    return time
+  }
+}
