@@ -2,22 +2,26 @@
 
 /// How much is measured.
 struct Effort: Codable, Equatable {
-  var rounds: Int
+  /// Rounds of round trips: many short ones, since how a scheduler has placed client and server at a
+  /// round's start decides its figures more than anything else.
+  var roundTripRounds: Int
   var roundTrips: Int
-  /// Notifications posted in one stream; a multiple of the driver's batch.
-  var notifications: Int
+  var streamRounds: Int
+  /// Messages sent in one stream; a multiple of the driver's batch.
+  var messages: Int
   /// Whether the figures mean anything.
   var isTimed: Bool
 
-  static let full = Effort(rounds: 7, roundTrips: 10_000, notifications: 512 * 4_000, isTimed: true)
-  static let quick = Effort(rounds: 1, roundTrips: 200, notifications: 512 * 40, isTimed: false)
+  static let full = Effort(
+    roundTripRounds: 101, roundTrips: 1_000, streamRounds: 7, messages: 512 * 4_000, isTimed: true)
+  static let quick = Effort(
+    roundTripRounds: 1, roundTrips: 200, streamRounds: 1, messages: 512 * 40, isTimed: false)
 }
 
 struct Options {
   static let usage = """
-    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--quick] [--rounds=N] [--json=FILE]
+    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--quick] [--json=FILE]
       --quick      only checks that all that is sent arrives: few messages, no verdict on the time
-      --rounds=N   measures everything N times, interleaved (\(Effort.full.rounds))
       --json=FILE  writes the figures there too
     """
 
@@ -33,7 +37,6 @@ struct Options {
 
   init(_ arguments: some Sequence<String>) throws {
     var rest = Array(arguments)[...]
-    var rounds: Int?
     while let argument = rest.popFirst() {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
@@ -47,16 +50,10 @@ struct Options {
       case "--relay": relay = try value()
       case "--json": jsonFile = try value()
       case "--quick": effort = .quick
-      case "--rounds":
-        guard let number = Int(try value()), number > 0 else {
-          throw UsageError(description: "--rounds needs a number from 1 on")
-        }
-        rounds = number
       case "--help", "-h": wantsHelp = true
       default: throw UsageError(description: "unknown option \(argument)")
       }
     }
-    if let rounds { effort.rounds = rounds }
     guard wantsHelp || !(tribuned.isEmpty || relay.isEmpty) else {
       throw UsageError(description: "both --tribuned and --relay are needed")
     }

@@ -13,12 +13,12 @@ struct Report {
     samples[series, default: []].append(sample)
   }
 
-  /// A series' figures: the medians over the rounds, and the median of the ratios that each round has
-  /// found within itself.
-  private struct Row: Codable {
+  /// A series' figures: the medians over the rounds.
+  private struct Row: Encodable {
     var series: Series
     var median: Sample
-    var ratio: Double
+    /// Of the ratios that each round has found within itself, the quartiles.
+    var ratio: [Double]
     var target: Double?
     var rounds: [Sample]
   }
@@ -27,11 +27,13 @@ struct Report {
     Series.allCases.compactMap { series in
       guard let found = samples[series], let baseline = samples[series.baseline] else { return nil }
       let tails = found.compactMap(\.tail)
-      let middle = Sample(
-        value: median(found.map(\.value)), tail: tails.isEmpty ? nil : median(tails),
-        server: median(found.map(\.server)))
-      let ratio = median(zip(found, baseline).map { $0.value / $1.value })
-      return Row(series: series, median: middle, ratio: ratio, target: series.target, rounds: found)
+      let ratios = zip(found, baseline).map { $0.value / $1.value }
+      return Row(
+        series: series,
+        median: Sample(
+          value: found.map(\.value).quantile(0.5), tail: tails.isEmpty ? nil : tails.quantile(0.5),
+          server: found.map(\.server).quantile(0.5)),
+        ratio: [0.25, 0.5, 0.75].map(ratios.quantile), target: series.target, rounds: found)
     }
   }
 
@@ -48,33 +50,35 @@ struct Report {
   }
 
   var table: String {
-    let roundTrips = rows.filter { $0.series.kind == .roundTrips }
-    let streams = rows.filter { $0.series.kind != .roundTrips }
-    var lines = [line("round trip", "p50 µs", "p99 µs", "server µs", "× relay")]
-    for row in roundTrips {
-      lines.append(
-        line(
-          row.series.title, number(row.median.value, 1), number(row.median.tail ?? 0, 1),
-          number(row.median.server, 1), number(row.ratio, 2), verdict(on: row)))
+    var lines = [line("round trip", "p50 µs", "p99 µs", "server µs", "× relay", "quartiles")]
+    lines += rows.filter { $0.series.kind == .roundTrips }.map { line($0, digits: 1) }
+    lines += ["", line("stream of 128 B messages", "M/s", "", "server CPU", "× relay", "quartiles")]
+    lines += rows.filter { $0.series.kind != .roundTrips }.map { line($0, digits: 2) }
+    guard effort.isTimed else {
+      return (lines + ["", "All that was sent arrived. So few messages say nothing about time."]).joined(
+        separator: "\n")
     }
-    lines += ["", line("stream of 128 B messages", "M/s", "", "server CPU", "× relay")]
-    for row in streams {
-      lines.append(
-        line(
-          row.series.title, number(row.median.value, 2), "", number(row.median.server, 2),
-          number(row.ratio, 2)))
+    lines += [
+      "",
+      """
+      Medians of \(effort.roundTripRounds) rounds of \(effort.roundTrips) round trips, \(effort.streamRounds) of \
+      \(effort.messages) messages; ratios within the rounds.
+      """,
+    ]
+    lines += rows.compactMap { row in
+      row.target.map { target in
+        "\(row.series.title): × \(number(row.ratio[1], 2)), to be at most \(number(target, 2)): "
+          + (row.ratio[1] <= target ? "met" : "missed")
+      }
     }
-    lines.append("")
-    lines.append(
-      effort.isTimed
-        ? "medians of \(effort.rounds) rounds, each of \(effort.roundTrips) round trips and \(effort.notifications) messages"
-        : "all that was sent arrived; so few messages say nothing about time")
     return lines.joined(separator: "\n")
   }
 
-  private func verdict(on row: Row) -> String {
-    guard effort.isTimed, let target = row.target else { return "" }
-    return "target \(number(target, 2)): \(row.ratio <= target ? "met" : "missed")"
+  private func line(_ row: Row, digits: Int) -> String {
+    line(
+      row.series.title, number(row.median.value, digits), row.median.tail.map { number($0, digits) } ?? "",
+      number(row.median.server, digits), number(row.ratio[1], 2),
+      row.series.isRelay ? "" : "\(number(row.ratio[0], 2))–\(number(row.ratio[2], 2))")
   }
 
   private func number(_ value: Double, _ digits: Int) -> String {
@@ -84,7 +88,7 @@ struct Report {
 
   private func line(_ title: String, _ columns: String...) -> String {
     var text = padded(title, to: -30)
-    for (index, column) in columns.enumerated() { text += index < 4 ? padded(column, to: 11) : "  " + column }
+    for column in columns { text += padded(column, to: 12) }
     while text.last == " " { text.removeLast() }
     return text
   }

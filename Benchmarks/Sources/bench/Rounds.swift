@@ -10,13 +10,18 @@ struct Rounds {
 
   func run() throws -> Report {
     var report = Report(effort: effort)
-    for round in 0..<effort.rounds {
-      // Every other round runs backwards: who comes first has no advantage from it.
-      for series in round.isMultiple(of: 2) ? Series.allCases : Series.allCases.reversed() {
+    try run(Series.allCases.filter { $0.kind == .roundTrips }, times: effort.roundTripRounds, into: &report)
+    try run(Series.allCases.filter { $0.kind != .roundTrips }, times: effort.streamRounds, into: &report)
+    return report
+  }
+
+  /// Every other round runs backwards: who comes first has no advantage from it.
+  private func run(_ all: [Series], times: Int, into report: inout Report) throws {
+    for round in 0..<times {
+      for series in round.isMultiple(of: 2) ? all : all.reversed() {
         report.add(try measure(series), to: series)
       }
     }
-    return report
   }
 
   private func measure(_ series: Series) throws -> Sample {
@@ -31,9 +36,9 @@ struct Rounds {
         tail: microseconds(durations[durations.count * 99 / 100]),
         server: microseconds(used) / Double(effort.roundTrips + Int(driver_warm_up)))
     case .stream(let receivers):
-      let duration = try Driver.stream(effort.notifications, to: receivers, through: server)
+      let duration = try Driver.stream(effort.messages, to: receivers, through: server)
       let used = try server.processorTime() - before
-      let delivered = Double(effort.notifications * receivers)
+      let delivered = Double(effort.messages * receivers)
       return Sample(value: delivered / microseconds(duration), server: Double(used) / Double(duration))
     }
   }

@@ -50,10 +50,9 @@ struct Sample: Codable, Equatable {
   var server: Double
 }
 
-/// The middle one, or the mean of the two that are.
-func median(_ values: [Double]) -> Double {
-  precondition(!values.isEmpty)
-  let sorted = values.sorted()
-  let middle = sorted.count / 2
-  return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+extension [Double] {
+  /// The value that the given share of all lie below; there must be some.
+  func quantile(_ share: Double) -> Double {
+    sorted()[Swift.min(count - 1, Int(Double(count) * share))]
+  }
 }
