@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What starting and watching a child process needs beyond Swift's Glibc module.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Declared only under _GNU_SOURCE. */
+int memfd_create(const char *_Nonnull name, unsigned int flags);
+int pipe2(int *_Nonnull ends, int flags);
+long syscall(long number, ...);
+
+/* glibc has had a function of this name since 2.36 only. */
+static inline int tribune_pidfd_open(pid_t pid, unsigned int flags)
+{
+	return (int)syscall(SYS_pidfd_open, pid, flags);
+}
+
+/* The environment's block; Swift cannot see the mutable global that it is. */
+static inline char *_Nullable *_Nonnull tribune_environment(void)
+{
+	extern char *_Nullable *_Nonnull environ;
+	return environ;
+}
+
+/* SIG_IGN is a cast that Swift cannot import. */
+static inline int tribune_signal_is_ignored(int signal)
+{
+	struct sigaction action;
+	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Signals on their way to the thread that waits for a child, a byte each.
+///
+/// Both ends stay open as long as this object: what is sent too late is never read, and breaks nothing.
+final class SignalRelay: Sendable {
+  private let pipe: Pipe
+
+  init() throws(Errno) {
+    pipe = try Pipe()
+    try pipe.readEnd.setNonblocking()
+  }
+
+  /// What becomes readable when there is a signal to pass on.
+  var descriptor: CInt { pipe.readEnd.rawValue }
+
+  func send(_ signal: Int32) {
+    var byte = UInt8(truncatingIfNeeded: signal)
+    // The pipe has room for far more signals than anybody sends to one child.
+    _ = unsafe write(pipe.writeEnd.rawValue, &byte, 1)
+  }
+
+  /// The signals that were sent and not taken yet.
+  func take() -> [Int32] {
+    var signals: [Int32] = []
+    var byte: UInt8 = 0
+    while unsafe read(descriptor, &byte, 1) == 1 { signals.append(Int32(byte)) }
+    return signals
+  }
+}
+
+/// The wait for one child, on a thread of its own.
+struct ChildWait: ~Copyable {
+  private let pid: pid_t
+  /// Whom signals go to: the child, or its group as a negative number.
+  private let target: pid_t
+  /// Readable once the child has ended.
+  private let ended: FileDescriptor
+  private var captured: FileDescriptor?
+  private let limit: Int
+  private var output: [UInt8] = []
+
+  init(
+    pid: pid_t, target: pid_t, ended: consuming FileDescriptor, captured: consuming FileDescriptor?,
+    limit: Int
+  ) {
+    self.pid = pid
+    self.target = target
+    self.ended = ended
+    self.captured = captured
+    self.limit = limit
+  }
+
+  mutating func run(_ signals: SignalRelay) -> ChildProcess.Ending {
+    while true {
+      var watched = [
+        pollfd(fd: ended.rawValue, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+        // poll passes over what is negative.
+        pollfd(fd: captured?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      let count = unsafe poll(&watched, nfds_t(watched.count), -1)
+      // Only EINTR and a passing lack of memory can make it fail.
+      guard count > 0 else { continue }
+      if watched[1].revents != 0 {
+        for signal in signals.take() { kill(target, signal) }
+      }
+      if watched[2].revents != 0 { readOutput() }
+      if watched[0].revents != 0 {
+        readLeftOutput()
+        return ChildProcess.Ending(termination: reap(), output: output)
+      }
+    }
+  }
+
+  /// Reads once; the pipe has something, or its end.
+  private mutating func readOutput() {
+    guard let descriptor = captured?.rawValue else { return }
+    let room = 65_536
+    var part = [UInt8](repeating: 0, count: room)
+    part.removeLast(room - max(0, unsafe read(descriptor, &part, room)))
+    output += part.prefix(limit - output.count)
+    if part.isEmpty { captured = nil }
+  }
+
+  /// What the child wrote last. Whoever else may hold the pipe, such as a child of the child that goes on
+  /// in the background, is not waited for.
+  private mutating func readLeftOutput() {
+    while let descriptor = captured?.rawValue, output.count < limit {
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&watched, 1, 0) > 0 else { return }
+      readOutput()
+    }
+  }
+
+  private func reap() -> ChildProcess.Termination {
+    var status: CInt = 0
+    while unsafe waitpid(pid, &status, 0) == -1, errno == EINTR {}
+    // The macros of <sys/wait.h>, which Swift cannot import.
+    let signal = status & 0x7F
+    return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// How a child is to be started: posix_spawn's attributes and file actions, freed with their owner.
+@safe struct SpawnRequest: ~Copyable {
+  private var attributes = posix_spawnattr_t()
+  private var actions = unsafe posix_spawn_file_actions_t()
+  private var flags: Int32 = 0
+  private var given: [CInt] = []
+
+  init() throws(Errno) {
+    try check(unsafe posix_spawnattr_init(&attributes))
+    let error = unsafe posix_spawn_file_actions_init(&actions)
+    guard error == 0 else {
+      unsafe posix_spawnattr_destroy(&attributes)
+      throw Errno(rawValue: error)
+    }
+  }
+
+  deinit {
+    var attributes = self.attributes
+    var actions = unsafe self.actions
+    unsafe posix_spawnattr_destroy(&attributes)
+    unsafe posix_spawn_file_actions_destroy(&actions)
+    for descriptor in given { FileDescriptor(owning: descriptor).close() }
+  }
+
+  mutating func setSignalMask(_ mask: SignalMask) throws(Errno) {
+    var set = mask.set
+    try check(unsafe posix_spawnattr_setsigmask(&attributes, &set))
+    flags |= Int32(POSIX_SPAWN_SETSIGMASK)
+  }
+
+  /// The child leads a process group of its own.
+  mutating func setOwnGroup() throws(Errno) {
+    try check(unsafe posix_spawnattr_setpgroup(&attributes, 0))
+    flags |= Int32(POSIX_SPAWN_SETPGROUP)
+  }
+
+  /// The child has `descriptor` as its `number`. This side's copy is closed with the request.
+  mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
+    let rawValue = descriptor.release()
+    given.append(rawValue)
+    try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
+  }
+
+  /// - Returns: the child's process id.
+  mutating func start(_ arguments: [String], environment: [String]) throws(Errno) -> pid_t {
+    try check(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
+    var pid: pid_t = 0
+    let error = unsafe withCStrings(arguments) { argumentList in
+      unsafe withCStrings(environment) { environmentList in
+        guard let program = unsafe argumentList.pointee else { return EINVAL }
+        return unsafe posix_spawnp(
+          &pid, program, &actions, &attributes, argumentList, environmentList)
+      }
+    }
+    try check(error)
+    return pid
+  }
+}
+
+/// posix_spawn's functions return their error.
+private func check(_ error: CInt) throws(Errno) {
+  guard error == 0 else { throw Errno(rawValue: error) }
+}
+
+/// Lends `body` the strings as C wants a list of them, with a nil at its end.
+private func withCStrings<R>(
+  _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
+) -> R {
+  let list = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
+  for (index, string) in strings.enumerated() { unsafe list[index] = unsafe strdup(string) }
+  unsafe list[strings.count] = nil
+  defer {
+    for index in strings.indices { unsafe free(list[index]) }
+    unsafe list.deallocate()
+  }
+  return unsafe body(list)
+}
