@@ -50,13 +50,14 @@ package final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - arguments: the program, looked up in `PATH` when it has no slash, and its arguments; not empty.
+  ///   - arguments: the program, looked up in `PATH` when it has no slash, and its arguments, as the bytes
+  ///     that they are; not empty.
   ///   - environment: `NAME=value` each; nil is this process's own.
   ///   - leadsGroup: the child gets a process group of its own, and signals go to all of it.
   ///   - signalMask: the signals that the child starts with blocked.
   /// - Throws: why it could not be started: ENOENT, EACCES and so on.
   package init(
-    _ arguments: [String], environment: [String]? = nil, input: Input = .inherited,
+    _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
     output: Output = .inherited, leadsGroup: Bool = false, signalMask: SignalMask = .current
   ) throws(Errno) {
     precondition(!arguments.isEmpty)

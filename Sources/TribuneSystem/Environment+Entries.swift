@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTribuneLinux
+import Glibc
 
 extension Environment {
   /// The variable's value; nil when it is not set or empty.
@@ -9,22 +10,32 @@ extension Environment {
     return value
   }
 
+  /// What the program was called with, its own name first: bytes, since a file's name need not be text.
+  package static var arguments: [[UInt8]] {
+    unsafe bytes(of: CommandLine.unsafeArgv)
+  }
+
   /// All variables, `NAME=value` each.
-  package static var entries: [String] {
-    var entries: [String] = []
-    var entry = unsafe tribune_environment()
-    while let text = unsafe entry.pointee {
-      unsafe entries.append(String(cString: text))
-      unsafe entry += 1
-    }
-    return entries
+  package static var entries: [[UInt8]] {
+    unsafe bytes(of: tribune_environment())
   }
 
   /// All variables, with some set to other values.
-  package static func entries(setting variables: [(name: String, value: String)]) -> [String] {
+  package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {
     let kept = entries.filter { entry in
-      !variables.contains { entry.hasPrefix("\($0.name)=") }
+      !variables.contains { entry.starts(with: "\($0.name)=".utf8) }
     }
-    return kept + variables.map { "\($0.name)=\($0.value)" }
+    return kept + variables.map { Array("\($0.name)=\($0.value)".utf8) }
+  }
+
+  /// The strings of a list that ends with nil.
+  private static func bytes(of list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
+    var strings: [[UInt8]] = []
+    var next = unsafe list
+    while let string = unsafe next.pointee {
+      unsafe strings.append(Array(UnsafeRawBufferPointer(start: string, count: strlen(string))))
+      unsafe next += 1
+    }
+    return strings
   }
 }

@@ -47,7 +47,7 @@ import Glibc
   }
 
   /// - Returns: the child's process id.
-  mutating func start(_ arguments: [String], environment: [String]) throws(Errno) -> pid_t {
+  mutating func start(_ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
     try check(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
     var pid: pid_t = 0
     let error = unsafe withCStrings(arguments) { argumentList in
@@ -67,12 +67,21 @@ private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }
 
+/// The bytes up to the first zero, with one behind them; to be freed.
+private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
+  unsafe bytes.withUnsafeBufferPointer { bytes in
+    unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+      unsafe characters.baseAddress.flatMap { unsafe strndup($0, bytes.count) } ?? strdup("")
+    }
+  }
+}
+
 /// Lends `body` the strings as C wants a list of them, with a nil at its end.
 private func withCStrings<R>(
-  _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
+  _ strings: [[UInt8]], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {
   let list = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
-  for (index, string) in strings.enumerated() { unsafe list[index] = unsafe strdup(string) }
+  for (index, string) in strings.enumerated() { unsafe list[index] = copy(of: string) }
   unsafe list[strings.count] = nil
   defer {
     for index in strings.indices { unsafe free(list[index]) }

@@ -1,1 +1,7 @@
-print("x")
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneCommands
+import TribuneSystem
+
+exit(await Tribunectl.run(Array(Environment.arguments.dropFirst())))

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+import TribuneSystem
+
+/// The delegate of `tribunectl delegate`: says the same to everything, or lets a command answer.
+actor AnsweringDelegate: Delegate {
+  enum Way: Sendable {
+    case answer(Answer)
+    case command([[UInt8]])
+  }
+
+  private let way: Way
+  private let maskForCommands: SignalMask
+  private let context: Context
+  private var running: [Int32: ChildProcess] = [:]
+  private let (outputErrors, outputError) = AsyncStream<CommandError>.makeStream()
+
+  init(_ way: Way, maskForCommands: SignalMask, in context: Context) {
+    self.way = way
+    self.maskForCommands = maskForCommands
+    self.context = context
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    let answer =
+      switch way {
+      case .answer(let answer): answer
+      case .command(let command): await self.answer(to: question, by: command)
+      }
+    show(answer, to: question)
+    return answer
+  }
+
+  /// Returns when an answer could not be shown any more.
+  nonisolated func brokenOutput() async -> CommandError {
+    for await error in outputErrors { return error }
+    // The task was cancelled, and nobody waits.
+    return .ended(ExitStatus.success)
+  }
+
+  /// Ends the commands that still run, and returns when they have ended.
+  func end() async {
+    let left = running.values
+    for child in left { child.terminate() }
+    for child in left { _ = await child.ended() }
+  }
+
+  private func show(_ answer: Answer, to question: Question) {
+    guard !context.isQuiet else { return }
+    do {
+      if context.json == .off {
+        try context.print(question.line(with: answer, in: context))
+      } else {
+        try context.print(question.json(with: answer))
+      }
+    } catch {
+      outputError.yield(error)
+    }
+  }
+
+  // MARK: Commands
+
+  /// Bytes of output that are kept for a reason; the bus keeps no more.
+  private static let reasonLength = 4_096
+
+  private func answer(to question: Question, by command: [[UInt8]]) async -> Answer {
+    let child: ChildProcess
+    do {
+      child = try ChildProcess(
+        command, environment: Environment.entries(setting: variables(of: question)),
+        input: .bytes(question.userInfo.bytes), output: .captured(limit: Self.reasonLength), leadsGroup: true,
+        signalMask: maskForCommands)
+    } catch {
+      let name = String(decoding: command.first ?? [], as: UTF8.self)
+      context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
+      return .failed("\(name) cannot be run: \(error)")
+    }
+    running[child.pid] = child
+    let timer = Task {
+      await sleep(question.timeout)
+      if !Task.isCancelled { child.terminate() }
+    }
+    let ending = await withTaskCancellationHandler {
+      await child.ended()
+    } onCancel: {
+      // The question was withdrawn, or this program ends.
+      child.terminate()
+    }
+    timer.cancel()
+    running[child.pid] = nil
+    return Self.answer(for: ending)
+  }
+
+  static func answer(for ending: ChildProcess.Ending) -> Answer {
+    let output = String(decoding: ending.output, as: UTF8.self).trimmed
+    switch ending.termination {
+    case .exited(0): return .approve
+    case .exited(1): return .veto(output)
+    case .exited(2): return .abstain
+    case .exited(let status):
+      return .failed("exited with \(status)" + (output.isEmpty ? "" : ": \(output)"))
+    case .killed(let signal):
+      return .failed("was killed by signal \(signal)" + (output.isEmpty ? "" : ": \(output)"))
+    }
+  }
+
+  private func variables(of question: Question) -> [(name: String, value: String)] {
+    var variables = [
+      ("TRIBUNE_NAME", question.name), ("TRIBUNE_OBJECT", question.object),
+      ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_ASKER_PID", String(question.asker.pid)),
+      ("TRIBUNE_ASKER_UID", String(question.asker.uid)), ("TRIBUNE_ASKER_PROCESS", question.asker.process),
+      ("TRIBUNE_ASKER_UNIT", question.asker.unit), ("TRIBUNE_ASKER_CONNECTION", question.asker.connection),
+    ]
+    // A tribunectl that the command runs means the same bus.
+    if let address = context.address { variables.append(("TRIBUNE_ADDRESS", address.description)) }
+    return variables
+  }
+}
+
+extension ChildProcess {
+  /// Asks the child and its group to end, and a second later makes them.
+  fileprivate func terminate() {
+    send(signal: SIGTERM)
+    Task {
+      await sleep(.seconds(1))
+      send(signal: SIGKILL)
+    }
+  }
+}
+
+extension Question {
+  /// `time  :asker  name  object  userInfo  → vetoed: reason`.
+  fileprivate func line(with answer: Answer, in context: Context) -> String {
+    let parts = [
+      context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, "→ \(answer.words)",
+    ]
+    return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+  }
+
+  fileprivate func json(with answer: Answer) -> JSONValue {
+    .object([
+      ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
+      ("asker", asker.json), ("answer", .string(answer.word)), ("reason", .string(answer.reason)),
+    ])
+  }
+}
+
+extension String {
+  /// Without the white space around it.
+  var trimmed: String {
+    let start = self.drop { $0.isWhitespace }
+    guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(start[...end])
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A verb, ready to run: made from a command line whose options and number of operands are right.
+protocol Command: Sendable {
+  /// - Throws: what is wrong with an operand.
+  init(_ invocation: Invocation) throws(CommandError)
+
+  /// - Returns: the status to exit with.
+  func run(in context: Context) async throws(CommandError) -> Int32
+}
+
+extension VerbName {
+  var command: any Command.Type {
+    switch self {
+    case .list: ListCommand.self
+    case .status: StatusCommand.self
+    case .monitor: MonitorCommand.self
+    case .post: PostCommand.self
+    case .observe: ObserveCommand.self
+    case .ask: AskCommand.self
+    case .delegate: DelegateCommand.self
+    case .guard: GuardCommand.self
+    case .explain: ExplainCommand.self
+    case .help: HelpCommand.self
+    case .version: VersionCommand.self
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// What every verb is given besides its own operands: the global options, and where to write.
+struct Context: Sendable {
+  enum JSON: Equatable, Sendable {
+    case off, short, pretty
+  }
+
+  let terminal: Terminal
+  let json: JSON
+  let showsLegend: Bool
+  let isQuiet: Bool
+  /// How long the bus is waited for.
+  let timeout: Duration
+  /// As it was given; nil for what the library finds.
+  let address: Address?
+
+  init(_ invocation: Invocation, terminal: Terminal) throws(CommandError) {
+    self.terminal = terminal
+    showsLegend = !invocation.has(.noLegend)
+    isQuiet = invocation.has(.quiet)
+    timeout = min(invocation.span(.timeout)?.duration ?? .seconds(30), .seconds(365 * 86_400))
+    json =
+      switch invocation.text(.json) {
+      case "short": .short
+      case "pretty": .pretty
+      case "off": .off
+      default: invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off
+      }
+    do throws(TribuneError) {
+      address = if let text = invocation.text(.address) { try Address(text) } else { nil }
+    } catch {
+      throw .usage("--address: \(error.message.terminalSafe)")
+    }
+  }
+
+  /// Writes one line to the standard output.
+  func print(_ line: String) throws(CommandError) {
+    try write(line + "\n")
+  }
+
+  /// Writes one JSON value to the standard output, in the form that was asked for.
+  func print(_ value: JSONValue) throws(CommandError) {
+    try print(json == .pretty ? value.pretty : value.compact)
+  }
+
+  func print(_ table: Table) throws(CommandError) {
+    try write(table.text(hasHeader: showsLegend, isColoured: terminal.isColoured))
+  }
+
+  func write(_ text: String) throws(CommandError) {
+    do {
+      try terminal.write(text)
+    } catch {
+      // Whoever read has had enough; that is no failure.
+      if error.isClosed { throw .ended(ExitStatus.success) }
+      throw .failure("standard output: \(error.errno)")
+    }
+  }
+
+  func styled(_ text: String, _ style: Style) -> String {
+    style.apply(to: text, isColoured: terminal.isColoured)
+  }
+
+  /// Says that what stays is in place: on the standard error for people and scripts, and to the service
+  /// manager where there is one.
+  func reportReady(_ line: String) {
+    if !isQuiet { terminal.reportLine(line) }
+    do {
+      try ServiceNotification.ready()
+    } catch {
+      terminal.report("the service manager could not be told: \(error)")
+    }
+  }
+
+  /// Connects to the bus.
+  func connect() async throws(TribuneError) -> Connection {
+    let address = address
+    return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
+      try await Connection.connect(to: address)
+    }
+  }
+
+  /// Connects, and asks for something that takes no longer than the bus takes to answer.
+  func request<Answer: Sendable>(
+    _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
+  ) async throws(CommandError) -> Answer {
+    let address = address
+    do {
+      return try await bounded(by: timeout) { () async throws(TribuneError) -> Answer in
+        try await work(try await Connection.connect(to: address))
+      }
+    } catch {
+      throw CommandError(error)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// The operands that several verbs have, checked before the bus is bothered.
+extension Invocation {
+  /// The operand at `index`, as a name.
+  func name(at index: Int) throws(CommandError) -> String {
+    try Self.checkedName(operands[index])
+  }
+
+  static func checkedName(_ text: String) throws(CommandError) -> String {
+    guard NameSyntax.isName(text.utf8Bytes) else {
+      throw .usage(
+        "\"\(text.terminalSafe)\" is no name: names are tokens of A-Z, a-z, 0-9, _ and -, with dots between, "
+          + "at most \(WireLimits.nameLength) bytes")
+    }
+    return text
+  }
+
+  /// All operands, as patterns.
+  func patterns() throws(CommandError) -> [String] {
+    for text in operands {
+      do throws(WireError) {
+        _ = try Pattern(text)
+      } catch {
+        throw .usage(
+          "\(error.message): a pattern is a name, with * for a token and a last ** for one or more")
+      }
+    }
+    return operands
+  }
+
+  /// The object that was given; empty if none.
+  func object() throws(CommandError) -> String {
+    let text = text(.object) ?? ""
+    guard NameSyntax.isObject(text.utf8Bytes) else {
+      throw .usage(
+        "--object: \"\(text.terminalSafe)\" is no object: at most \(WireLimits.objectLength) bytes, without control "
+          + "characters")
+    }
+    return text
+  }
+
+  /// The operand at `index`, as JSON, if it is there.
+  func userInfo(at index: Int) throws(CommandError) -> UserInfo {
+    guard operands.indices.contains(index) else { return .none }
+    let bytes = Array(operands[index].utf8)
+    do {
+      return UserInfo(try JSONText(bytes).bytes)
+    } catch {
+      throw .usage("\"\(operands[index].terminalSafe)\" is not JSON: \(error)")
+    }
+  }
+
+  /// The time for something that the bus counts in 32 bits of milliseconds.
+  func wireTimeout() throws(CommandError) -> Duration? {
+    guard let span = span(.timeout) else { return nil }
+    guard span.milliseconds > 0, span.milliseconds <= Int64(UInt32.max) else {
+      throw .usage(
+        "--timeout has to be more than nothing, and at most \(Duration.milliseconds(Int64(UInt32.max)).inWords)"
+      )
+    }
+    return span.duration
+  }
+}
+
+/// The query that this process answers, when it runs under a delegate's command.
+func parentQuery(reportingTo terminal: Terminal) -> UInt64? {
+  guard let text = Environment.nonEmptyValue(of: "TRIBUNE_QUERY") else { return nil }
+  guard let query = UInt64(text) else {
+    terminal.report("$TRIBUNE_QUERY is no query's number and is left aside: \"\(text.terminalSafe)\"")
+    return nil
+  }
+  return query
+}

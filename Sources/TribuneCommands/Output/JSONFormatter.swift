@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes JSON that is known to be right with other spaces in it.
+struct JSONFormatter {
+  /// What one level is indented by where lines are broken.
+  static let indent = "  "
+
+  private let bytes: [UInt8]
+  /// What one level is indented by; nil for all on one line.
+  private let indent: String?
+  private var output: [UInt8] = []
+  private var depth = 0
+  private var position = 0
+
+  init(bytes: [UInt8], indent: String?) {
+    self.bytes = bytes
+    self.indent = indent
+    output.reserveCapacity(bytes.count)
+  }
+
+  mutating func run() -> String {
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      switch byte {
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): continue
+      case UInt8(ascii: "\""): copyString()
+      case UInt8(ascii: "{"), UInt8(ascii: "["): open(byte)
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        depth -= 1
+        breakLine()
+        output.append(byte)
+      case UInt8(ascii: ","):
+        output.append(byte)
+        breakLine()
+      case UInt8(ascii: ":"):
+        output.append(byte)
+        if indent != nil { output.append(UInt8(ascii: " ")) }
+      default: output.append(byte)
+      }
+    }
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  private mutating func open(_ bracket: UInt8) {
+    output.append(bracket)
+    // Nothing in it: both brackets stay together. ASCII's `{` and `[` both lie two before their ends.
+    let rest = bytes[position...]
+    let next = rest.firstIndex { $0 > UInt8(ascii: " ") } ?? rest.endIndex
+    if next < rest.endIndex, bytes[next] == bracket + 2 {
+      output.append(bytes[next])
+      position = next + 1
+      return
+    }
+    depth += 1
+    breakLine()
+  }
+
+  private mutating func breakLine() {
+    guard let indent else { return }
+    output.append(UInt8(ascii: "\n"))
+    for _ in 0..<depth { output.append(contentsOf: indent.utf8) }
+  }
+
+  /// Copies up to the closing quote.
+  private mutating func copyString() {
+    output.append(UInt8(ascii: "\""))
+    while position < bytes.count {
+      let byte = bytes[position]
+      if byte == UInt8(ascii: "\\"), position + 1 < bytes.count {
+        output += [byte, bytes[position + 1]]
+        position += 2
+      } else if byte < 0x7F {
+        output.append(byte)
+        position += 1
+        if byte == UInt8(ascii: "\"") { return }
+      } else {
+        copyScalar()
+      }
+    }
+  }
+
+  /// Copies what is beyond ASCII's printable part, or its escape when it could act on a terminal.
+  private mutating func copyScalar() {
+    let length =
+      switch bytes[position] {
+      case ..<0x80: 1
+      case ..<0xE0: 2
+      case ..<0xF0: 3
+      default: 4
+      }
+    let end = min(position + length, bytes.count)
+    let encoded = bytes[position..<end]
+    position = end
+    let scalar = String(decoding: encoded, as: UTF8.self).unicodeScalars.first
+    if let scalar, scalar.actsOnTerminals {
+      output.append(contentsOf: scalar.jsonEscape.utf8)
+    } else {
+      output += encoded
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Control characters, line separators and the overrides of writing direction.
+  var actsOnTerminals: Bool {
+    switch value {
+    case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// `\u` and four digits, for scalars that need no surrogates.
+  var jsonEscape: String {
+    let digits = String(value, radix: 16)
+    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+  }
+}

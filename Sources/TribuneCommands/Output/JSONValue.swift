@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// A JSON value that is written, with its members in the order in which they were set.
+indirect enum JSONValue: Sendable {
+  case null
+  case bool(Bool)
+  case integer(Int)
+  case unsigned(UInt64)
+  /// Seconds, to the microsecond.
+  case seconds(Duration)
+  case string(String)
+  /// What somebody else wrote.
+  case text(JSONText)
+  case array([JSONValue])
+  case object([(name: String, value: JSONValue)])
+
+  /// On one line, without its end.
+  var compact: String {
+    var output = ""
+    write(to: &output)
+    return output
+  }
+
+  /// Over several lines, without the last one's end.
+  var pretty: String {
+    var formatter = JSONFormatter(bytes: Array(compact.utf8), indent: JSONFormatter.indent)
+    return formatter.run()
+  }
+
+  private func write(to output: inout String) {
+    switch self {
+    case .null: output += "null"
+    case .bool(let value): output += value ? "true" : "false"
+    case .integer(let number): output += String(number)
+    case .unsigned(let number): output += String(number)
+    case .seconds(let duration): output += duration.decimalSeconds
+    case .string(let string): Self.write(string, to: &output)
+    case .text(let text): output += text.compact
+    case .array(let values):
+      output += "["
+      for (index, value) in values.enumerated() {
+        if index > 0 { output += "," }
+        value.write(to: &output)
+      }
+      output += "]"
+    case .object(let members):
+      output += "{"
+      for (index, member) in members.enumerated() {
+        if index > 0 { output += "," }
+        Self.write(member.name, to: &output)
+        output += ":"
+        member.value.write(to: &output)
+      }
+      output += "}"
+    }
+  }
+
+  private static func write(_ string: String, to output: inout String) {
+    output += "\""
+    for scalar in string.unicodeScalars {
+      switch scalar {
+      case "\"": output += "\\\""
+      case "\\": output += "\\\\"
+      case "\n": output += "\\n"
+      case "\t": output += "\\t"
+      case "\r": output += "\\r"
+      default:
+        if scalar.actsOnTerminals {
+          output += scalar.jsonEscape
+        } else {
+          output.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    output += "\""
+  }
+}
+
+extension Duration {
+  /// Microseconds, cut, and held inside what 64 bits can say.
+  var wholeMicroseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+    return overflow || carry ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// Seconds in decimal, to the microsecond, without an exponent: `0.000350`, `12`.
+  var decimalSeconds: String {
+    let microseconds = wholeMicroseconds
+    let fraction = String((microseconds % 1_000_000).magnitude)
+    let sign = microseconds < 0 ? "-" : ""
+    let whole = "\(sign)\((microseconds / 1_000_000).magnitude)"
+    if fraction == "0" { return whole }
+    return whole + "." + String(repeating: "0", count: 6 - fraction.count) + fraction
+  }
+}
+
+/// Bytes as text, RFC 4648 with its padding.
+func base64(_ bytes: [UInt8]) -> String {
+  let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  var output: [UInt8] = []
+  output.reserveCapacity((bytes.count + 2) / 3 * 4)
+  for start in stride(from: 0, to: bytes.count, by: 3) {
+    let group = bytes[start..<min(start + 3, bytes.count)]
+    var bits: UInt32 = 0
+    for offset in 0..<3 { bits = bits << 8 | (offset < group.count ? UInt32(group[start + offset]) : 0) }
+    for offset in 0..<4 {
+      let digit = digits[Int(bits >> (18 - 6 * UInt32(offset)) & 63)]
+      output.append(offset <= group.count ? digit : UInt8(ascii: "="))
+    }
+  }
+  return String(decoding: output, as: UTF8.self)
+}

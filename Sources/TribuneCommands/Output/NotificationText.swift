@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+import TribuneWire
+
+/// The time of day, local, to the millisecond.
+func timeOfDay(microsecondsSince1970 microseconds: UInt64) -> String {
+  var seconds = time_t(clamping: microseconds / 1_000_000)
+  var parts = unsafe tm()
+  guard unsafe localtime_r(&seconds, &parts) != nil else { return "?" }
+  let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+  let milliseconds = String(microseconds / 1_000 % 1_000)
+  return "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))."
+    + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds
+}
+
+/// The time of day now.
+func timeOfDay() -> String {
+  var now = timespec()
+  // The real-time clock is always there.
+  _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
+  return timeOfDay(microsecondsSince1970: UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec / 1_000))
+}
+
+private func twoDigits(_ number: Int32) -> String {
+  number < 10 ? "0\(number)" : String(number)
+}
+
+extension UserInfo {
+  /// For people, on one line; empty if there is none.
+  var line: String {
+    guard let text else { return "(\(bytes.count) bytes that are no text)" }
+    // JSON over several lines would come out as one with `\n` in it.
+    if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
+    return text.terminalSafe
+  }
+
+  /// As a member of a JSON object: under its own name if it is JSON, and null if there is none.
+  var jsonMember: (name: String, value: JSONValue) {
+    if isEmpty { return ("userInfo", .null) }
+    do {
+      return ("userInfo", .text(try JSONText(bytes)))
+    } catch {
+      return ("userInfoBase64", .string(base64(bytes)))
+    }
+  }
+}
+
+extension Notification {
+  var json: JSONValue {
+    .object([
+      ("name", .string(name)), ("object", .string(object)),
+      ("sender", sender.map { .string($0) } ?? .null), userInfo.jsonMember,
+    ])
+  }
+
+  /// `time  :sender  name  object  userInfo`, for people.
+  func line(in context: Context) -> String {
+    let parts = [
+      context.styled(timeOfDay(), .faint), sender ?? "bus", context.styled(name.terminalSafe, .bold),
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line,
+    ]
+    return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+  }
+}
+
+/// That something was dropped, in the stream's own form.
+func lossJSON(_ count: Int) -> JSONValue { .object([("lost", .integer(count))]) }
+
+func lossLine(_ count: Int, of things: String, in context: Context) -> String {
+  context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count) \(things)", .yellow)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+import TribuneWire
+
+/// The standard output and the standard error.
+///
+/// Each line goes out as it is written: who reads a pipe reads each notification when it comes.
+struct Terminal: Sendable {
+  /// Why a line could not be written. What is piped into a program that reads no more is no error worth
+  /// words.
+  struct WriteError: Error, Equatable, Sendable {
+    var errno: Errno
+
+    var isClosed: Bool { errno == .brokenPipe }
+  }
+
+  /// Colours may be used on the standard output.
+  let isColoured: Bool
+  let isTerminal: Bool
+
+  init() {
+    isTerminal = isatty(STDOUT_FILENO) == 1
+    isColoured = isTerminal && Self.allowsColours(environment: Environment.value(of:))
+  }
+
+  /// no-color.org's rule, and terminals that cannot.
+  static func allowsColours(environment: (String) -> String?) -> Bool {
+    if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
+    guard let terminal = environment("TERM"), !terminal.isEmpty else { return false }
+    return terminal != "dumb"
+  }
+
+  /// Writes to the standard output.
+  func write(_ text: String) throws(WriteError) {
+    do {
+      try Self.write(text, to: STDOUT_FILENO)
+    } catch {
+      throw WriteError(errno: error)
+    }
+  }
+
+  func writeLine(_ line: String) throws(WriteError) {
+    try write(line + "\n")
+  }
+
+  /// Writes to the standard error. There is nowhere to say that it did not work.
+  func report(_ message: String) {
+    reportLine("tribunectl: \(message)")
+  }
+
+  func reportLine(_ line: String) {
+    do throws(Errno) {
+      try Self.write(line + "\n", to: STDERR_FILENO)
+    } catch {
+      return
+    }
+  }
+
+  private static func write(_ text: String, to descriptor: CInt) throws(Errno) {
+    let bytes = Array(text.utf8)
+    var offset = 0
+    while offset < bytes.count {
+      do {
+        offset += try retrying {
+          unsafe bytes.withUnsafeBytes { bytes in
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+          }
+        }
+      } catch  where error == .again {
+        // Somebody else made the pipe or the terminal non-blocking.
+        var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&writable, 1, -1)
+      }
+    }
+  }
+}
+
+/// How a piece of text looks on a terminal that has colours.
+enum Style: String, Sendable {
+  case plain = ""
+  case bold = "1"
+  case faint = "2"
+  case red = "31"
+  case green = "32"
+  case yellow = "33"
+  case underlined = "4"
+
+  func apply(to text: String, isColoured: Bool) -> String {
+    guard isColoured, self != .plain, !text.isEmpty else { return text }
+    return "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"
+  }
+}
+
+extension String {
+  /// What a peer said, harmless to a terminal, on one line.
+  var terminalSafe: String { escaped }
+}

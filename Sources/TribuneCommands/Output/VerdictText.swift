@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+extension Verdict {
+  var json: JSONValue { .object(members) }
+
+  var members: [(name: String, value: JSONValue)] {
+    [
+      ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)),
+      ("outcomes", .array(outcomes.map(\.json))), ("unanswered", .bool(isUnanswered)),
+    ]
+  }
+
+  /// The decision on one line, then a line for each outcome.
+  func text(of name: String, object: String, in context: Context) -> String {
+    var what = name.terminalSafe
+    if !object.isEmpty { what += " " + object.terminalSafe }
+    var head = context.styled(decision.rawValue, isAllowed ? .green : .red) + ": " + what
+    if isUnanswered {
+      head += outcomes.isEmpty ? " (nobody was there to answer)" : " (nobody said yes or no)"
+    }
+    return ([head] + outcomes.map { "  " + $0.line(in: context) }).map { $0 + "\n" }.joined()
+  }
+}
+
+extension Outcome {
+  var json: JSONValue {
+    .object([
+      ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
+      ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+      ("process", .string(process)), ("unit", .string(unit)), ("elapsed", .seconds(elapsed)),
+    ])
+  }
+
+  /// Whether it can be why something is not allowed; the failure policy decides for what failed.
+  var speaksAgainst: Bool { kind != .approved && kind != .abstained }
+
+  private var style: Style {
+    switch kind {
+    case .approved: .green
+    case .vetoed, .held: .red
+    case .timedOut, .gone, .failed: .yellow
+    case .abstained: .faint
+    }
+  }
+
+  /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
+  func line(in context: Context) -> String {
+    let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
+    let said = reason.isEmpty ? "" : ": " + reason.terminalSafe
+    return "\(context.styled(word, style)) \(who)\(said)  \(context.styled("[\(elapsed.inWords)]", .faint))"
+  }
+
+  /// The delegate's label or process, and what tells it apart.
+  var who: String {
+    let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
+    var parts = ["pid \(pid)", "uid \(uid)"]
+    if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
+    if !unit.isEmpty { parts.append(unit) }
+    return "\(name.terminalSafe) (\(parts.joined(separator: ", ").terminalSafe))"
+  }
+}

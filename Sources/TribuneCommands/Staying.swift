@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+import TribuneSystem
+
+/// The end of a verb that stays until it is interrupted.
+///
+/// Made before the process has a second thread, which `SignalWatch` wants: so before connecting.
+struct Interruption: Sendable {
+  private let watch: SignalWatch
+
+  /// The signals that children are to start with blocked.
+  var maskForChildren: SignalMask { watch.maskBefore }
+
+  init() { watch = SignalWatch([SIGINT, SIGTERM]) }
+
+  /// Returns at the first of the signals that mean an orderly end.
+  func wait() async {
+    for await _ in watch.signals { return }
+  }
+}
+
+/// Reads a sequence until it ends, the reader has had enough, or it is interrupted; then what the
+/// sequence already holds is still read.
+///
+/// - Parameters:
+///   - count: how many elements that count are enough; nil for no end.
+///   - cancel: ends the sequence behind what it holds.
+///   - show: returns whether the element counts.
+/// - Returns: the status to exit with.
+func stay<S: AsyncSequence & Sendable>(
+  reading sequence: S, until interruption: Interruption, upTo count: Int64? = nil,
+  cancel: @escaping @Sendable () async -> Void,
+  show: @escaping @Sendable (S.Element) throws(CommandError) -> Bool
+) async throws(CommandError) -> Int32 where S.Failure == TribuneError, S.Element: Sendable {
+  let reading = Task { () async -> Result<Int32, CommandError> in
+    var left = count
+    do throws(TribuneError) {
+      for try await element in sequence {
+        do throws(CommandError) {
+          guard try show(element), let before = left else { continue }
+          left = before - 1
+          if left == 0 { break }
+        } catch {
+          return .failure(error)
+        }
+      }
+      return .success(ExitStatus.success)
+    } catch {
+      return .failure(CommandError(error))
+    }
+  }
+  let result = await first(
+    of: { await reading.value },
+    { () async -> Result<Int32, CommandError> in
+      await interruption.wait()
+      await cancel()
+      let rest = await first(
+        of: { await reading.value },
+        { () async -> Result<Int32, CommandError> in
+          // Whoever reads the output may have stopped.
+          await sleep(.seconds(2))
+          return .success(ExitStatus.success)
+        })
+      return rest ?? .success(ExitStatus.success)
+    })
+  return try (result ?? .success(ExitStatus.success)).get()
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Reads a command line by the table.
+///
+/// Options may stand anywhere before `--` or `--exec`, before the verb too; the last of its kind counts.
+struct CommandLineParser {
+  /// What the line asks for.
+  enum Request: Equatable, Sendable {
+    case run(Invocation)
+    /// How tribunectl or one verb is used.
+    case help(VerbName?)
+    case version
+  }
+
+  /// What is wrong with a line, and with which verb's options.
+  struct UsageError: Error, Equatable, Sendable {
+    var message: String
+    var verb: VerbName?
+  }
+
+  private let table: CommandTable
+  private let arguments: [[UInt8]]
+  private var position = 0
+
+  private var given: [(row: OptionSyntax, value: Invocation.Value)] = []
+  private var words: [String] = []
+  private var command: [[UInt8]]?
+
+  /// - Parameter arguments: without the program's own name.
+  static func parse(_ arguments: [[UInt8]], by table: CommandTable) throws(UsageError) -> Request {
+    var parser = CommandLineParser(table: table, arguments: arguments)
+    try parser.scan()
+    return try parser.request()
+  }
+
+  private init(table: CommandTable, arguments: [[UInt8]]) {
+    self.table = table
+    self.arguments = arguments
+  }
+
+  /// The verb, as far as it is known.
+  private var verb: VerbName? { words.first.flatMap { VerbName(rawValue: $0) } }
+
+  private func error(_ message: String) -> UsageError { UsageError(message: message, verb: verb) }
+
+  // MARK: Words and options, one after the other
+
+  private mutating func scan() throws(UsageError) {
+    while position < arguments.count {
+      let word = try takeWord()
+      if word == "--" {
+        try scanBehindDashes()
+      } else if word.hasPrefix("--") {
+        try scanLong(word)
+      } else if word.hasPrefix("-"), word != "-" {
+        try scanLetters(word)
+      } else {
+        words.append(word)
+      }
+    }
+  }
+
+  /// A command, for a verb that takes one; else words that may start with a dash.
+  private mutating func scanBehindDashes() throws(UsageError) {
+    if let verb, table.syntax(of: verb)?.takesCommand == true {
+      takeCommand()
+    } else {
+      while position < arguments.count { words.append(try takeWord()) }
+    }
+  }
+
+  private mutating func scanLong(_ word: String) throws(UsageError) {
+    let body = word.dropFirst(2)
+    let equals = body.firstIndex(of: "=")
+    let name = String(body[..<(equals ?? body.endIndex)])
+    guard let row = table.anyOption(where: { $0.name == name }) else {
+      throw error("there is no option --\(name.escaped)")
+    }
+    try take(row, attached: equals.map { String(body[body.index(after: $0)...]) })
+  }
+
+  private mutating func scanLetters(_ word: String) throws(UsageError) {
+    var letters = word.dropFirst()
+    while let letter = letters.popFirst() {
+      guard let row = table.anyOption(where: { $0.letter == letter }) else {
+        throw error("there is no option -\(String(letter).escaped)")
+      }
+      if row.argument == .none {
+        try take(row, attached: nil)
+      } else {
+        try take(row, attached: letters.isEmpty ? nil : String(letters))
+        letters = ""
+      }
+    }
+  }
+
+  private mutating func take(_ row: OptionSyntax, attached: String?) throws(UsageError) {
+    switch row.argument {
+    case .none:
+      if attached != nil { throw error("\(row.spelling) takes no value") }
+      given.append((row, .flag))
+    case .command:
+      if attached != nil { throw error("\(row.spelling) takes the rest of the line: write it without =") }
+      given.append((row, .flag))
+      takeCommand()
+    default:
+      guard attached != nil || position < arguments.count else {
+        throw error("\(row.spelling) needs a value: \(row.usage)")
+      }
+      let text = if let attached { attached } else { try takeWord() }
+      given.append((row, try value(text, of: row)))
+    }
+  }
+
+  private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
+    switch row.argument {
+    case .none, .command: return .flag
+    case .text: return .text(text)
+    case .choice(let words):
+      guard words.contains(text) else {
+        throw error("\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\"")
+      }
+      return .text(text)
+    case .number(_, let range):
+      guard let number = Int64(text) else {
+        throw error("\(row.spelling) needs a number, not \"\(text.escaped)\"")
+      }
+      guard range.contains(number) else {
+        throw error("\(row.spelling) has to be \(range.inWords), not \(number)")
+      }
+      return .number(number)
+    case .span:
+      do {
+        return .span(try TimeSpan(text))
+      } catch {
+        throw self.error("\(row.spelling): \(error)")
+      }
+    }
+  }
+
+  /// The rest of the line, as it is.
+  private mutating func takeCommand() {
+    command = Array(arguments[position...])
+    position = arguments.count
+  }
+
+  private mutating func takeWord() throws(UsageError) -> String {
+    guard let word = String(validating: arguments[position], as: UTF8.self) else {
+      throw error(
+        "argument \(position + 1) is not UTF-8: \(String(decoding: arguments[position], as: UTF8.self).escaped)"
+      )
+    }
+    position += 1
+    return word
+  }
+
+  // MARK: The whole
+
+  private func request() throws(UsageError) -> Request {
+    let options = Set(given.map(\.row.option))
+    guard let word = words.first else {
+      if options.contains(.help) { return .help(nil) }
+      if options.contains(.version) { return .version }
+      throw error("a verb is missing")
+    }
+    guard let verb = VerbName(rawValue: word), let syntax = table.syntax(of: verb) else {
+      throw error("there is no verb \"\(word.escaped)\"")
+    }
+    var invocation = Invocation(verb: verb, operands: Array(words.dropFirst()), command: command ?? [])
+    let allowed = table.options(of: verb)
+    for (row, value) in given {
+      guard allowed.contains(where: { $0.option == row.option }) else {
+        throw error("\(verb.rawValue) has no option \(row.spelling)")
+      }
+      invocation.values[row.option] = value
+    }
+    if options.contains(.help) { return .help(verb) }
+    if options.contains(.version) { return .version }
+    try check(invocation, by: syntax)
+    return .run(invocation)
+  }
+
+  private func check(_ invocation: Invocation, by syntax: VerbSyntax) throws(UsageError) {
+    let verb = syntax.verb.rawValue
+    guard invocation.operands.count >= syntax.operandCount.lowerBound else {
+      throw error("\(verb) needs \(syntax.operands)")
+    }
+    guard invocation.operands.count <= syntax.operandCount.upperBound else {
+      let first = invocation.operands[syntax.operandCount.upperBound]
+      if syntax.takesCommand, command == nil {
+        throw error("\"\(first.escaped)\" is one word too many: the command stands behind --")
+      }
+      throw error("\"\(first.escaped)\" is one word too many: \(verb) takes \(syntax.operandsInWords)")
+    }
+    if syntax.takesCommand || invocation.has(.exec), invocation.command.isEmpty {
+      throw error(syntax.takesCommand ? "\(verb) needs a command behind --" : "--exec needs a command")
+    }
+  }
+}
+
+extension VerbSyntax {
+  fileprivate var operandsInWords: String { operands.isEmpty ? "no operands" : operands }
+}
+
+extension ClosedRange<Int64> {
+  fileprivate var inWords: String {
+    upperBound == .max ? "at least \(lowerBound)" : "\(lowerBound) to \(upperBound)"
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one table of verbs and options. The parser reads it, and so does the help.
+///
+/// An option that several verbs have takes the same kind of argument in each, so that it may stand
+/// before the verb; what it is for may differ.
+struct CommandTable: Sendable {
+  var globals: [OptionSyntax]
+  var verbs: [VerbSyntax]
+
+  static let standard = CommandTable(globals: globalOptions, verbs: allVerbs)
+
+  /// The row of a verb.
+  func syntax(of verb: VerbName) -> VerbSyntax? {
+    verbs.first { $0.verb == verb }
+  }
+
+  /// The options that may be given with a verb: its own, and the global ones that it does not say more about.
+  func options(of verb: VerbName) -> [OptionSyntax] {
+    let own = syntax(of: verb)?.options ?? []
+    return own + globals.filter { global in !own.contains { $0.option == global.option } }
+  }
+
+  /// The first row anywhere for which `matches` holds.
+  func anyOption(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
+    if let option = globals.first(where: matches) { return option }
+    for verb in verbs {
+      if let option = verb.options.first(where: matches) { return option }
+    }
+    return nil
+  }
+}
+
+private let globalOptions = [
+  OptionSyntax(.address, "address", .text("unix:PATH"), "where the bus listens; else $TRIBUNE_ADDRESS"),
+  OptionSyntax(
+    .json, "json", .choice(["short", "pretty", "off"]), "print JSON, one object a line, or indented"),
+  OptionSyntax(.shortJSON, nil, letter: "j", "like --json=pretty on a terminal, --json=short elsewhere"),
+  OptionSyntax(.noLegend, "no-legend", "print no headers and no totals"),
+  OptionSyntax(.noPager, "no-pager", "start no pager; tribunectl never does"),
+  OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only what is wrong"),
+  OptionSyntax(.timeout, "timeout", .span, "how long to wait for the bus (30s)"),
+  OptionSyntax(.help, "help", letter: "h", "print this help"),
+  OptionSyntax(.version, "version", "print the version"),
+]
+
+private let object = OptionSyntax(
+  .object, "object", .text("OBJECT"), "what it is about, such as unit/nginx.service")
+
+private let allVerbs = [
+  VerbSyntax(
+    verb: .list, operands: "", operandCount: 0...0,
+    summary: "List the connections",
+    description: ["Lists who is connected to the bus, with what each has registered and has waiting."],
+    options: []),
+  VerbSyntax(
+    verb: .status, operands: "[CONNECTION]", operandCount: 0...1,
+    summary: "Show the bus, or one connection",
+    description: [
+      "Shows the bus's figures; or one connection, :N or N, with its observations and delegates."
+    ],
+    options: []),
+  VerbSyntax(
+    verb: .monitor, operands: "[PATTERN…]", operandCount: 0...Int.max,
+    summary: "Show everything that passes",
+    description: [
+      "Shows each message under names that match, who sent it, to whom, and what came of it, until it is "
+        + "interrupted."
+    ],
+    options: []),
+  VerbSyntax(
+    verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
+    summary: "Post a notification",
+    description: ["Posts a notification, and returns when the bus has it."],
+    options: [object]),
+  VerbSyntax(
+    verb: .observe, operands: "PATTERN…", operandCount: 1...Int.max,
+    summary: "Print notifications as they come",
+    description: [
+      "Prints one line for each notification under names that match any of the patterns, until it is "
+        + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
+      "Says \"observing …\" on standard error once the bus has confirmed.",
+    ],
+    options: [
+      OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),
+      OptionSyntax(
+        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after so many notifications"),
+    ]),
+  VerbSyntax(
+    verb: .ask, operands: "NAME [JSON]", operandCount: 1...2,
+    summary: "Ask the delegates, and print the verdict",
+    description: [
+      "Asks the delegates of the object, and those of any object, before something is done.",
+      "Exits with 0 when it is allowed, 1 when it is vetoed, 2 for wrong usage, 255 when there is no "
+        + "verdict, as ExecCondition= wants it.",
+      "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
+    ],
+    options: [
+      object,
+      OptionSyntax(.timeout, "timeout", .span, "when there must be a verdict (the bus's default, 30s)"),
+      OptionSyntax(
+        .mode, "mode", .choice(["parallel", "all", "order"]),
+        "ask all until the first veto, all for every veto, or one at a time (parallel)"),
+      OptionSyntax(
+        .default, "default", .choice(["allow", "veto"]), "the verdict when nobody answers (allow)"),
+      OptionSyntax(
+        .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
+        "the verdict when there is no bus (fail: exit with 255)"),
+    ]),
+  VerbSyntax(
+    verb: .delegate, operands: "NAME…", operandCount: 1...128,
+    summary: "Answer questions for as long as it runs",
+    description: [
+      "Joins the object's delegate chain and answers what is asked under names that match any of those "
+        + "given, patterns allowed, until it is interrupted. One of --approve, --veto and --exec says how.",
+      "The command of --exec gets the userInfo on standard input, and TRIBUNE_NAME, TRIBUNE_OBJECT, "
+        + "TRIBUNE_QUERY and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its environment. "
+        + "It exits with 0 to approve, 1 to veto with its output as the reason, 2 to abstain; anything "
+        + "else is a failure.",
+      "Says \"attached …\" on standard error once the bus has confirmed.",
+    ],
+    options: [
+      OptionSyntax(.object, "object", .text("OBJECT"), "whose delegate it is (of any object)"),
+      OptionSyntax(.approve, "approve", "approve everything"),
+      OptionSyntax(.veto, "veto", .text("REASON"), "veto everything"),
+      OptionSyntax(.exec, "exec", .command, "let a command answer; takes the rest of the line"),
+      OptionSyntax(
+        .order, "order", .number("N", Int64(Int32.min)...Int64(Int32.max)),
+        "place in the chain: lower is asked earlier (0)"),
+      OptionSyntax(
+        .onFailure, "on-failure", .choice(["veto", "abstain"]), "what silence or a failure counts as (veto)"),
+      OptionSyntax(.timeout, "timeout", .span, "time for an answer (the bus's default, 5s)"),
+      OptionSyntax(.label, "label", .text("TEXT"), "what verdicts call it"),
+    ]),
+  VerbSyntax(
+    verb: .guard, operands: "ACTION", operandCount: 1...1, takesCommand: true,
+    summary: "Run a command if nobody vetoes it",
+    description: [
+      "For the action window.close: asks window.shouldClose; if that is allowed, posts window.willClose, "
+        + "runs the command, and posts window.didClose, or window.didFailToClose with how it failed.",
+      "On a veto prints every reason, runs nothing and exits with 77. Exits with 255 when there is no "
+        + "verdict, else with the command's status.",
+    ],
+    options: [
+      object,
+      OptionSyntax(.timeout, "timeout", .span, "when there must be a verdict (the bus's default, 30s)"),
+      OptionSyntax(
+        .vetoExitCode, "veto-exit-code", .number("STATUS", 0...255), "the exit status for a veto (77)"),
+    ]),
+  VerbSyntax(
+    verb: .explain, operands: "NAME", operandCount: 1...1,
+    summary: "Show who would be asked",
+    description: [
+      "Shows the delegates that a query would be put to, in order, with their policies. Nobody is asked."
+    ],
+    options: [object]),
+  VerbSyntax(
+    verb: .help, operands: "[VERB]", operandCount: 0...1,
+    summary: "Explain tribunectl, or one verb", description: [], options: []),
+  VerbSyntax(
+    verb: .version, operands: "", operandCount: 0...0,
+    summary: "Print the version", description: [], options: []),
+]

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The help, as the table has it.
+struct HelpText {
+  let table: CommandTable
+
+  /// Columns that the text takes.
+  private static let width = 80
+  /// Where the summaries start.
+  private static let column = 34
+
+  /// How tribunectl is used.
+  var overview: String {
+    var lines = [
+      "tribunectl [OPTION…] VERB [ARGUMENT…]",
+      "",
+      "Tells and asks the programs of this host, over the Tribune bus.",
+      "",
+      "Verbs:",
+    ]
+    for verb in table.verbs {
+      lines += row(
+        ([verb.verb.rawValue, verb.usageTail].filter { !$0.isEmpty }).joined(separator: " "), verb.summary)
+    }
+    lines += ["", "Options:"]
+    lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
+    lines += ["", "tribunectl help VERB tells more about one."]
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// How one verb is used.
+  func text(of syntax: VerbSyntax) -> String {
+    let usage = [
+      "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usageTail,
+    ]
+    var lines = [usage.filter { !$0.isEmpty }.joined(separator: " "), ""]
+    for paragraph in syntax.description.isEmpty ? [syntax.summary + "."] : syntax.description {
+      lines += Self.wrapped(paragraph, to: Self.width) + [""]
+    }
+    if !syntax.options.isEmpty {
+      lines.append("Options:")
+      lines += syntax.options.flatMap { row($0.usageInHelp, $0.summary) }
+      lines.append("")
+    }
+    lines.append("Options of every verb:")
+    let others = table.options(of: syntax.verb).dropFirst(syntax.options.count)
+    lines += others.flatMap { row($0.usageInHelp, $0.summary) }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A term, and what it is, beside it or below when the term is long.
+  private func row(_ term: String, _ summary: String) -> [String] {
+    let indent = String(repeating: " ", count: Self.column)
+    var lines = Self.wrapped(summary, to: Self.width - Self.column).map { indent + $0 }
+    let head = "  " + term
+    if head.count + 2 <= Self.column, let first = lines.first {
+      lines[0] = head + first.dropFirst(head.count)
+      return lines
+    }
+    return [head] + lines
+  }
+
+  private static func wrapped(_ text: String, to width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
+    }
+    return lines + [line]
+  }
+}
+
+extension VerbSyntax {
+  fileprivate var usageTail: String {
+    [operands, takesCommand ? "-- CMD…" : ""].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+}
+
+extension OptionSyntax {
+  /// With the letter before the name where there are both.
+  fileprivate var usageInHelp: String {
+    guard name != nil else { return usage }
+    return letter.map { "-\($0) \(usage)" } ?? "   \(usage)"
+  }
+}

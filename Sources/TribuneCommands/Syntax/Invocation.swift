@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A command line that was understood.
+struct Invocation: Equatable, Sendable {
+  enum Value: Equatable, Sendable {
+    case flag
+    case text(String)
+    case span(TimeSpan)
+    case number(Int64)
+  }
+
+  var verb: VerbName
+  var operands: [String] = []
+  /// The command behind `--` or `--exec`, as the bytes that were typed.
+  var command: [[UInt8]] = []
+  var values: [Option: Value] = [:]
+
+  func has(_ option: Option) -> Bool { values[option] != nil }
+
+  /// The text or the word that was given.
+  func text(_ option: Option) -> String? {
+    guard case .text(let text) = values[option] else { return nil }
+    return text
+  }
+
+  func span(_ option: Option) -> TimeSpan? {
+    guard case .span(let span) = values[option] else { return nil }
+    return span
+  }
+
+  func number(_ option: Option) -> Int64? {
+    guard case .number(let number) = values[option] else { return nil }
+    return number
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// `ask NAME [JSON]`.
+struct AskCommand: Command {
+  private let query: Query
+  /// What counts as the verdict when there is no bus to give one.
+  private let verdictIfUnreachable: Verdict.Decision?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    query = Query(
+      name: try invocation.name(at: 0), object: try invocation.object(),
+      userInfo: try invocation.userInfo(at: 1),
+      deadline: try invocation.wireTimeout(),
+      mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? .parallel,
+      fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed)
+    verdictIfUnreachable =
+      switch invocation.text(.ifUnreachable) {
+      case "allow": .allowed
+      case "veto": .vetoed
+      default: nil
+      }
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let parent = parentQuery(reportingTo: context.terminal)
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      let verdict = try await query.ask(over: connection, parent: parent, in: context)
+      show(verdict, in: context)
+      return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
+    } catch {
+      return try withoutVerdict(error, in: context)
+    }
+  }
+
+  private func show(_ verdict: Verdict, in context: Context) {
+    guard !context.isQuiet else { return }
+    do {
+      if context.json == .off {
+        try context.write(verdict.text(of: query.name, object: query.object, in: context))
+      } else {
+        try context.print(verdict.json)
+      }
+    } catch {
+      // The verdict stands, whoever can read it.
+      if !error.message.isEmpty { context.terminal.report(error.message) }
+    }
+  }
+
+  private func withoutVerdict(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
+    guard let decision = verdictIfUnreachable, error.meansNoBus else {
+      throw CommandError(error, status: ExitStatus.noVerdict)
+    }
+    context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
+    if context.json != .off, !context.isQuiet {
+      try context.print(
+        .object([
+          ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
+          ("unreachable", .bool(true)),
+        ]))
+    }
+    return decision == .allowed ? ExitStatus.success : ExitStatus.vetoed
+  }
+}
+
+/// What is asked, and how.
+struct Query: Sendable {
+  var name: String
+  var object: String
+  var userInfo = UserInfo.none
+  var deadline: Duration?
+  var mode: Mode
+  var fallback = Verdict.Decision.allowed
+
+  /// Asks, and waits a little longer than the bus may take.
+  func ask(
+    over connection: Connection, parent: UInt64?, in context: Context
+  ) async throws(TribuneError) -> Verdict {
+    let patience = min(deadline ?? connection.bus.deadlineDefault, connection.bus.deadlineMax) + .seconds(5)
+    return try await bounded(by: patience) { [self] () async throws(TribuneError) -> Verdict in
+      try await connection.ask(
+        name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
+        parent: parent,
+        progress: { progress in
+          if !context.isQuiet { context.terminal.reportLine(progress.line) }
+        })
+    }
+  }
+}
+
+extension TribuneError {
+  /// There is no bus, or no more: nobody has refused anything.
+  fileprivate var meansNoBus: Bool {
+    [.unreachable, .connectionLost, .shuttingDown].contains(code)
+  }
+}
+
+extension Progress {
+  /// Who is being waited for, and what it says.
+  fileprivate var line: String {
+    let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
+    let said = status.isEmpty ? "" : ": " + status.terminalSafe
+    return "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.inWords) more\(said)"
+  }
+}

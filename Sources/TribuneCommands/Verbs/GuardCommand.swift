@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+import TribuneSystem
+
+/// The names of one action: for `window.close` these are `window.shouldClose` and so on.
+struct ActionNames: Equatable, Sendable {
+  var should: String
+  var will: String
+  var did: String
+  var didFailTo: String
+
+  /// - Parameter action: a name, whose last token is the verb.
+  init(_ action: String) {
+    let start = action.lastIndex(of: ".").map { action.index(after: $0) } ?? action.startIndex
+    let space = action[..<start]
+    let verb = action[start...].prefix(1).uppercased() + action[start...].dropFirst()
+    should = "\(space)should\(verb)"
+    will = "\(space)will\(verb)"
+    did = "\(space)did\(verb)"
+    didFailTo = "\(space)didFailTo\(verb)"
+  }
+}
+
+/// `guard ACTION -- CMD…`.
+struct GuardCommand: Command {
+  private let action: String
+  private let names: ActionNames
+  private let object: String
+  private let deadline: Duration?
+  private let vetoStatus: Int32
+  private let command: [[UInt8]]
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    action = try invocation.name(at: 0)
+    names = ActionNames(action)
+    // The longest of the four.
+    _ = try Invocation.checkedName(names.didFailTo)
+    object = try invocation.object()
+    deadline = try invocation.wireTimeout()
+    vetoStatus = Int32(clamping: invocation.number(.vetoExitCode) ?? Int64(ExitStatus.guardVetoed))
+    command = invocation.command
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    // Until the command runs, a signal means that it is not to.
+    let router = SignalRouter()
+    Task { for await signal in signals.signals { await router.take(signal) } }
+    let consent = await first(
+      of: { () async -> Consent in await ask(in: context) },
+      { () async -> Consent in .interrupted(await router.interruption()) })
+    let connection: Connection
+    switch consent ?? .failed(.noVerdict("interrupted")) {
+    case .allowed(let over): connection = over
+    case .vetoed(let verdict):
+      report(verdict, in: context)
+      return vetoStatus
+    case .interrupted(let signal): return 128 + signal
+    case .failed(let error): throw error
+    }
+    let status = await runCommand(router, maskForCommand: signals.maskBefore, over: connection, in: context)
+    await connection.close()
+    return status
+  }
+
+  // MARK: Should and will
+
+  private enum Consent: Sendable {
+    /// And announced.
+    case allowed(Connection)
+    case vetoed(Verdict)
+    case interrupted(Int32)
+    case failed(CommandError)
+  }
+
+  private func ask(in context: Context) async -> Consent {
+    // All reasons are wanted, so all are waited for.
+    let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      let parent = parentQuery(reportingTo: context.terminal)
+      let verdict = try await query.ask(over: connection, parent: parent, in: context)
+      guard verdict.isAllowed else { return .vetoed(verdict) }
+      // Nothing is done that was not announced: the bus has to have it.
+      try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
+        try await connection.postAcknowledged(names.will, object: object)
+      }
+      return .allowed(connection)
+    } catch {
+      return .failed(CommandError(error, status: ExitStatus.noVerdict))
+    }
+  }
+
+  private func report(_ verdict: Verdict, in context: Context) {
+    let about = object.isEmpty ? "" : " \(object.terminalSafe)"
+    context.terminal.report("\(action)\(about) was vetoed:")
+    let against = verdict.outcomes.filter { $0.speaksAgainst }
+    for outcome in against {
+      let reason = outcome.reason.isEmpty ? "" : ": \(outcome.reason.terminalSafe)"
+      context.terminal.reportLine("  \(outcome.kind.rawValue) by \(outcome.who)\(reason)")
+    }
+    if against.isEmpty { context.terminal.reportLine("  nobody spoke for it") }
+  }
+
+  // MARK: The command, and did
+
+  private func runCommand(
+    _ router: SignalRouter, maskForCommand: SignalMask, over connection: Connection, in context: Context
+  ) async -> Int32 {
+    let child: ChildProcess
+    do {
+      child = try ChildProcess(command, signalMask: maskForCommand)
+    } catch {
+      let name = String(decoding: command.first ?? [], as: UTF8.self)
+      context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
+      let status = error == .noSuchFile ? ExitStatus.commandNotFound : ExitStatus.cannotRun
+      await announce(names.didFailTo, UserInfo("{\"status\":\(status)}"), over: connection, in: context)
+      return status
+    }
+    await router.relay(to: child)
+    let termination = await child.ended().termination
+    switch termination {
+    case .exited(0): await announce(names.did, .none, over: connection, in: context)
+    case .exited(let status):
+      await announce(names.didFailTo, UserInfo("{\"status\":\(status)}"), over: connection, in: context)
+    case .killed(let signal):
+      await announce(names.didFailTo, UserInfo("{\"signal\":\(signal)}"), over: connection, in: context)
+    }
+    return termination.shellStatus
+  }
+
+  private func announce(
+    _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
+  ) async {
+    do throws(TribuneError) {
+      try await bounded(by: .seconds(5)) { [self] () async throws(TribuneError) in
+        try await connection.postAcknowledged(name, object: object, userInfo: userInfo)
+      }
+    } catch {
+      context.terminal.report("\(name) could not be posted: \(error.message.terminalSafe)")
+    }
+  }
+}

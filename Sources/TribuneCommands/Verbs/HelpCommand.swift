@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// `help [VERB]`.
+struct HelpCommand: Command {
+  private let text: String
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    let help = HelpText(table: .standard)
+    guard let word = invocation.operands.first else {
+      text = help.overview
+      return
+    }
+    guard let verb = VerbName(rawValue: word), let syntax = CommandTable.standard.syntax(of: verb) else {
+      throw .usage("there is no verb \"\(word.terminalSafe)\"\nTry \"tribunectl help\".")
+    }
+    text = help.text(of: syntax)
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    try context.write(text)
+    return ExitStatus.success
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// `list`.
+struct ListCommand: Command {
+  init(_ invocation: Invocation) throws(CommandError) {}
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let connections = try await context.request { connection throws(TribuneError) in
+      try await connection.connections()
+    }
+    if context.json != .off {
+      for connection in connections { try context.print(connection.json) }
+      return ExitStatus.success
+    }
+    var table = Table([
+      Table.Column(title: "CONNECTION", isNumeric: true), Table.Column(title: "PID", isNumeric: true),
+      Table.Column(title: "PROCESS"), Table.Column(title: "UID", isNumeric: true),
+      Table.Column(title: "UNIT"),
+      Table.Column(title: "OBSERVATIONS", isNumeric: true), Table.Column(title: "DELEGATES", isNumeric: true),
+      Table.Column(title: "QUERIES", isNumeric: true), Table.Column(title: "QUEUED", isNumeric: true),
+      Table.Column(title: "LOST", isNumeric: true), Table.Column(title: "AGE", isNumeric: true),
+    ])
+    for connection in connections {
+      table.append([
+        Table.Cell(text: connection.id, style: .bold), Table.Cell(text: String(connection.pid)),
+        Table.Cell(text: connection.process), Table.Cell(text: String(connection.uid)),
+        Table.Cell(text: connection.unit), Table.Cell(text: String(connection.observations)),
+        Table.Cell(text: String(connection.delegates)), Table.Cell(text: String(connection.queries)),
+        Table.Cell(text: String(connection.queuedBytes)),
+        Table.Cell(text: String(connection.lost), style: connection.isLossy ? .red : .plain),
+        Table.Cell(text: connection.age.inWords),
+      ])
+    }
+    try context.print(table)
+    if context.showsLegend { try context.print("\n\(connections.count.counted("connection")) listed.") }
+    return ExitStatus.success
+  }
+}
+
+extension ConnectionInfo {
+  var json: JSONValue {
+    .object([
+      ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+      ("gid", .integer(Int(gid))), ("process", .string(process)), ("unit", .string(unit)),
+      ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
+      ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)), ("lost", .integer(lost)),
+      ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
+    ])
+  }
+}
+
+extension Int {
+  /// `1 connection`, `2 connections`.
+  func counted(_ thing: String) -> String { self == 1 ? "1 \(thing)" : "\(self) \(thing)s" }
+}

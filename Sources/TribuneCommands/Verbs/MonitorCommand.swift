@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// `monitor [PATTERN…]`.
+struct MonitorCommand: Command {
+  private let patterns: [String]
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    patterns = try invocation.patterns()
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let interruption = Interruption()
+    let connection: Connection
+    let traffic: Traffic
+    do throws(TribuneError) {
+      connection = try await context.connect()
+      traffic = try await bounded(by: context.timeout) {
+        [self, connection] () async throws(TribuneError) -> Traffic in
+        try await connection.monitor(patterns)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+    context.reportReady("monitoring \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
+    return try await stay(
+      reading: traffic, until: interruption, cancel: { await traffic.cancel() },
+      show: { delivery throws(CommandError) in
+        try show(delivery, in: context)
+        return true
+      })
+  }
+
+  private func show(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) {
+    switch (delivery, context.json) {
+    case (.item(let item), .off): try context.print(item.line(in: context))
+    case (.item(let item), _): try context.print(item.json)
+    case (.lost(let count), .off): try context.print(lossLine(count, of: "messages", in: context))
+    case (.lost(let count), _): try context.print(lossJSON(count))
+    }
+  }
+}

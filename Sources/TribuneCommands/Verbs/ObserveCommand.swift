@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// `observe PATTERN…`.
+struct ObserveCommand: Command {
+  private let patterns: [String]
+  /// Nil for any.
+  private let object: String?
+  private let count: Int64?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    patterns = try invocation.patterns()
+    object = invocation.has(.object) ? try invocation.object() : nil
+    count = invocation.number(.count)
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let interruption = Interruption()
+    let connection: Connection
+    let notifications: Notifications
+    do throws(TribuneError) {
+      connection = try await context.connect()
+      notifications = try await bounded(by: context.timeout) {
+        [self, connection] () async throws(TribuneError) -> Notifications in
+        try await connection.observe(anyOf: patterns, object: object)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+    let about = object.map { " (object \($0.terminalSafe))" } ?? ""
+    context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
+    return try await stay(
+      reading: notifications, until: interruption, upTo: count, cancel: { await notifications.cancel() },
+      show: { delivery throws(CommandError) in try show(delivery, in: context) })
+  }
+
+  /// - Returns: whether it was a notification.
+  private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
+    switch (delivery, context.json) {
+    case (.notification(let notification), .off): try context.print(notification.line(in: context))
+    case (.notification(let notification), _): try context.print(notification.json)
+    case (.lost(let count), .off): try context.print(lossLine(count, of: "notifications", in: context))
+    case (.lost(let count), _): try context.print(lossJSON(count))
+    }
+    if case .notification = delivery { return true }
+    return false
+  }
+}

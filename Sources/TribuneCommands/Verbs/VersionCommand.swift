@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// `version`.
+struct VersionCommand: Command {
+  init(_ invocation: Invocation) throws(CommandError) {}
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    if context.json == .off {
+      try context.print("tribunectl \(Version.current)")
+    } else {
+      try context.print(.object([("program", .string("tribunectl")), ("version", .string(Version.current))]))
+    }
+    return ExitStatus.success
+  }
+}
