@@ -119,9 +119,10 @@ package struct Bus: ~Copyable {
   ///
   /// - Parameter slice: the frame's bytes, where they stay if the query goes on.
   /// - Returns: false when the frame's kind is none that a client sends to the core.
+  /// - Throws: what ends the connection.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
-  ) -> Bool {
+  ) throws(WireError) -> Bool {
     do throws(WireError) {
       switch frame.header.kind {
       case .observe: try observe(frame, from: slot)
@@ -134,6 +135,7 @@ package struct Bus: ~Copyable {
       default: return false
       }
     } catch {
+      guard !error.code.closesConnection else { throw error }
       emit(.refusal(slot, frame.header.serial, error))
     }
     return true

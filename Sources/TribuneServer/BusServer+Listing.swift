@@ -5,7 +5,9 @@ import TribuneWire
 
 extension BusServer {
   /// Answers a `list`.
-  func list(_ frame: FrameView, for connection: Connection) {
+  ///
+  /// - Throws: what ends the connection.
+  func list(_ frame: FrameView, for connection: Connection) throws(WireError) {
     let serial = frame.header.serial
     do throws(WireError) {
       let list = try frame.decode(List.self)
@@ -31,6 +33,7 @@ extension BusServer {
       }
       say(Okay(), to: connection, serial: serial)
     } catch {
+      guard !error.code.closesConnection else { throw error }
       refuse(connection, serial: serial, error)
     }
   }

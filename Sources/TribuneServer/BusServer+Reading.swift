@@ -127,7 +127,8 @@ extension BusServer {
     connection.begunAt = now
     guard !connection.isWatchedForProgress else { return }
     connection.isWatchedForProgress = true
-    frameTimeouts.append(connection, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
+    frameTimeouts.append(
+      connection.token, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
   }
 
   /// Closes a connection that has left a frame half sent for too long.
@@ -139,7 +140,7 @@ extension BusServer {
       dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
       connection.isWatchedForProgress = true
-      frameTimeouts.append(connection, due: due)
+      frameTimeouts.append(connection.token, due: due)
     }
   }
 
@@ -223,8 +224,8 @@ extension BusServer {
     let frame = FrameView(header, buffer.bytes(in: range))
     if bus.isMonitored { monitorFrame(frame, slice, from: connection) }
     if header.rawKind == FrameKind.list.rawValue {
-      list(frame, for: connection)
-    } else if !bus.receive(frame, in: slice, from: connection.slot, at: now) {
+      try list(frame, for: connection)
+    } else if try !bus.receive(frame, in: slice, from: connection.slot, at: now) {
       let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
       guard !header.flags.contains(.critical) else {
         throw WireError(.unknownCriticalKind, error.message)

@@ -24,7 +24,7 @@ extension BusServer {
     switch observer.flow {
     case .flowing:
       observer.flow = .pacing
-      paceTimeouts.append(observer, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
+      paceTimeouts.append(observer.token, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
       pause(poster, for: observer)
     case .pacing:
       pause(poster, for: observer)

@@ -42,11 +42,13 @@ package final class BusServer: RunLoopTarget {
 
   private var listeners: [Listener] = []
   private var acceptIsPaused = false
+  /// Accepting has failed for want of something, and has not yet been done with all that wait.
+  private var acceptIsShort = false
   private var acceptRetries = TimeoutQueue<Void>()
-  private var helloTimeouts = TimeoutQueue<Connection>()
-  var frameTimeouts = TimeoutQueue<Connection>()
-  var paceTimeouts = TimeoutQueue<Connection>()
-  private var closeTimeouts = TimeoutQueue<Connection>()
+  private var helloTimeouts = TimeoutQueue<WatchToken>()
+  var frameTimeouts = TimeoutQueue<WatchToken>()
+  var paceTimeouts = TimeoutQueue<WatchToken>()
+  private var closeTimeouts = TimeoutQueue<WatchToken>()
   private var timer: DeadlineTimer?
 
   /// The time of this pass.
@@ -128,8 +130,8 @@ package final class BusServer: RunLoopTarget {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
     case .listener: accept()
-    case .connection(let slot, _):
-      guard let connection = connections[slot], connection.token == token else { return }
+    case .connection:
+      guard let connection = connection(of: token) else { return }
       if readiness.contains(.writable), connection.isBlocked { markDirty(connection) }
       if !readiness.isDisjoint(with: [.readable, .hungUp, .failed]) {
         if connection.phase == .closing {
@@ -174,17 +176,28 @@ package final class BusServer: RunLoopTarget {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     bus.advance(to: now)
     carryOutEffects()
-    while let connection = helloTimeouts.popDue(at: now) {
-      if connection.phase == .awaitingHello {
+    while let token = helloTimeouts.popDue(at: now) {
+      if let connection = connection(of: token), connection.phase == .awaitingHello {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
       }
     }
-    while let connection = frameTimeouts.popDue(at: now) { checkProgress(of: connection) }
-    while let connection = paceTimeouts.popDue(at: now) { endPacing(of: connection) }
-    while let connection = closeTimeouts.popDue(at: now) {
-      if connection.phase == .closing { close(connection) }
+    while let token = frameTimeouts.popDue(at: now) {
+      if let connection = connection(of: token) { checkProgress(of: connection) }
+    }
+    while let token = paceTimeouts.popDue(at: now) {
+      if let connection = connection(of: token) { endPacing(of: connection) }
+    }
+    while let token = closeTimeouts.popDue(at: now) {
+      if let connection = connection(of: token), connection.phase == .closing { close(connection) }
     }
     while acceptRetries.popDue(at: now) != nil { resumeAccepting() }
+  }
+
+  /// The connection that is meant, if it is still there.
+  private func connection(of token: WatchToken) -> Connection? {
+    guard case .connection(let slot, _) = token, let connection = connections[slot], connection.token == token
+    else { return nil }
+    return connection
   }
 
   // MARK: Coming and going
@@ -194,6 +207,10 @@ package final class BusServer: RunLoopTarget {
       do throws(Errno) {
         while let descriptor = try UnixSocket.accept(listener.descriptor) {
           try admit(descriptor)
+        }
+        if acceptIsShort {
+          acceptIsShort = false
+          log.info("accepting connections again")
         }
       } catch {
         if error.isOutOfResources {
@@ -225,15 +242,19 @@ package final class BusServer: RunLoopTarget {
         connection, WireError(.tooManyConnections, "the bus has \(configuration.connectionsMax) connections"))
       return
     }
-    helloTimeouts.append(connection, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+    helloTimeouts.append(
+      connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
   }
 
   private func pauseAccepting(because error: Errno) {
     guard !acceptIsPaused else { return }
     acceptIsPaused = true
-    log.warning(
-      "no new connections for now, with \(connectionCount) open: \(error)",
-      ["TRIBUNE_ERRNO": "\(error.rawValue)"])
+    if !acceptIsShort {
+      acceptIsShort = true
+      log.warning(
+        "no new connections for now, with \(connectionCount) open: \(error)",
+        ["TRIBUNE_ERRNO": "\(error.rawValue)"])
+    }
     for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
     acceptRetries.append((), due: now.advanced(byNanoseconds: 1_000_000_000))
   }
@@ -241,7 +262,6 @@ package final class BusServer: RunLoopTarget {
   private func resumeAccepting() {
     guard acceptIsPaused, stopBy == nil else { return }
     acceptIsPaused = false
-    log.info("accepting connections again")
     for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: .readable) }
   }
 
@@ -293,7 +313,7 @@ package final class BusServer: RunLoopTarget {
     refuse(connection, serial: 0, error)
     connection.phase = .closing
     releaseBegun(connection)
-    closeTimeouts.append(connection, due: now.advanced(byNanoseconds: 1_000_000_000))
+    closeTimeouts.append(connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
 

@@ -42,17 +42,14 @@ final class RawClient {
   /// Connects and exchanges hellos.
   ///
   /// - Returns: the client, and how it was welcomed.
-  static func greeted(_ bus: TestBus) throws -> (RawClient, Welcome) {
+  static func welcomed(_ bus: TestBus) throws -> (client: RawClient, welcome: Welcome) {
     let client = try RawClient(bus)
     try client.send { Hello().append(to: $0) }
     _ = try client.readHello()
     return (client, try client.next(.welcome).decode(Welcome.self))
   }
 
-  static func greeted(_ bus: TestBus) throws -> RawClient {
-    let (client, _): (RawClient, Welcome) = try greeted(bus)
-    return client
-  }
+  static func greeted(_ bus: TestBus) throws -> RawClient { try welcomed(bus).client }
 
   var rawDescriptor: CInt { descriptor.rawValue }
 

@@ -85,3 +85,9 @@ final class TestBus {
     throw Programs.Missing(description: "/proc/\(pid)/status has no \(key)")
   }
 }
+
+extension TestBus {
+  func openDescriptors() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+  }
+}

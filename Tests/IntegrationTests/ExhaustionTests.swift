@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// What there is too much of is bounded, and everyone else is served.
+@Suite("Exhaustion", .timeLimit(.minutes(2)))
+struct ExhaustionTests {
+  @Test("a thousand silent connections are closed in time, and hold little until then")
+  func silentConnections() throws {
+    let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=2s\n")
+    let before = try bus.processStatus("VmRSS")
+    let silent = try (0..<1000).map { _ in try RawClient(bus) }
+    let other = try RawClient.greeted(bus)
+    try other.settle()
+    #expect(try bus.processStatus("VmRSS") - before < 4 * 1000)
+    for client in silent {
+      _ = try client.readHello()
+      #expect(try client.nextError() == .helloTimeout)
+    }
+    try other.settle()
+  }
+
+  @Test("idle connections hold no buffer")
+  func idleConnections() throws {
+    let bus = try TestBus()
+    let warm = try RawClient.greeted(bus)
+    try warm.settle()
+    let before = try bus.processStatus("VmRSS")
+    let idle = try (0..<1000).map { _ in try RawClient.greeted(bus) }
+    for (index, client) in idle.enumerated() { try client.settle(serial: Serial(index)) }
+    #expect(try bus.processStatus("VmRSS") - before < 4 * 1000)
+  }
+
+  @Test("more connections than the limit are told so")
+  func connectionLimit() throws {
+    let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=2\n")
+    let first = try RawClient.greeted(bus)
+    let second = try RawClient.greeted(bus)
+    let third = try RawClient(bus)
+    _ = try third.readHello()
+    #expect(try third.nextError() == .tooManyConnections)
+    #expect(try third.readToEnd().isEmpty)
+    try first.settle()
+    try second.settle()
+  }
+
+  @Test("without descriptors, accepting pauses, says so, and goes on when there are some")
+  func outOfDescriptors() throws {
+    let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=24:24"])
+    let first = try RawClient.greeted(bus)
+    var others = try (0..<40).map { _ in try RawClient(bus) }
+    for client in others { try client.send { Hello().append(to: $0) } }
+    // Those that were accepted are served; the first of those that were not is still waiting.
+    try first.settle()
+    #expect(try bus.log().contains("no new connections for now"))
+    let last = others.removeLast()
+    others.removeAll()
+    _ = try last.readHello()
+    #expect(try last.next().kind == .welcome)
+    try last.settle()
+    try first.settle()
+    #expect(try bus.log().contains("accepting connections again"))
+  }
+
+  @Test("limits of one connection are refused, and the connection goes on")
+  func registrationLimits() throws {
+    let bus = try TestBus(configuration: "[Bus]\nObservationsMax=2\nDelegatesMax=2\nQueriesMax=2\n")
+    let (client, welcome) = try RawClient.welcomed(bus)
+    #expect(welcome.observationsMax == 2)
+    #expect(welcome.delegatesMax == 2)
+    #expect(welcome.queriesMax == 2)
+    for serial in 1...3 { try client.send(Observe(), serial: Serial(serial), name: "a.b") }
+    #expect(try client.nextError() == .limitExceeded)
+    for serial in 11...13 {
+      try client.send(Attach(patterns: ["a.should\(serial)"]), serial: Serial(serial))
+    }
+    #expect(try client.nextError() == .limitExceeded)
+    for serial in 21...23 { try client.send(Ask(), serial: Serial(serial), name: "a.should11") }
+    #expect(try client.nextError() == .limitExceeded)
+    try client.settle()
+  }
+
+  @Test("an observer that stops reading loses the oldest, is told how many, and delays nobody for long")
+  func observerThatStopsReading() throws {
+    let bus = try TestBus(
+      configuration: "[Queue]\nHighMark=256K\nLowMark=64K\nHardLimit=1M\nPaceMaxSec=20ms\n")
+    let stopped = try RawClient.greeted(bus)
+    try stopped.send(Observe(), serial: 1, name: "load.*")
+    try stopped.next(.ok).header.expectSerial(1)
+    let poster = try RawClient.greeted(bus)
+    let before = try bus.processStatus("VmRSS")
+    let payload = String(repeating: "x", count: 1000)
+    let posted = 20_000
+    for serial in 1...posted {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
+    try poster.settle()
+    #expect(try bus.processStatus("VmRSS") - before < 8 * 1024)
+    #expect(try bus.log().contains("does not read"))
+
+    var received = 0
+    var lost = 0
+    var last: Serial = 0
+    while received + lost < posted {
+      let frame = try stopped.next()
+      if frame.kind == .lost {
+        lost += Int(try frame.decode(Lost.self).count)
+      } else {
+        #expect(frame.header.serial > last)
+        last = frame.header.serial
+        received += 1
+      }
+    }
+    #expect(lost > 0)
+    #expect(received + lost == posted)
+    #expect(last == Serial(posted))
+    try stopped.settle()
+  }
+
+  @Test("a burst that an observer reads loses nothing")
+  func burst() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=10s\n")
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(), serial: 1, name: "load.*")
+    try observer.next(.ok).header.expectSerial(1)
+    let poster = try RawClient.greeted(bus)
+    let frames = ByteBuffer(capacity: 1 << 20)
+    for serial in 1...20_000 {
+      frames.appendFrame(Post(), serial: Serial(serial), name: "load.unit", text: "some payload")
+    }
+    let bytes = [UInt8](frames.bytes)
+    var sent = 0
+    var expected: Serial = 1
+    while expected <= 20_000 {
+      sent += try poster.sendWithoutWaiting(Array(bytes[sent...].prefix(65_536)))
+      let frame = try observer.next()
+      #expect(frame.kind == .post)
+      #expect(frame.header.serial == expected)
+      expected += 1
+    }
+  }
+
+  @Test("one that never reads what must not be dropped is closed, and the log says why")
+  func asksWithoutReading() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n")
+    let other = try RawClient.greeted(bus)
+    let deaf = try RawClient.greeted(bus)
+    let ask = ByteBuffer(capacity: 256)
+    ask.appendFrame(Ask(), serial: 1, name: "a.shouldB")
+    let asks = [UInt8](repeatElement([UInt8](ask.bytes), count: 500).joined())
+    let before = try bus.processStatus("VmRSS")
+    #expect(throws: (any Error).self) {
+      while true { try deaf.send(asks) }
+    }
+    #expect(try bus.processStatus("VmRSS") - before < 4096)
+    #expect(try bus.log().contains("waited to be read"))
+    try other.settle()
+  }
+
+  @Test("a million distinct names cost no memory")
+  func distinctNames() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    try client.settle()
+    let frames = ByteBuffer(capacity: 1 << 20)
+    let before = try bus.processStatus("VmRSS")
+    for block in 0..<100 {
+      frames.truncate(to: 0)
+      for index in 0..<10_000 {
+        frames.appendFrame(Post(), serial: 1, name: "n\(block).x\(index)")
+      }
+      try client.send([UInt8](frames.bytes))
+    }
+    try client.settle()
+    #expect(try bus.processStatus("VmRSS") - before < 4096)
+  }
+
+  @Test("peers that go before they have been answered harm nobody")
+  func brokenPipes() throws {
+    let bus = try TestBus()
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Attach(patterns: ["a.shouldB"]), serial: 1)
+    try observer.next(.ok).header.expectSerial(1)
+    for _ in 0..<200 {
+      let client = try RawClient(bus)
+      try client.send {
+        Hello().append(to: $0)
+        for serial in 1...20 { $0.appendFrame(Ask(), serial: Serial(serial), name: "a.shouldB") }
+      }
+    }
+    try observer.settle()
+    let list = try RawClient.greeted(bus)
+    // All their queries are cancelled with them.
+    try list.send(List(.bus), serial: 1)
+    guard case .bus(let entry) = try list.next(.entry).decode(Entry.self) else {
+      Issue.record("no bus in the list")
+      return
+    }
+    #expect(entry.queries == 0)
+    #expect(entry.delegates == 1)
+  }
+}
