@@ -89,6 +89,8 @@ final class ScriptedPeer {
 
   private let socket: FileDescriptor
   private var input = ByteBuffer(capacity: 1 << 16)
+  /// Bytes of it that are done with.
+  private var consumed = 0
   private let slices = GatherList(capacity: 1)
 
   fileprivate init(_ socket: consuming FileDescriptor) { self.socket = socket }
@@ -108,7 +110,7 @@ final class ScriptedPeer {
 
   func readHello() throws {
     while try Hello(input.bytes) == nil { try receive() }
-    drop(Hello.length)
+    consumed = Hello.length
   }
 
   /// The client's next frame, which has to be of that kind.
@@ -125,12 +127,12 @@ final class ScriptedPeer {
   /// The client's next frame; nil when it has ended.
   func nextIfAny() throws -> Frame? {
     while true {
-      if let header = try FrameHeader(input.bytes, at: 0, limits: .fromBus),
-        input.count >= header.frameLength
+      if let header = try FrameHeader(input.bytes, at: consumed, limits: .fromBus),
+        input.count - consumed >= header.frameLength
       {
         let buffer = ByteBuffer(capacity: header.frameLength)
-        buffer.append(input.bytes(in: 0..<header.frameLength))
-        drop(header.frameLength)
+        buffer.append(input.bytes(in: consumed..<consumed + header.frameLength))
+        consumed += header.frameLength
         return Frame(header: header, buffer: buffer)
       }
       guard try receive() else { return nil }
@@ -178,7 +180,10 @@ final class ScriptedPeer {
 
   /// - Returns: false when the client has ended.
   @discardableResult private func receive() throws -> Bool {
-    input.reserve(1 << 16)
+    let rest = ByteBuffer(capacity: input.count - consumed + 1 << 16)
+    rest.append(input.bytes(in: consumed..<input.count))
+    input = rest
+    consumed = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
     while ContinuousClock.now < deadline {
       do {
@@ -195,11 +200,5 @@ final class ScriptedPeer {
       }
     }
     throw Failure("nothing came from the client")
-  }
-
-  private func drop(_ count: Int) {
-    let rest = ByteBuffer(capacity: max(input.count - count, 1 << 16))
-    rest.append(input.bytes(in: count..<input.count))
-    input = rest
   }
 }

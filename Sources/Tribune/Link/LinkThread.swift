@@ -166,8 +166,10 @@ struct LinkThread {
     }
     do throws(WireError) {
       try takeFrames()
-    } catch {
+    } catch  where error.code == .unsupportedVersion {
       throw TribuneError(wire: error)
+    } catch {
+      throw .violation("the bus breaks the protocol: \(error.message)")
     }
     return .goesOn
   }

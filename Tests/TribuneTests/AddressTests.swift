@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tribune
+
+struct AddressTests {
+  @Test(arguments: ["unix:/run/tribune/bus", "unix:bus", "unix:/tmp/ä b"])
+  func anAddressReadsBackAsItIsWritten(text: String) throws {
+    #expect(try Address(text).description == text)
+    #expect(try Address(text) == Address(path: String(text.dropFirst(5))))
+  }
+
+  @Test(arguments: ["", "unix:", "/run/tribune/bus", "tcp:localhost", "unix:/a\0b", "UNIX:/a"])
+  func whatIsNoAddressIsRefused(text: String) async {
+    #expect(await failure { try Address(text) }?.code == .invalidAddress)
+  }
+
+  @Test(arguments: [
+    (["TRIBUNE_ADDRESS": "unix:/a", "XDG_RUNTIME_DIR": "/run/user/1"], ["/run/user/1/tribune/bus"], "/a"),
+    (["TRIBUNE_ADDRESS": ""], [], "/run/tribune/bus"),
+    ([:], [], "/run/tribune/bus"),
+    (["XDG_RUNTIME_DIR": "/run/user/1"], [], "/run/tribune/bus"),
+    (["XDG_RUNTIME_DIR": "/run/user/1"], ["/run/user/1/tribune/bus"], "/run/user/1/tribune/bus"),
+    (
+      ["RUNTIME_DIRECTORY": "/run/x:/run/y", "XDG_RUNTIME_DIR": "/run/user/1"],
+      ["/run/y/bus", "/run/user/1/tribune/bus"], "/run/y/bus"
+    ),
+  ])
+  func aClientFindsTheBusWhereItsEnvironmentSays(
+    environment: [String: String], files: [String], path: String
+  ) throws {
+    let address = try Address.resolve(environment: { environment[$0] }, exists: files.contains)
+    #expect(address == Address(path: path))
+  }
+}

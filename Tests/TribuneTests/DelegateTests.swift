@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct DelegateTests {
+  @Test(arguments: [
+    (Tribune.Answer.approve, AnswerKind.approve, ""),
+    (.veto("unsaved changes"), .veto, "unsaved changes"),
+    (.abstain, .abstain, ""),
+    (.failed("no display"), .failed, "no display"),
+    (.veto(String(repeating: "é", count: 3000)), .veto, String(repeating: "é", count: 2048)),
+  ])
+  func whatADelegateSaysReachesTheBus(answer: Tribune.Answer, kind: AnswerKind, text: String) async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment, text: "{}")
+      let frame = try peer.next(.answer)
+      #expect(
+        try frame.decode(TribuneWire.Answer.self)
+          == TribuneWire.Answer(
+            query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), answer: kind))
+      #expect(frame.payload == text)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { question in
+      #expect(question.query == 1)
+      #expect(question.name == "window.shouldClose")
+      #expect(question.object == "window/42")
+      #expect(question.userInfo == "{}")
+      #expect(question.timeout == .seconds(5))
+      #expect(
+        question.asker
+          == Asker(pid: 100, uid: 1000, process: "editor", unit: "editor.service", connection: ":9"))
+      return answer
+    }
+    let attachment = try await connection.attach(
+      delegate, to: "window/42", respondingTo: ["window.*"])
+    #expect(attachment.id == 77)
+    try await delegate.answered()
+    await connection.close()
+    try await script
+  }
+
+  @Test func howADelegateIsAttachedReachesTheBus() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let attach = try peer.next(.attach)
+      #expect(attach.object == "window/42")
+      #expect(
+        try attach.decode(Attach.self)
+          == Attach(
+            order: -3, failurePolicy: .abstain, timeout: 1500, label: "steward", patterns: ["a.*", "b"]))
+      try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in .approve }
+    try await connection.attach(
+      delegate, to: "window/42", respondingTo: ["a.*", "b"], order: -3, onFailure: .abstain,
+      timeout: .milliseconds(1500), label: "steward")
+    await connection.close()
+    try await script
+  }
+
+  @Test func anErrorThatADelegateThrowsIsAFailure() async throws {
+    let bus = try ScriptedBus()
+    async let script: String = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment)
+      let frame = try peer.next(.answer)
+      #expect(try frame.decode(TribuneWire.Answer.self).answer == .failed)
+      try peer.readToEnd()
+      return frame.payload
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in throw TribuneError(.refused, "the disk is on fire") }
+    try await connection.attach(delegate, respondingTo: ["window.*"])
+    try await delegate.answered()
+    await connection.close()
+    #expect(try await script == "the disk is on fire (refused)")
+  }
+
+  @Test func questionsRunAtTheSameTime() async throws {
+    let bus = try ScriptedBus()
+    async let script: Set<UInt64> = bus.play { peer in
+      let attachment = try peer.attach()
+      for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
+      var queries: Set<UInt64> = []
+      for _ in 1...5 { queries.insert(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
+      try peer.readToEnd()
+      return queries
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let meeting = Meeting(of: 5)
+    // Nobody answers before all five have been asked.
+    let delegate = Teller { _ in
+      await meeting.arrive()
+      return .approve
+    }
+    try await connection.attach(delegate, respondingTo: ["window.*"])
+    for _ in 1...5 { try await delegate.answered() }
+    await connection.close()
+    #expect(try await script == [1, 2, 3, 4, 5])
+  }
+
+  @Test func aQuestionThatIsWithdrawnCancelsItsTaskAndIsNotAnswered() async throws {
+    let bus = try ScriptedBus()
+    let asked = Gate()
+    async let script: [FrameKind?] = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment)
+      asked.wait()
+      try peer.conclude(1, of: attachment, .cancelled)
+      var kinds: [FrameKind?] = []
+      while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
+      return kinds
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let forever = Meeting(of: .max)
+    let delegate = Teller { _ in
+      asked.open()
+      await forever.arrive()
+      #expect(Task.isCancelled)
+      return .approve
+    }
+    try await connection.attach(delegate, respondingTo: ["window.*"])
+    try await delegate.answered()
+    #expect(await delegate.conclusion() == Conclusion(query: 1, ending: .cancelled))
+    await connection.close()
+    #expect(try await script == [])
+  }
+
+  @Test(arguments: [
+    (ConclusionKind.allowed, Conclusion.Ending.allowed), (.vetoed, .vetoed), (.cancelled, .cancelled),
+  ])
+  func whoWasAskedLearnsHowItEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment)
+      _ = try peer.next(.answer)
+      try peer.conclude(1, of: attachment, kind)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in .approve }
+    try await connection.attach(delegate, respondingTo: ["window.*"])
+    #expect(await delegate.conclusion() == Conclusion(query: 1, ending: ending))
+    await connection.close()
+    try await script
+  }
+
+  @Test func aDelegateIsNotRetainedAndWhenItIsGoneItsAttachmentGoes() async throws {
+    let bus = try ScriptedBus()
+    let gone = Gate()
+    async let script: Void = bus.play { peer in
+      let attachment = try peer.attach()
+      gone.wait()
+      try peer.question(1, of: attachment)
+      #expect(try peer.next(.answer).decode(TribuneWire.Answer.self).answer == .abstain)
+      #expect(try peer.next(.cancel).decode(Cancel.self).target == attachment)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var delegate: Teller? = Teller { _ in .approve }
+    weak let weakDelegate = delegate
+    if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
+    delegate = nil
+    #expect(weakDelegate == nil)
+    gone.open()
+    try await script
+    await connection.close()
+  }
+
+  @Test func attachingCrossesTheTakingBackOfTheSameThing() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let first = try peer.next(.attach)
+      // An attachment that this client knows no more: it was taking it back when it asked.
+      try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: first.serial)
+      let second = try peer.next(.attach)
+      try peer.send(Okay(registration: second.serial, delegate: 77), serial: second.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in .approve }
+    #expect(try await connection.attach(delegate, respondingTo: ["window.*"]).id == 77)
+    await connection.close()
+    try await script
+  }
+
+  @Test func aDeferralReachesTheBusAndOnlyWhileItWaits() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment)
+      let deferral = try peer.next(.defer)
+      #expect(
+        try deferral.decode(Defer.self)
+          == Defer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), extension: 20_000))
+      #expect(deferral.payload == "half done")
+      _ = try peer.next(.answer)
+      // It comes too late for the bus, which does no harm.
+      try peer.send(Refusal(.notAsked), serial: 99, text: "nobody waits")
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let kept = Mutex<Tribune.Question?>(nil)
+    let delegate = Teller { question in
+      kept.withLock { $0 = question }
+      try await question.deferAnswer(by: .seconds(20), status: "half done")
+      return .approve
+    }
+    try await connection.attach(delegate, respondingTo: ["window.*"])
+    try await delegate.answered()
+    let question = try #require(kept.withLock { $0 })
+    while connection.openQuestions > 0 { await Task.yield() }
+    #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
+    await connection.close()
+    try await script
+  }
+
+  @Test func detachingWithdrawsWhatIsNotAnswered() async throws {
+    let bus = try ScriptedBus()
+    let asked = Gate()
+    async let script: Void = bus.play { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment)
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == attachment)
+      try peer.send(Okay(), serial: cancel.serial)
+      #expect(try peer.nextIfAny() == nil)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let forever = Meeting(of: .max)
+    let delegate = Teller { _ in
+      asked.open()
+      await forever.arrive()
+      return .approve
+    }
+    let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
+    await asked.opened()
+    try await attachment.detach()
+    try await attachment.detach()
+    try await delegate.answered()
+    await connection.close()
+    try await script
+  }
+
+  @Test func attachingTheSameDelegateTwiceChangesNothing() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      let first = try peer.attach()
+      for _ in 1...2 {
+        let again = try peer.next(.attach)
+        try peer.send(Okay(registration: first, delegate: 77), serial: again.serial)
+      }
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in .approve }
+    let first = try await connection.attach(delegate, respondingTo: ["window.*"])
+    let second = try await connection.attach(delegate, respondingTo: ["window.*"])
+    #expect(first.id == second.id)
+    let other = Teller { _ in .approve }
+    #expect(
+      await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
+    await connection.close()
+    try await script
+  }
+
+  @Test func whatCannotBeAttachedNeverLeaves() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Teller { _ in .approve }
+    func code(
+      _ patterns: [String], object: String = "", label: String = ""
+    ) async -> TribuneError.Code? {
+      await failure {
+        try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
+      }?.code
+    }
+    #expect(await code([]) == .invalidPattern)
+    #expect(await code(["a", "a..b"]) == .invalidPattern)
+    #expect(await code(["a"], object: "\u{7}") == .invalidObject)
+    #expect(await code((0...128).map { "a.n\($0)" }) == .limitExceeded)
+    #expect(await code(["a"], label: String(repeating: "x", count: 256)) == .limitExceeded)
+    await connection.close()
+    #expect(try await script)
+  }
+}
+
+extension ScriptedPeer {
+  /// Greets the client and takes its attachment.
+  ///
+  /// - Returns: the attachment's serial.
+  func attach() throws -> Serial {
+    try greet()
+    let attach = try next(.attach)
+    try send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
+    return attach.serial
+  }
+
+  func question(_ query: UInt64, of attachment: Serial, text: String = "") throws {
+    try send(
+      TribuneWire.Question(
+        query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 77), timeout: 5000,
+        asker: identity(0, "").peer),
+      sender: ConnectionID(rawValue: 9), serial: attachment, name: "window.shouldClose", object: "window/42",
+      text: text)
+  }
+
+  func conclude(_ query: UInt64, of attachment: Serial, _ kind: ConclusionKind) throws {
+    try send(
+      Concluded(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 77), conclusion: kind),
+      serial: attachment)
+  }
+}
+
+extension Connection {
+  fileprivate var openQuestions: Int {
+    link.state.withLock { $0.questions.values.count { !$0.isAnswered } }
+  }
+}
+
+/// A delegate that answers as it is told to, and tells what was asked of it.
+private final class Teller: Delegate {
+  private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
+  private let answers: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)
+  private let conclusions:
+    (stream: AsyncStream<Conclusion>, continuation: AsyncStream<Conclusion>.Continuation)
+
+  init(_ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer) {
+    self.body = body
+    answers = AsyncStream.makeStream()
+    conclusions = AsyncStream.makeStream()
+  }
+
+  func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
+    defer { answers.continuation.yield() }
+    return try await body(question)
+  }
+
+  func concluded(_ conclusion: Conclusion) {
+    conclusions.continuation.yield(conclusion)
+  }
+
+  /// Returns when one more question has been answered.
+  func answered() async throws {
+    for await _ in answers.stream { return }
+  }
+
+  func conclusion() async -> Conclusion? {
+    for await conclusion in conclusions.stream { return conclusion }
+    return nil
+  }
+}
+
+/// Where tasks wait for each other, or until they are cancelled.
+private actor Meeting {
+  private let size: Int
+  private var arrived: [CheckedContinuation<Void, Never>] = []
+
+  init(of size: Int) { self.size = size }
+
+  func arrive() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        arrived.append(continuation)
+        if arrived.count == size || Task.isCancelled { open() }
+      }
+    } onCancel: {
+      Task { await self.open() }
+    }
+  }
+
+  private func open() {
+    for continuation in arrived { continuation.resume() }
+    arrived = []
+  }
+}
