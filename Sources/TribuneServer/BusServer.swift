@@ -132,23 +132,27 @@ package final class BusServer: RunLoopTarget {
     case .listener: accept()
     case .connection:
       guard let connection = connection(of: token) else { return }
-      if readiness.contains(.writable), connection.isBlocked { markDirty(connection) }
-      if !readiness.isDisjoint(with: [.readable, .hungUp, .failed]) {
-        if connection.phase == .closing {
-          if !readiness.isDisjoint(with: [.hungUp, .failed]) { close(connection) }
-        } else {
-          read(connection)
-        }
+      if readiness.isWritable, connection.isBlocked { markDirty(connection) }
+      if connection.phase == .closing {
+        if readiness.isEnd { close(connection) }
+      } else if readiness.isReadable {
+        read(connection)
       }
     }
   }
 
   package func endPass() -> Bool {
     repeat {
-      while let connection = dirty.popLast() {
+      // In the order in which they were spoken to: an asker has its verdict before its delegates hear
+      // how it ended.
+      var next = 0
+      while next < dirty.count {
+        let connection = dirty[next]
         connection.isDirty = false
         flush(connection)
+        next += 1
       }
+      dirty.removeAll(keepingCapacity: true)
       while let connection = doomed.popLast() {
         if let doom = connection.doom { dismiss(connection, doom) }
       }

@@ -14,6 +14,16 @@ package struct Readiness: OptionSet, Sendable {
   /// Always watched for.
   package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
   package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
+
+  private static let ended = hungUp.rawValue | failed.rawValue
+
+  /// The other end is gone.
+  package var isEnd: Bool { rawValue & Self.ended != 0 }
+
+  /// A read would not wait: there is something, or the end.
+  package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
+
+  package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }
 }
 
 /// A set of watched descriptors, level-triggered, and room for the events of one wait.

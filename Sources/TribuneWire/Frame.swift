@@ -142,15 +142,12 @@ package struct FrameHeader: Equatable, Sendable {
   package var payloadLength: Int { frameLength - payloadStart }
 
   package func append(to buffer: ByteBuffer) {
-    buffer.append(UInt32(frameLength))
-    buffer.append(rawKind)
-    buffer.append(flags.rawValue)
-    buffer.append(UInt8(nameLength))
-    buffer.append(UInt8(objectLength))
+    let kindFlagsLengths =
+      UInt32(rawKind) | UInt32(flags.rawValue) << 8 | UInt32(nameLength) << 16 | UInt32(objectLength) << 24
+    buffer.append(UInt64(UInt32(frameLength)) | UInt64(kindFlagsLengths) << 32)
     buffer.append(sender.rawValue)
     buffer.append(serial)
-    buffer.append(UInt32(fieldsLength))
-    buffer.append(UInt32(0))
+    buffer.append(UInt64(UInt32(fieldsLength)))
   }
 }
 
