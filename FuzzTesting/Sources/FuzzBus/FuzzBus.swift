@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLibFuzzer
+import Glibc
+import TribuneCore
+import TribuneWire
+
+@main
+struct FuzzBus {
+  static func main() {
+    exit(unsafe tribune_run_fuzzer(CommandLine.argc, CommandLine.unsafeArgv))
+  }
+}
+
+/// Feeds the input to a bus as frames of four connections. Where a client's frame has nothing to say, the
+/// input says more: the sender's lowest bits which connection sends it, the header's last bytes how much
+/// time passes before. Whatever it is: nothing traps, no query is left, and in the end the bus is empty.
+@c(LLVMFuzzerTestOneInput)
+public func fuzzBus(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  let stream = ByteBuffer(capacity: count)
+  unsafe stream.append(RawSpan(_unsafeStart: UnsafeRawPointer(start), byteCount: count))
+  var world = World()
+  var position = 0
+  do throws(WireError) {
+    while let header = try FrameHeader(
+      stream.bytes, at: position, limits: FrameLimits(fields: WireLimits.fieldsLength, payload: 65_536)),
+      header.frameLength <= stream.count - position
+    {
+      world.step(header, ByteSlice(stream, position..<position + header.frameLength))
+      position += header.frameLength
+    }
+  } catch {
+    precondition(error.code.closesConnection)
+  }
+  world.end()
+  return 0
+}
+
+private struct World: ~Copyable {
+  private static let connectionCount = 4
+
+  private var bus = Bus(limits: BusLimits(), seed: 1)
+  private var now = Instant(nanoseconds: 0)
+  private var lastConnection: UInt64 = 0
+  private var effects: [Effect] = []
+  private var asked: UInt64 = 0
+  private var ended: UInt64 = 0
+  private var lastQuestion = (query: UInt64(0), delegate: UInt64(0))
+
+  init() {
+    for index in 0..<Self.connectionCount { connect(ConnectionSlot(index: index)) }
+  }
+
+  private mutating func connect(_ slot: ConnectionSlot) {
+    lastConnection += 1
+    let peer = PeerIdentity(pid: 1, uid: 2, gid: 3, process: "fuzz", unit: "")
+    bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
+  }
+
+  mutating func step(_ header: FrameHeader, _ slice: ByteSlice) {
+    let step = slice.bytes.integer(at: 28, as: UInt32.self)
+    now = now.advanced(byMilliseconds: step % 10_000)
+    bus.advance(to: now)
+    let slot = ConnectionSlot(index: Int(header.sender.rawValue % UInt64(Self.connectionCount)))
+    switch header.kind {
+    case nil:
+      ended += UInt64(bus.counts(at: slot).queries)
+      bus.disconnect(slot, at: now)
+      connect(slot)
+    case .post:
+      do throws(WireError) {
+        let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
+        let receivers = try bus.receivers(of: key, nameLength: header.nameLength)
+        precondition(Set(receivers).count == receivers.count)
+      } catch {
+        precondition(error.code == .invalidName || error.code == .invalidObject)
+      }
+    case .answer, .defer:
+      // A number that was never given out says nothing new: mostly, it is one that was.
+      if header.fieldsLength >= 16, slice.bytes.integer(at: 32, as: UInt8.self) < 0xF0 {
+        slice.buffer.store(lastQuestion.query, at: slice.range.lowerBound + 32)
+        slice.buffer.store(lastQuestion.delegate, at: slice.range.lowerBound + 40)
+      }
+      fallthrough
+    default:
+      _ = bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+    }
+    perform()
+  }
+
+  private mutating func perform() {
+    bus.takeEffects(&effects)
+    for effect in effects {
+      switch effect {
+      case .question(_, _, _, let question, let tail):
+        lastQuestion = (question.query.rawValue, question.delegate.rawValue)
+        asked = max(asked, question.query.rawValue)
+        precondition(tail.payloadLength >= 0)
+      case .verdict: ended += 1
+      case .refusal(_, _, let error) where error.code == .cancelled: ended += 1
+      case .okay, .refusal, .progress, .concluded: continue
+      }
+    }
+    effects.removeAll()
+    precondition(bus.nextDeadline.map { $0 > now } ?? true)
+    precondition(ended + UInt64(bus.queryCount) >= asked)
+  }
+
+  mutating func end() {
+    while let next = bus.nextDeadline {
+      now = max(now, next)
+      bus.advance(to: now)
+      perform()
+    }
+    precondition(bus.queryCount == 0)
+    for index in 0..<Self.connectionCount { bus.disconnect(ConnectionSlot(index: index), at: now) }
+    precondition(bus.delegateCount == 0 && bus.observationCount == 0 && !bus.isMonitored)
+  }
+}
