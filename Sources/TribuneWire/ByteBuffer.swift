@@ -59,7 +59,8 @@
   /// Bytes that have been written.
   @inlinable package var count: Int { unsafe state.pointee.count }
 
-  /// The bytes that have been written.
+  /// The bytes that have been written. Must not be held on to while something is appended: the storage may
+  /// move then.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     get {
@@ -76,17 +77,21 @@
 
   /// Makes room for `additional` bytes behind those that were written.
   @inlinable package func reserve(_ additional: Int) {
-    if capacity - count < additional { grow(by: additional) }
+    if capacity - count < additional { unsafe grow(by: additional).deallocate() }
   }
 
+  /// Moves to longer storage.
+  ///
+  /// - Returns: the storage that was left, which the caller frees.
   @usableFromInline
-  func grow(by additional: Int) {
+  func grow(by additional: Int) -> UnsafeMutableRawPointer {
     let grown = max(count + additional, capacity * 2)
     let moved = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
-    unsafe moved.copyMemory(from: state.pointee.base, byteCount: count)
-    unsafe state.pointee.base.deallocate()
+    let outgrown = unsafe state.pointee.base
+    unsafe moved.copyMemory(from: outgrown, byteCount: count)
     unsafe state.pointee.base = moved
     unsafe state.pointee.capacity = grown
+    return unsafe outgrown
   }
 
   @inlinable package func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
@@ -95,13 +100,16 @@
     unsafe state.pointee.count += MemoryLayout<T>.size
   }
 
+  /// Appends `source`, which may be bytes of this same buffer.
   package func append(_ source: RawSpan) {
-    reserve(source.byteCount)
+    let isFull = capacity - count < source.byteCount
+    let outgrown = unsafe isFull ? grow(by: source.byteCount) : nil
     unsafe source.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return }
       unsafe (state.pointee.base + count).copyMemory(from: start, byteCount: bytes.count)
     }
     unsafe state.pointee.count += source.byteCount
+    unsafe outgrown?.deallocate()
   }
 
   /// Overwrites the integer at `offset`; all of it must have been written before.

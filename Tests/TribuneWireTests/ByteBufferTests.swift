@@ -93,6 +93,15 @@ struct ByteBufferTests {
     #expect(buffer.array == [1, 2, 3])
   }
 
+  @Test("A buffer can be appended to itself, whether it has room or not", arguments: [8192, 16_384])
+  func appendingItself(capacity: Int) {
+    let buffer = ByteBuffer(capacity: capacity)
+    let bytes = (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
+    buffer.append(bytes.raw)
+    buffer.append(buffer.bytes)
+    #expect(buffer.array == bytes + bytes)
+  }
+
   @Test("Nothing, appended, is nothing")
   func empty() {
     let buffer = ByteBuffer(capacity: 0)
