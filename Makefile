@@ -58,7 +58,7 @@ bench: build
 ## fuzz       feeds the decoders with what nobody would send (FUZZ_SECONDS=60)
 fuzz:
 	@tools/setup build
-	$(MAKE) -C FuzzTesting run
+	FuzzTesting/run $(FUZZ_SECONDS)
 
 ## docs       the library's documentation, in .build/docs
 docs:

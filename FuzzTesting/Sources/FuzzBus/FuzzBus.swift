@@ -57,6 +57,13 @@ private struct World: ~Copyable {
     bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
   }
 
+  private mutating func reconnect(_ slot: ConnectionSlot) {
+    ended += UInt64(bus.counts(at: slot).queries)
+    bus.disconnect(slot, at: now)
+    perform()
+    connect(slot)
+  }
+
   mutating func step(_ header: FrameHeader, _ slice: ByteSlice) {
     let step = slice.bytes.integer(at: 28, as: UInt32.self)
     now = now.advanced(byMilliseconds: step % 10_000)
@@ -64,9 +71,7 @@ private struct World: ~Copyable {
     let slot = ConnectionSlot(index: Int(header.sender.rawValue % UInt64(Self.connectionCount)))
     switch header.kind {
     case nil:
-      ended += UInt64(bus.counts(at: slot).queries)
-      bus.disconnect(slot, at: now)
-      connect(slot)
+      reconnect(slot)
     case .post:
       do throws(WireError) {
         let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
@@ -83,7 +88,12 @@ private struct World: ~Copyable {
       }
       fallthrough
     default:
-      _ = bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+      do throws(WireError) {
+        _ = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+      } catch {
+        precondition(error.code.closesConnection)
+        reconnect(slot)
+      }
     }
     perform()
   }

@@ -11,12 +11,12 @@ struct FuzzNames {
   }
 }
 
-/// Reads the input as a pattern and, behind the first line break, a name; and all of it as text. Whatever
+/// Reads the input as a pattern and, on the second line, a name; and all of it as text. Whatever
 /// it is, the rules here give the same answers as a plainer way to say them.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzNames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
-  let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+  let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
   let name = parts.count > 1 ? Array(parts[1]) : []
   checkName(name)
   checkPattern(String(decoding: parts[0], as: UTF8.self), with: name)
