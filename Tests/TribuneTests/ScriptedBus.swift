@@ -51,15 +51,17 @@ final class ScriptedBus: Sendable {
   private func accept() throws -> ScriptedPeer {
     let deadline = ContinuousClock.now.advanced(by: ScriptedPeer.patience)
     while ContinuousClock.now < deadline {
-      if let socket = try UnixSocket.accept(listener) { return ScriptedPeer(socket) }
-      try waitReadable(listener)
+      if try isReadable(listener), let socket = try UnixSocket.accept(listener) {
+        return ScriptedPeer(socket)
+      }
     }
     throw ScriptedPeer.Failure("nobody connected")
   }
 }
 
-private func waitReadable(_ descriptor: borrowing FileDescriptor) throws {
-  _ = try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1))
+/// Waits a second at most.
+private func isReadable(_ descriptor: borrowing FileDescriptor) throws -> Bool {
+  try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1)).isReadable
 }
 
 /// One client, as the bus sees it. Everything here blocks, and fails after 20 seconds.
@@ -186,6 +188,8 @@ final class ScriptedPeer {
     consumed = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
     while ContinuousClock.now < deadline {
+      // Testing makes a thrown error expensive, so that waiting comes before trying.
+      guard try isReadable(socket) else { continue }
       do {
         switch try UnixSocket.receive(from: socket, into: input) {
         case .bytes: return true
@@ -193,8 +197,6 @@ final class ScriptedPeer {
         case .end: return false
         case .descriptors: throw Failure("the client sent descriptors")
         }
-      } catch let error as Errno where error == .again {
-        try waitReadable(socket)
       } catch let error as Errno where error.isDisconnection {
         return false
       }

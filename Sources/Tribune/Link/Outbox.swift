@@ -208,7 +208,8 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    guard !roomWaiters.isEmpty, unwritten < Self.lowMark else { return [] }
+    // A broken connection is about to end, and then they are told why.
+    guard !roomWaiters.isEmpty, unwritten < Self.lowMark, !isBroken else { return [] }
     defer { roomWaiters = [:] }
     return Array(roomWaiters.values)
   }
