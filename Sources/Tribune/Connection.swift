@@ -110,6 +110,9 @@ public final class Connection: Sendable {
   /// the bus.
   ///
   /// - Parameters:
+  ///   - name: what is asked: `window.shouldClose`.
+  ///   - object: whose delegates are asked; empty for those alone that are delegates of any object.
+  ///   - userInfo: what goes with it.
   ///   - deadline: when there must be a verdict; nil is the bus's default, 30 s unless it is set otherwise.
   ///   - mode: how the query goes through the chain.
   ///   - default: the verdict when nobody approves or vetoes.
@@ -137,6 +140,7 @@ public final class Connection: Sendable {
   /// taken back. Attaching the same delegate in the same way twice changes nothing.
   ///
   /// - Parameters:
+  ///   - delegate: who is asked from now on.
   ///   - object: the object; empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
   ///   - order: the place in the chain: lower is earlier, equal goes by time of attaching.
@@ -144,7 +148,7 @@ public final class Connection: Sendable {
   ///   - timeout: the time for an answer; nil is the bus's default, 5 s unless it is set otherwise.
   ///   - label: what verdicts call the delegate, at most 255 bytes.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when
-  ///   another delegate is attached in exactly the same way.
+  ///   another delegate of this connection responds to exactly these names of the object.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
