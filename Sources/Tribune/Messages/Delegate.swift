@@ -54,6 +54,17 @@ public struct Asker: Hashable, Sendable {
   public var unit: String
   /// The connection, `:N`.
   public var connection: String
+
+  /// Makes an asker as if a question had come from it, which tests of delegates want.
+  public init(
+    pid: Int32 = 0, uid: UInt32 = 0, process: String = "", unit: String = "", connection: String = ":0"
+  ) {
+    self.pid = pid
+    self.uid = uid
+    self.process = process
+    self.unit = unit
+    self.connection = connection
+  }
 }
 
 /// A query, as it is put to one delegate.
@@ -72,7 +83,34 @@ public struct Question: Sendable {
   public let asker: Asker
 
   let delegate: UInt64
-  let link: Link
+  /// Where it came from; nil for a question that somebody made.
+  let link: Link?
+
+  /// Makes a question as if it had been received, which tests of delegates want. Deferring its answer
+  /// does nothing.
+  public init(
+    _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
+    timeout: Duration = .seconds(5), asker: Asker = Asker()
+  ) {
+    self.init(
+      query: query, name: name, object: object, userInfo: userInfo, timeout: timeout, asker: asker,
+      delegate: 0,
+      link: nil)
+  }
+
+  init(
+    query: UInt64, name: String, object: String, userInfo: UserInfo, timeout: Duration, asker: Asker,
+    delegate: UInt64, link: Link?
+  ) {
+    self.query = query
+    self.name = name
+    self.object = object
+    self.userInfo = userInfo
+    self.timeout = timeout
+    self.asker = asker
+    self.delegate = delegate
+    self.link = link
+  }
 
   /// Says "I am at it": asks for more time, which the asker's own deadline bounds, and tells the asker.
   ///
@@ -82,7 +120,7 @@ public struct Question: Sendable {
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
-    try link.defer(self, by: `extension`, status: status)
+    try link?.defer(self, by: `extension`, status: status)
   }
 }
 

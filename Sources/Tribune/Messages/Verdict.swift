@@ -79,6 +79,22 @@ public struct Outcome: Hashable, Sendable {
   public var unit: String
   /// From the question to what came of it.
   public var elapsed: Duration
+
+  /// Makes an outcome as if it had been received, which tests of askers want.
+  public init(
+    delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
+    process: String = "", unit: String = "", elapsed: Duration = .zero
+  ) {
+    self.delegate = delegate
+    self.label = label
+    self.kind = kind
+    self.reason = reason
+    self.pid = pid
+    self.uid = uid
+    self.process = process
+    self.unit = unit
+    self.elapsed = elapsed
+  }
 }
 
 /// A delegate asks for more time: who is being waited for, and what it says.
