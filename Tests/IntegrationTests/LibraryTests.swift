@@ -47,7 +47,9 @@ struct LibraryTests {
     let bus = try TestBus()
     let connection = try await connect(bus)
     var iterator = try await connection.observe("a.b").makeAsyncIterator()
-    let most = UserInfo((0..<connection.bus.payloadMax).lazy.map { UInt8(truncatingIfNeeded: $0 % 251) })
+    var bytes = [UInt8](repeating: 7, count: connection.bus.payloadMax)
+    for place in stride(from: 0, to: bytes.count, by: 60_013) { bytes[place] = UInt8(place % 251) }
+    let most = UserInfo(bytes)
     try await connection.post("a.b", userInfo: most)
     guard case .notification(let notification) = try await iterator.next() else {
       Issue.record("no notification came")
