@@ -102,7 +102,7 @@ enum Conversation {
     Example("welcome") {
       let welcome = Welcome(
         connection: client, payloadMax: 16 << 20, observationsMax: 4096, delegatesMax: 4096, queriesMax: 1024,
-        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "tribuned 0.1.0")
+        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "0.1.0")
       $0.appendFrame(welcome, serial: 0)
     },
     Example("observe") { $0.appendFrame(Observe(), serial: 1, name: "window.*") },

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("make install") struct InstallTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  private func make(_ target: String) throws {
+    let programs = URL(fileURLWithPath: try Programs.path(of: "tribuned")).deletingLastPathComponent().path
+    let made = try Script.run(
+      ["make", target, "DESTDIR=\(folder.path)/root", "PREFIX=/usr", "RELEASE=\(programs)"], in: folder)
+    #expect(made.status == 0, "\(made.output)")
+  }
+
+  @Test(
+    "puts each thing into its place",
+    arguments: [
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/system/tribuned.service",
+      "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
+      "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf", "etc/tribune/tribuned.conf",
+      "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
+    ])
+  func places(_ file: String) throws {
+    try make("install")
+    #expect(folder.contains("root/\(file)"))
+  }
+
+  @Test("gives the units the folder of the programs", arguments: ["system", "user"])
+  func units(_ manager: String) throws {
+    try make("install")
+    let unit = try folder.read("root/usr/lib/systemd/\(manager)/tribuned.service")
+    #expect(unit.contains("ExecStart=/usr/bin/tribuned"))
+    #expect(!unit.contains("@"))
+  }
+
+  @Test("leaves a changed configuration alone, and so does uninstall") func keepsConfiguration() throws {
+    let configuration = "root/etc/tribune/tribuned.conf"
+    try folder.write("[Log]\nLevel=debug\n", to: configuration)
+    try make("install")
+    #expect(try folder.read(configuration) == "[Log]\nLevel=debug\n")
+    try make("uninstall")
+    #expect(try folder.read(configuration) == "[Log]\nLevel=debug\n")
+  }
+
+  @Test("is undone by uninstall") func uninstalls() throws {
+    try make("install")
+    try make("uninstall")
+    let files = try #require(FileManager.default.enumerator(atPath: "\(folder.path)/root")).compactMap {
+      path -> String? in
+      guard let path = path as? String else { return nil }
+      var isFolder: ObjCBool = false
+      let exists = FileManager.default.fileExists(
+        atPath: "\(folder.path)/root/\(path)", isDirectory: &isFolder)
+      return exists && !isFolder.boolValue ? path : nil
+    }
+    #expect(files == [])
+  }
+}
