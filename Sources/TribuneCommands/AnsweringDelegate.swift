@@ -12,14 +12,12 @@ actor AnsweringDelegate: Delegate {
   }
 
   private let way: Way
-  private let maskForCommands: SignalMask
   private let context: Context
   private var running: [Int32: ChildProcess] = [:]
   private let (outputErrors, outputError) = AsyncStream<CommandError>.makeStream()
 
-  init(_ way: Way, maskForCommands: SignalMask, in context: Context) {
+  init(_ way: Way, in context: Context) {
     self.way = way
-    self.maskForCommands = maskForCommands
     self.context = context
   }
 
@@ -71,16 +69,18 @@ actor AnsweringDelegate: Delegate {
       child = try ChildProcess(
         command, environment: Environment.entries(setting: variables(of: question)),
         input: .bytes(question.userInfo.bytes), output: .captured(limit: Self.reasonLength), leadsGroup: true,
-        signalMask: maskForCommands)
+        signalMask: context.signals.maskBefore)
     } catch {
       let name = String(decoding: command.first ?? [], as: UTF8.self)
       context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
       return .failed("\(name) cannot be run: \(error)")
     }
     running[child.pid] = child
-    let timer = Task {
+    let timer = Task { () async -> Bool in
       await sleep(question.timeout)
-      if !Task.isCancelled { child.terminate() }
+      if Task.isCancelled { return false }
+      child.terminate()
+      return true
     }
     let ending = await withTaskCancellationHandler {
       await child.ended()
@@ -88,8 +88,9 @@ actor AnsweringDelegate: Delegate {
       // The question was withdrawn, or this program ends.
       child.terminate()
     }
-    timer.cancel()
     running[child.pid] = nil
+    timer.cancel()
+    if await timer.value { return .failed("had not ended after \(question.timeout.inWords)") }
     return Self.answer(for: ending)
   }
 

@@ -2,11 +2,18 @@
 
 /// A verb, ready to run: made from a command line whose options and number of operands are right.
 protocol Command: Sendable {
+  /// The signals that the verb takes itself, through `Context.signals`. The others do what they do.
+  static var signals: [Int32] { get }
+
   /// - Throws: what is wrong with an operand.
   init(_ invocation: Invocation) throws(CommandError)
 
   /// - Returns: the status to exit with.
   func run(in context: Context) async throws(CommandError) -> Int32
+}
+
+extension Command {
+  static var signals: [Int32] { [] }
 }
 
 extension VerbName {

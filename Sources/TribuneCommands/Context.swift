@@ -11,6 +11,8 @@ struct Context: Sendable {
   }
 
   let terminal: Terminal
+  /// The verb's signals, as they come.
+  let signals: SignalWatch
   let json: JSON
   let showsLegend: Bool
   let isQuiet: Bool
@@ -19,8 +21,9 @@ struct Context: Sendable {
   /// As it was given; nil for what the library finds.
   let address: Address?
 
-  init(_ invocation: Invocation, terminal: Terminal) throws(CommandError) {
+  init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
     self.terminal = terminal
+    self.signals = signals
     showsLegend = !invocation.has(.noLegend)
     isQuiet = invocation.has(.quiet)
     timeout = min(invocation.span(.timeout)?.duration ?? .seconds(30), .seconds(365 * 86_400))

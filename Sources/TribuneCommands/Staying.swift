@@ -4,20 +4,13 @@ import Glibc
 import Tribune
 import TribuneSystem
 
-/// The end of a verb that stays until it is interrupted.
-///
-/// Made before the process has a second thread, which `SignalWatch` wants: so before connecting.
-struct Interruption: Sendable {
-  private let watch: SignalWatch
+extension SignalWatch {
+  /// What ends a verb that stays.
+  static let interrupting = [SIGINT, SIGTERM]
 
-  /// The signals that children are to start with blocked.
-  var maskForChildren: SignalMask { watch.maskBefore }
-
-  init() { watch = SignalWatch([SIGINT, SIGTERM]) }
-
-  /// Returns at the first of the signals that mean an orderly end.
-  func wait() async {
-    for await _ in watch.signals { return }
+  /// Returns at the first signal. Nobody may wait a second time.
+  func interruption() async {
+    for await _ in signals { return }
   }
 }
 
@@ -30,7 +23,7 @@ struct Interruption: Sendable {
 ///   - show: returns whether the element counts.
 /// - Returns: the status to exit with.
 func stay<S: AsyncSequence & Sendable>(
-  reading sequence: S, until interruption: Interruption, upTo count: Int64? = nil,
+  reading sequence: S, until watch: SignalWatch, upTo count: Int64? = nil,
   cancel: @escaping @Sendable () async -> Void,
   show: @escaping @Sendable (S.Element) throws(CommandError) -> Bool
 ) async throws(CommandError) -> Int32 where S.Failure == TribuneError, S.Element: Sendable {
@@ -54,7 +47,7 @@ func stay<S: AsyncSequence & Sendable>(
   let result = await first(
     of: { await reading.value },
     { () async -> Result<Int32, CommandError> in
-      await interruption.wait()
+      await watch.interruption()
       await cancel()
       let rest = await first(
         of: { await reading.value },

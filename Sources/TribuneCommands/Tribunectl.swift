@@ -3,19 +3,54 @@
 import TribuneSystem
 
 /// The program: reads the line, runs the verb, says what went wrong.
-package enum Tribunectl {
+package struct Tribunectl: Sendable {
+  private let terminal: Terminal
+  private let prepared: Result<Prepared, CommandError>
+
+  private struct Prepared: Sendable {
+    var command: any Command
+    var context: Context
+  }
+
+  /// Reads the line. Has to be called while the process has one thread: the verb's signals are blocked
+  /// here, for all threads to come.
+  ///
   /// - Parameter arguments: without the program's own name.
-  /// - Returns: the status to exit with.
-  package static func run(_ arguments: [[UInt8]]) async -> Int32 {
+  package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
+    self.terminal = terminal
     do throws(CommandError) {
-      let invocation = try read(arguments)
-      let command = try invocation.verb.command.init(invocation)
-      return try await command.run(in: try Context(invocation, terminal: terminal))
+      prepared = .success(try Self.prepare(arguments, terminal: terminal))
+    } catch {
+      prepared = .failure(error)
+    }
+  }
+
+  /// Runs the verb.
+  ///
+  /// - Returns: the status to exit with.
+  package func run() async -> Int32 {
+    do throws(CommandError) {
+      let prepared = try prepared.get()
+      return try await prepared.command.run(in: prepared.context)
     } catch {
       if !error.message.isEmpty { terminal.report(error.message) }
       return error.status
     }
+  }
+
+  private static func prepare(_ arguments: [[UInt8]], terminal: Terminal) throws(CommandError) -> Prepared {
+    let invocation = try read(arguments)
+    let type = invocation.verb.command
+    let command = try type.init(invocation)
+    let signals: SignalWatch
+    do throws(Errno) {
+      signals = try SignalWatch(type.signals)
+    } catch {
+      throw .failure("signals cannot be waited for: \(error)")
+    }
+    return Prepared(
+      command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
   private static func read(_ arguments: [[UInt8]]) throws(CommandError) -> Invocation {

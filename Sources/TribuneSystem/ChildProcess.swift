@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTribuneLinux
-import Dispatch
 import Glibc
 
 /// A program that was started, until it has ended.
@@ -58,7 +57,7 @@ package final class ChildProcess: Sendable {
   /// - Throws: why it could not be started: ENOENT, EACCES and so on.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
-    output: Output = .inherited, leadsGroup: Bool = false, signalMask: SignalMask = .current
+    output: Output = .inherited, leadsGroup: Bool = false, signalMask: SignalMask
   ) throws(Errno) {
     precondition(!arguments.isEmpty)
     let signals = try SignalRelay()
@@ -92,14 +91,19 @@ package final class ChildProcess: Sendable {
       throw error
     }
     let capturedNumber = captured.take()?.release()
+    let wait = { @Sendable () -> Ending in
+      var wait = ChildWait(
+        pid: pid, target: leadsGroup ? -pid : pid, ended: FileDescriptor(owning: watched),
+        captured: capturedNumber.map { FileDescriptor(owning: $0) }, limit: limit)
+      return wait.run(signals)
+    }
     ending = Task {
       await withCheckedContinuation { continuation in
-        // A queue of its own: however many children there are, none waits for another's thread.
-        DispatchQueue(label: "tribune.child").async {
-          var wait = ChildWait(
-            pid: pid, target: leadsGroup ? -pid : pid, ended: FileDescriptor(owning: watched),
-            captured: capturedNumber.map { FileDescriptor(owning: $0) }, limit: limit)
-          continuation.resume(returning: wait.run(signals))
+        do {
+          try Thread.start { continuation.resume(returning: wait()) }
+        } catch {
+          // No thread is to be had. The child has to be waited for all the same.
+          continuation.resume(returning: wait())
         }
       }
     }

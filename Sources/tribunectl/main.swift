@@ -4,4 +4,5 @@ import Glibc
 import TribuneCommands
 import TribuneSystem
 
-exit(await Tribunectl.run(Array(Environment.arguments.dropFirst())))
+let program = Tribunectl(Array(Environment.arguments.dropFirst()))
+exit(await program.run())

@@ -5,9 +5,7 @@
 #pragma once
 
 #include <signal.h>
-#include <stddef.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* Declared only under _GNU_SOURCE. */
 int memfd_create(const char *_Nonnull name, unsigned int flags);
@@ -15,7 +13,7 @@ int pipe2(int *_Nonnull ends, int flags);
 long syscall(long number, ...);
 
 /* glibc has had a function of this name since 2.36 only. */
-static inline int tribune_pidfd_open(pid_t pid, unsigned int flags)
+static inline int tribune_pidfd_open(int pid, unsigned int flags)
 {
 	return (int)syscall(SYS_pidfd_open, pid, flags);
 }

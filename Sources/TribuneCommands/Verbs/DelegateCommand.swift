@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 
 /// `delegate NAME…`.
 struct DelegateCommand: Command {
+  static var signals: [Int32] { SignalWatch.interrupting }
+
   private let patterns: [String]
   private let object: String
   private let way: AnsweringDelegate.Way
@@ -32,8 +35,7 @@ struct DelegateCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let interruption = Interruption()
-    let delegate = AnsweringDelegate(way, maskForCommands: interruption.maskForChildren, in: context)
+    let delegate = AnsweringDelegate(way, in: context)
     let connection: Connection
     let attachment: Attachment
     do throws(TribuneError) {
@@ -52,7 +54,7 @@ struct DelegateCommand: Command {
       "attached \(patterns.joined(separator: " ").terminalSafe) (\(about), delegate \(attachment.id))")
     let end = await first(
       of: { () async -> CommandError in
-        await interruption.wait()
+        await context.signals.interruption()
         return .ended(ExitStatus.success)
       },
       { () async -> CommandError in

@@ -25,6 +25,9 @@ struct ActionNames: Equatable, Sendable {
 
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
+  /// Those that people and service managers send to end something.
+  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT] }
+
   private let action: String
   private let names: ActionNames
   private let object: String
@@ -44,10 +47,9 @@ struct GuardCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
     // Until the command runs, a signal means that it is not to.
     let router = SignalRouter()
-    Task { for await signal in signals.signals { await router.take(signal) } }
+    Task { for await signal in context.signals.signals { await router.take(signal) } }
     let consent = await first(
       of: { () async -> Consent in await ask(in: context) },
       { () async -> Consent in .interrupted(await router.interruption()) })
@@ -60,7 +62,7 @@ struct GuardCommand: Command {
     case .interrupted(let signal): return 128 + signal
     case .failed(let error): throw error
     }
-    let status = await runCommand(router, maskForCommand: signals.maskBefore, over: connection, in: context)
+    let status = await runCommand(router, over: connection, in: context)
     await connection.close()
     return status
   }
@@ -107,11 +109,11 @@ struct GuardCommand: Command {
   // MARK: The command, and did
 
   private func runCommand(
-    _ router: SignalRouter, maskForCommand: SignalMask, over connection: Connection, in context: Context
+    _ router: SignalRouter, over connection: Connection, in context: Context
   ) async -> Int32 {
     let child: ChildProcess
     do {
-      child = try ChildProcess(command, signalMask: maskForCommand)
+      child = try ChildProcess(command, signalMask: context.signals.maskBefore)
     } catch {
       let name = String(decoding: command.first ?? [], as: UTF8.self)
       context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 
 /// `monitor [PATTERN…]`.
 struct MonitorCommand: Command {
+  static var signals: [Int32] { SignalWatch.interrupting }
+
   private let patterns: [String]
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -11,7 +14,6 @@ struct MonitorCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let interruption = Interruption()
     let connection: Connection
     let traffic: Traffic
     do throws(TribuneError) {
@@ -25,7 +27,7 @@ struct MonitorCommand: Command {
     }
     context.reportReady("monitoring \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     return try await stay(
-      reading: traffic, until: interruption, cancel: { await traffic.cancel() },
+      reading: traffic, until: context.signals, cancel: { await traffic.cancel() },
       show: { delivery throws(CommandError) in
         try show(delivery, in: context)
         return true

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 
 /// `observe PATTERN…`.
 struct ObserveCommand: Command {
+  static var signals: [Int32] { SignalWatch.interrupting }
+
   private let patterns: [String]
   /// Nil for any.
   private let object: String?
@@ -16,7 +19,6 @@ struct ObserveCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let interruption = Interruption()
     let connection: Connection
     let notifications: Notifications
     do throws(TribuneError) {
@@ -31,7 +33,7 @@ struct ObserveCommand: Command {
     let about = object.map { " (object \($0.terminalSafe))" } ?? ""
     context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
     return try await stay(
-      reading: notifications, until: interruption, upTo: count, cancel: { await notifications.cancel() },
+      reading: notifications, until: context.signals, upTo: count, cancel: { await notifications.cancel() },
       show: { delivery throws(CommandError) in try show(delivery, in: context) })
   }
 
