@@ -41,7 +41,7 @@ let package = Package(
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
       name: "TribuneCommands",
-      dependencies: ["CJansson", "CSystemd", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
+      dependencies: ["CJansson", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
     .executableTarget(name: "tribunectl", dependencies: ["TribuneCommands"], swiftSettings: strict),
