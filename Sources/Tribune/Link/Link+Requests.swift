@@ -36,7 +36,8 @@ extension Link {
   ///   - isTakenBack: whether cancelling the task has to reach the bus.
   ///   - request: what the bus's reply will be taken for.
   func request<F: FrameFields, Value: Sendable>(
-    _ fields: F, _ message: Message = Message(), flags: FrameFlags = [], isTakenBack: Bool = false,
+    _ fields: F, _ message: Message = Message(), flags: FrameFlags = .init(rawValue: 0),
+    isTakenBack: Bool = false,
     _ request: (Reply<Value>) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     if !message.payload.isEmpty { try await waitForRoom() }

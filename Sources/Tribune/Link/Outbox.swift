@@ -125,7 +125,8 @@ struct Outbox {
 
   /// - Parameter canWait: nobody waits for a reply to the frame, so that it may go in a burst.
   mutating func append<F: FrameFields>(
-    _ fields: F, flags: FrameFlags = [], serial: Serial, name: String = "", object: String = "",
+    _ fields: F, flags: FrameFlags = .init(rawValue: 0), serial: Serial, name: String = "",
+    object: String = "",
     payload: [UInt8] = [], canWait: Bool = false
   ) -> Duty {
     guard !isBroken else { return .none }
