@@ -64,9 +64,9 @@ private func isReadable(_ descriptor: borrowing FileDescriptor) throws -> Bool {
   try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1)).isReadable
 }
 
-/// One client, as the bus sees it. Everything here blocks, and fails after 20 seconds.
+/// One client, as the bus sees it. Everything here blocks, and fails after 50 seconds.
 final class ScriptedPeer {
-  static let patience = Duration.seconds(20)
+  static let patience = Duration.seconds(50)
 
   struct Failure: Error, CustomStringConvertible {
     let description: String
