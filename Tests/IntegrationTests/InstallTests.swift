@@ -52,7 +52,7 @@ import Testing
       path -> String? in
       guard let path = path as? String else { return nil }
       var isFolder: ObjCBool = false
-      let exists = FileManager.default.fileExists(
+      let exists = unsafe FileManager.default.fileExists(
         atPath: "\(folder.path)/root/\(path)", isDirectory: &isFolder)
       return exists && !isFolder.boolValue ? path : nil
     }
