@@ -172,6 +172,26 @@ struct ObservingTests {
     try await script
   }
 
+  @Test func moreThanCanBeCountedIsAsMuchAsCanBeCounted() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let observe = try peer.next(.observe)
+      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      for _ in 0..<4 { try peer.send(Lost(count: .max)) }
+      let ping = try peer.next(.post)
+      try peer.send(Okay(), serial: ping.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe(limit: 1).makeAsyncIterator()
+    try await connection.postAcknowledged("ping")
+    #expect(try await iterator.next() == .lost(.max))
+    #expect(try await iterator.next() == .lost(.max))
+    await connection.close()
+    try await script
+  }
+
   @Test func aLostConnectionEndsTheSequenceWithItsError() async throws {
     let bus = try ScriptedBus()
     async let script: Void = bus.play { peer in

@@ -39,7 +39,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       guard state.ending == nil else { return nil }
       if !state.readers.isEmpty { return state.readers.removeFirst().reader }
       if state.held.count == limit, let oldest = state.held.popFirst() {
-        state.lost += oldest.lostCount ?? 1
+        let (sum, isTooMany) = state.lost.addingReportingOverflow(oldest.lostCount ?? 1)
+        state.lost = isTooMany ? .max : sum
       }
       state.held.append(element)
       return nil
