@@ -17,7 +17,7 @@ package struct Bus: ~Copyable {
     var monitors: [Serial: Pattern] = [:]
     var delegates: [Serial: DelegateRegistration] = [:]
     /// The same ones, by what makes another the same thing.
-    var likenesses: [String: DelegateRegistration] = [:]
+    var likenesses: [ExactText: DelegateRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
     var queries: [Serial: QueryID] = [:]
 

@@ -37,8 +37,8 @@ package final class DelegateRegistration {
 
   /// What two registrations of one connection have in common when they are the same thing: the object
   /// and the names, in whatever order. An object holds no line break, so nothing else reads the same.
-  static func likeness(object: String, patterns: [Pattern]) -> String {
-    object + "\n" + Set(patterns.map(\.text)).sorted().joined(separator: " ")
+  static func likeness(object: String, patterns: [Pattern]) -> ExactText {
+    ExactText(object + "\n" + Set(patterns.map(\.text)).sorted().joined(separator: " "))
   }
 
   func responds(to name: RawSpan) -> Bool {
@@ -60,7 +60,7 @@ package final class DelegateRegistration {
 
 /// The delegates of each object, in order.
 struct DelegateChains {
-  private var chains: [String: [DelegateRegistration]] = [:]
+  private var chains: [ExactText: [DelegateRegistration]] = [:]
   /// Those for any object.
   private var forAny: [DelegateRegistration] = []
   private(set) var count = 0
@@ -72,7 +72,7 @@ struct DelegateChains {
     if delegate.object.isEmpty {
       forAny.insertSorted(delegate)
     } else {
-      chains[delegate.object, default: []].insertSorted(delegate)
+      chains[ExactText(delegate.object), default: []].insertSorted(delegate)
     }
   }
 
@@ -82,15 +82,16 @@ struct DelegateChains {
     if delegate.object.isEmpty {
       forAny.removeSorted(delegate)
     } else {
-      chains[delegate.object]?.removeSorted(delegate)
-      if chains[delegate.object]?.isEmpty == true { chains[delegate.object] = nil }
+      let object = ExactText(delegate.object)
+      chains[object]?.removeSorted(delegate)
+      if chains[object]?.isEmpty == true { chains[object] = nil }
     }
   }
 
   /// Calls `found` for each delegate that responds to `name` for `object`, in the chain's order.
   func forEach(respondingTo name: RawSpan, object: RawSpan, _ found: (DelegateRegistration) -> Void) {
     var own: [DelegateRegistration] = []
-    if object.byteCount > 0, !chains.isEmpty { own = chains[String(repairing: object)] ?? [] }
+    if object.byteCount > 0, !chains.isEmpty { own = chains[ExactText(String(repairing: object))] ?? [] }
     var ownIndex = 0
     var anyIndex = 0
     while ownIndex < own.count || anyIndex < forAny.count {

@@ -17,16 +17,16 @@ struct PatternTree {
 
   private struct Leaf {
     var anyObject: Set<Key> = []
-    var byObject: [String: Set<Key>] = [:]
+    var byObject: [ExactText: Set<Key>] = [:]
 
     var isEmpty: Bool { anyObject.isEmpty && byObject.isEmpty }
 
     mutating func insert(_ key: Key, object: String?) {
-      if let object { byObject[object, default: []].insert(key) } else { anyObject.insert(key) }
+      if let object { byObject[ExactText(object), default: []].insert(key) } else { anyObject.insert(key) }
     }
 
     mutating func remove(_ key: Key, object: String?) {
-      guard let object else {
+      guard let object = object.map(ExactText.init) else {
         anyObject.remove(key)
         return
       }
@@ -125,6 +125,6 @@ struct PatternTree {
 
   private func report(_ leaf: Leaf, object: String, _ found: (Key) -> Void) {
     leaf.anyObject.forEach(found)
-    if !object.isEmpty { leaf.byObject[object]?.forEach(found) }
+    if !object.isEmpty { leaf.byObject[ExactText(object)]?.forEach(found) }
   }
 }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Text that is equal to the same bytes alone. `String` takes for one what Unicode says is written alike,
+/// such as `ü` in one scalar and in two; as objects, and as names of files, they are two.
+struct ExactText: Hashable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (one: ExactText, other: ExactText) -> Bool {
+    one.text.utf8Bytes.isEqual(to: other.text.utf8Bytes)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    let bytes = text.utf8Bytes
+    hasher.combine(bytes.byteCount)
+    var offset = 0
+    while offset + 8 <= bytes.byteCount {
+      hasher.combine(bytes.integer(at: offset, as: UInt64.self))
+      offset += 8
+    }
+    while offset < bytes.byteCount {
+      hasher.combine(bytes.integer(at: offset, as: UInt8.self))
+      offset += 1
+    }
+  }
+}
