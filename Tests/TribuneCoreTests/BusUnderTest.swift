@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+/// A bus with a clock that the test moves, and connections that speak in frames.
+///
+/// What the bus has to send is kept as a transcript, one line a frame, that says who hears what:
+/// `B question 1 d2 5000ms`. Connections are called A, B, C …, in the order of their slots.
+final class BusUnderTest {
+  var bus: Bus
+  private(set) var now = Instant(nanoseconds: 1_000_000_000)
+  /// What the bus has sent since it was last taken.
+  private var transcript: [String] = []
+  /// Questions that were put and not taken yet.
+  private var questions: [(to: ConnectionSlot, question: Question)] = []
+  /// The last verdict, whole.
+  var lastVerdict: Verdict?
+  private var lastConnection: UInt64 = 0
+  private var freeSlots: [ConnectionSlot] = []
+  private var slotCount = 0
+
+  init(_ limits: BusLimits = BusLimits()) {
+    bus = Bus(limits: limits, seed: 0x7269_6275_6E65)
+  }
+
+  // MARK: What happens
+
+  @discardableResult
+  func connect(pid: UInt32 = 0) -> ConnectionSlot {
+    let slot = freeSlots.popLast() ?? ConnectionSlot(index: slotCount)
+    slotCount = max(slotCount, slot.index + 1)
+    lastConnection += 1
+    let peer = PeerIdentity(pid: pid, uid: 1000, gid: 1000, process: "test", unit: "test.service")
+    bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
+    return slot
+  }
+
+  func disconnect(_ slot: ConnectionSlot) {
+    bus.disconnect(slot, at: now)
+    freeSlots.append(slot)
+    note()
+  }
+
+  func advance(milliseconds: UInt32) {
+    now = now.advanced(byMilliseconds: milliseconds)
+    bus.advance(to: now)
+    note()
+  }
+
+  /// Goes to the next moment at which the bus has something to do.
+  ///
+  /// - Returns: false if there is none.
+  func advanceToNextDeadline() -> Bool {
+    guard let next = bus.nextDeadline else { return false }
+    now = max(now, next)
+    bus.advance(to: now)
+    note()
+    return true
+  }
+
+  /// - Returns: the error that ends the connection; nil if it goes on.
+  @discardableResult
+  func send<F: FrameFields>(
+    _ fields: F, from slot: ConnectionSlot, serial: Serial, name: String = "", object: String = "",
+    text: String = ""
+  ) -> WireError? {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendFrame(fields, serial: serial, name: name, object: object, text: text)
+    return send(buffer, from: slot)
+  }
+
+  @discardableResult
+  func send(_ frame: ByteBuffer, from slot: ConnectionSlot) -> WireError? {
+    do throws(WireError) {
+      guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
+        preconditionFailure("a test sent half a frame")
+      }
+      let slice = ByteSlice(frame, 0..<frame.count)
+      let isKnown = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+      precondition(isKnown, "a test sent what is none of the core's business")
+      note()
+      return nil
+    } catch {
+      note()
+      return error
+    }
+  }
+
+  func observe(_ pattern: String = "", object: String = "", by slot: ConnectionSlot, serial: Serial) {
+    send(Observe(), from: slot, serial: serial, name: pattern, object: object)
+  }
+
+  func attach(
+    _ patterns: [String], to object: String = "", by slot: ConnectionSlot, serial: Serial, order: Int32 = 0,
+    policy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = ""
+  ) {
+    let fields = Attach(
+      order: order, failurePolicy: policy, timeout: timeout, label: label, patterns: patterns)
+    send(fields, from: slot, serial: serial, object: object)
+  }
+
+  func ask(
+    _ name: String, object: String = "", by slot: ConnectionSlot, serial: Serial,
+    mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, deadline: UInt32 = 0, text: String = ""
+  ) {
+    let fields = Ask(deadline: deadline, mode: mode, fallback: fallback)
+    send(fields, from: slot, serial: serial, name: name, object: object, text: text)
+  }
+
+  func answer(
+    _ answer: AnswerKind, _ reason: String = "", query: UInt64 = 1, delegate: UInt64,
+    from slot: ConnectionSlot, serial: Serial = 900
+  ) {
+    let fields = Answer(
+      query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), answer: answer)
+    send(fields, from: slot, serial: serial, text: reason)
+  }
+
+  func deferAnswer(
+    _ milliseconds: UInt32, _ status: String = "", query: UInt64 = 1, delegate: UInt64,
+    from slot: ConnectionSlot, serial: Serial = 901
+  ) {
+    let fields = Defer(
+      query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), extension: milliseconds)
+    send(fields, from: slot, serial: serial, text: status)
+  }
+
+  func cancel(_ target: Serial, by slot: ConnectionSlot, serial: Serial = 902) {
+    send(Cancel(target: target), from: slot, serial: serial)
+  }
+
+  // MARK: What came of it
+
+  /// The transcript since the last time.
+  func take() -> [String] {
+    defer { transcript = [] }
+    return transcript
+  }
+
+  /// The questions since the last time.
+  func takeQuestions() -> [(to: ConnectionSlot, question: Question)] {
+    defer { questions = [] }
+    return questions
+  }
+
+  /// The names of those who receive a notification, sorted.
+  func receivers(_ name: String, object: String = "") throws(WireError) -> String {
+    let key = ByteBuffer(holding: Array((name + object).utf8))
+    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count).map(\.letter).sorted().joined()
+  }
+
+  func chain(_ name: String, object: String = "") throws(WireError) -> [DelegateEntry] {
+    try bus.chain(name: name.utf8Bytes, object: object.utf8Bytes)
+  }
+
+  var isMonitored: Bool { bus.isMonitored }
+  var observationCount: Int { bus.observationCount }
+  var queryCount: Int { bus.queryCount }
+  var nextDeadline: Instant? { bus.nextDeadline }
+  /// Verdicts, and those of them that were vetoes.
+  var verdictCounts: [UInt64] { [bus.askedCount, bus.vetoedCount] }
+
+  /// Nothing is registered and nothing is asked.
+  var isEmpty: Bool {
+    bus.observationCount == 0 && bus.delegateCount == 0 && bus.queryCount == 0 && !bus.isMonitored
+      && bus.nextDeadline == nil
+  }
+
+  private func note() {
+    var effects: [Effect] = []
+    bus.takeEffects(&effects)
+    for effect in effects {
+      if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
+      if case .verdict(_, _, let verdict, _) = effect { lastVerdict = verdict }
+      transcript.append(effect.line)
+    }
+  }
+}
+
+extension ConnectionSlot {
+  /// A for the first slot, and so on.
+  var letter: String {
+    index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)"
+  }
+}
+
+extension Effect {
+  /// How the frame looks in a transcript.
+  var line: String {
+    switch self {
+    case .okay(let slot, let serial, let okay):
+      let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
+      return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")
+    case .refusal(let slot, let serial, let error):
+      return "\(slot.letter) refused \(serial) \(error.code)"
+    case .question(let slot, let serial, _, let question, let tail):
+      let text = String(repairing: tail.slice.bytes)
+      return "\(slot.letter) question \(serial) q\(question.query.rawValue) d\(question.delegate.rawValue) "
+        + "\(question.timeout)ms \(text)"
+    case .progress(let slot, let serial, let progress, let status):
+      return "\(slot.letter) progress \(serial) q\(progress.query.rawValue) "
+        + "d\(progress.delegate.id.rawValue) \(progress.timeout)ms \(status)"
+    case .verdict(let slot, let serial, let verdict, _):
+      return "\(slot.letter) verdict \(serial) q\(verdict.query.rawValue) \(verdict.summary)"
+    case .concluded(let slot, let serial, let concluded):
+      return "\(slot.letter) concluded \(serial) q\(concluded.query.rawValue) "
+        + "d\(concluded.delegate.rawValue) \(concluded.conclusion)"
+    }
+  }
+}
+
+extension Verdict {
+  /// `vetoed: d1 approved, d2 vetoed (busy)`; an unanswered one has a question mark.
+  var summary: String {
+    let said = outcomes.map { outcome in
+      let reason = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
+      return "d\(outcome.delegate.id.rawValue) \(outcome.outcome)\(reason)"
+    }
+    return "\(verdict)\(isUnanswered ? "?" : "")" + (said.isEmpty ? "" : ": ") + said.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Delegate chains", .timeLimit(.minutes(1)))
+struct DelegateChainTests {
+  @Test("A chain goes by order, and then by the time of attaching")
+  func order() throws {
+    let bus = BusUnderTest()
+    let slots = (0..<3).map { _ in bus.connect() }
+    for (index, order) in ([0, 10, -5, 0, .min, .max, 10] as [Int32]).enumerated() {
+      bus.attach(["x"], to: "o", by: slots[index % 3], serial: Serial(index + 1), order: order)
+    }
+    // The second of the first connection with the same names would be the same thing.
+    #expect(try bus.chain("x", object: "o").map(\.order) == [-5, 0, 10])
+    for (index, order) in ([3, .min, .max, 0] as [Int32]).enumerated() {
+      bus.attach(["x", "y\(index)"], to: "o", by: slots[0], serial: Serial(index + 50), order: order)
+    }
+    #expect(try bus.chain("x", object: "o").map(\.order) == [.min, -5, 0, 0, 3, 10, .max])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [5, 3, 1, 7, 4, 2, 6])
+  }
+
+  @Test("A delegate for any object stands in every chain, at its place")
+  func anyObject() throws {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.attach(["x"], to: "o", by: slot, serial: 1, order: 0)
+    bus.attach(["x"], by: slot, serial: 2, order: 0)
+    bus.attach(["x"], to: "p", by: slot, serial: 3, order: -1)
+    bus.attach(["x", "y"], by: slot, serial: 4, order: -2)
+    bus.attach(["x", "y"], to: "o", by: slot, serial: 5, order: 1)
+    func ids(_ object: String) throws -> [UInt64] {
+      try bus.chain("x", object: object).map(\.delegate.id.rawValue)
+    }
+    #expect(try ids("o") == [4, 1, 2, 5])
+    #expect(try ids("p") == [4, 3, 2])
+    #expect(try ids("q") == [4, 2])
+    #expect(try ids("") == [4, 2])
+  }
+
+  @Test(
+    "Only those are asked that respond to the name",
+    arguments: [
+      (["a.b"], "a.b", true), (["a.b"], "a.c", false), (["x", "y", "a.*"], "a.b", true),
+      (["x", "y"], "a.b", false),
+      (["**"], "a.b", true), (["a.**"], "a", false), (["*", "a.*"], "a.b", true),
+      (["*.b", "a.*"], "a.b", true),
+    ])
+  func respondsTo(_ patterns: [String], _ name: String, _ responds: Bool) throws {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(patterns, to: "o", by: delegate, serial: 1)
+    #expect(try bus.chain(name, object: "o").count == (responds ? 1 : 0))
+    _ = bus.take()
+    bus.ask(name, object: "o", by: asker, serial: 5)
+    let expected = responds ? "B question 1 q1 d1 5000ms \(name)o" : "A verdict 5 q1 allowed?"
+    #expect(bus.take() == [expected])
+  }
+
+  @Test("A delegate is asked once, however many of its names match")
+  func oneQuestion() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.attach(["a.b", "a.*", "**", "a.b"], by: slot, serial: 1)
+    bus.ask("a.b", by: slot, serial: 5)
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A question 1 q1 d1 5000ms a.b"])
+  }
+
+  @Test("Attaching the same thing twice changes nothing, and says where it is")
+  func duplicates() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.attach(["a", "b"], to: "o", by: one, serial: 1, order: 1)
+    bus.attach(["b", "a", "b"], to: "o", by: one, serial: 2, order: 7, policy: .abstain)
+    bus.attach(["a", "b"], to: "p", by: one, serial: 3)
+    bus.attach(["a"], to: "o", by: one, serial: 4)
+    bus.attach(["a", "b"], by: one, serial: 5)
+    bus.attach(["a", "b"], to: "o", by: other, serial: 1)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1 d1", "A ok 2 as 1 d1", "A ok 3 as 3 d2", "A ok 4 as 4 d3", "A ok 5 as 5 d4",
+        "B ok 1 as 1 d5",
+      ])
+    let chain = try bus.chain("b", object: "o")
+    #expect(chain.map(\.delegate.id.rawValue) == [4, 5, 1])
+    #expect(chain.map(\.order) == [0, 0, 1])
+    #expect(chain.map(\.failurePolicy) == [.veto, .veto, .veto])
+  }
+
+  @Test("The serial of a second attach stands for nothing; the first one's takes it back")
+  func duplicateSerials() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.attach(["a"], by: slot, serial: 1)
+    bus.attach(["a"], by: slot, serial: 2)
+    bus.cancel(2, by: slot)
+    bus.cancel(1, by: slot)
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A ok 2 as 1 d1", "A refused 902 notFound", "A ok 902"])
+    #expect(bus.isEmpty)
+    bus.attach(["a"], by: slot, serial: 2)
+    #expect(bus.take() == ["A ok 2 as 2 d2"])
+  }
+
+  @Test(
+    "A wrong attach is refused, and nothing is attached",
+    arguments: [
+      (Attach(patterns: []), "o", .invalidPattern), (Attach(patterns: ["a", "**.b"]), "o", .invalidPattern),
+      (Attach(patterns: [""]), "o", .invalidPattern), (Attach(patterns: ["a"]), "o\n", .invalidObject),
+      (Attach(label: String(repeating: "l", count: 256), patterns: ["a"]), "o", .limitExceeded),
+      (Attach(patterns: Array(repeating: "a", count: 129)), "o", .limitExceeded),
+    ] as [(Attach, String, ErrorCode)])
+  func refused(_ fields: Attach, _ object: String, _ code: ErrorCode) {
+    let bus = BusUnderTest()
+    bus.send(fields, from: bus.connect(), serial: 1, object: object)
+    #expect(bus.take() == ["A refused 1 \(code)"])
+    #expect(bus.isEmpty)
+  }
+
+  @Test("A connection has so many delegates, and room again when it takes one back")
+  func limit() {
+    var limits = BusLimits()
+    limits.delegatesMax = 2
+    let bus = BusUnderTest(limits)
+    let slot = bus.connect()
+    for (serial, name) in [(1, "a"), (2, "b"), (3, "c"), (4, "a")] {
+      bus.attach([name], by: slot, serial: Serial(serial))
+    }
+    bus.cancel(1, by: slot)
+    bus.attach(["c"], by: slot, serial: 3)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A ok 4 as 1 d1", "A ok 902",
+        "A ok 3 as 3 d3",
+      ])
+  }
+
+  @Test("What is explained is what would be asked, and nobody is")
+  func explaining() throws {
+    let bus = BusUnderTest()
+    let slot = bus.connect(pid: 42)
+    bus.attach(
+      ["a.*", "b"], to: "o", by: slot, serial: 1, order: 3, policy: .abstain, timeout: 700, label: "restore")
+    _ = bus.take()
+    let chain = try bus.chain("a.x", object: "o")
+    let peer = PeerIdentity(pid: 42, uid: 1000, gid: 1000, process: "test", unit: "test.service")
+    #expect(
+      chain == [
+        DelegateEntry(
+          connection: ConnectionID(rawValue: 1),
+          delegate: DelegateIdentity(id: DelegateID(rawValue: 1), label: "restore", peer: peer), object: "o",
+          order: 3, failurePolicy: .abstain, timeout: 700, patterns: ["a.*", "b"])
+      ])
+    #expect(bus.take().isEmpty)
+    #expect(refusal { () throws(WireError) in _ = try bus.chain("a..x") } == .invalidName)
+    #expect(refusal { () throws(WireError) in _ = try bus.chain("a", object: "\n") } == .invalidObject)
+  }
+
+  @Test("Delegates are listed in the order of attaching, of one connection or of all")
+  func entries() {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.attach(["a"], by: other, serial: 9, order: 5)
+    bus.attach(["b"], to: "o", by: one, serial: 8)
+    bus.attach(["c"], by: other, serial: 3)
+    #expect(bus.bus.delegateEntries(of: 0).map(\.patterns) == [["a"], ["b"], ["c"]])
+    #expect(bus.bus.delegateEntries(of: 2).map(\.patterns) == [["a"], ["c"]])
+    #expect(bus.bus.delegateEntries(of: 3).isEmpty)
+  }
+
+  @Test("A chain does not keep a delegate whose connection has closed")
+  func disconnect() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.attach(["a"], to: "o", by: one, serial: 1)
+    bus.attach(["a"], by: one, serial: 2)
+    bus.attach(["a"], to: "o", by: other, serial: 1)
+    bus.disconnect(one)
+    #expect(try bus.chain("a", object: "o").map(\.connection) == [ConnectionID(rawValue: 2)])
+    #expect(bus.connect() == one)
+    #expect(try bus.chain("a", object: "o").count == 1)
+  }
+
+  @Test("An object is its bytes: what only looks alike is another one")
+  func objectBytes() throws {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.attach(["a"], to: "\u{FC}", by: slot, serial: 1)
+    #expect(try bus.chain("a", object: "\u{FC}").count == 1)
+    #expect(try bus.chain("a", object: "u\u{308}").isEmpty)
+    bus.attach(["a"], to: "u\u{308}", by: slot, serial: 2)
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A ok 2 as 2 d2"])
+    bus.cancel(1, by: slot)
+    #expect(try bus.chain("a", object: "u\u{308}").count == 1)
+    bus.disconnect(slot)
+    #expect(bus.isEmpty)
+  }
+}

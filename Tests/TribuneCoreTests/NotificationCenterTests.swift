@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("The notification center", .timeLimit(.minutes(2)))
+struct NotificationCenterTests {
+  /// One observation, and whether it receives one notification.
+  struct Match: Sendable, CustomTestStringConvertible {
+    let pattern: String
+    let object: String
+    let name: String
+    let about: String
+    let isReceived: Bool
+
+    init(_ pattern: String, _ object: String, _ name: String, _ about: String, _ isReceived: Bool) {
+      self.pattern = pattern
+      self.object = object
+      self.name = name
+      self.about = about
+      self.isReceived = isReceived
+    }
+
+    var testDescription: String {
+      "\(pattern)@\(object) \(isReceived ? "receives" : "does not receive") \(name)@\(about)"
+    }
+  }
+
+  @Test(
+    "An observation receives what its pattern and its object let through",
+    arguments: [
+      Match("", "", "a", "", true), Match("", "", "a.b.c", "o", true), Match("", "o", "a.b", "o", true),
+      Match("", "o", "a.b", "p", false), Match("", "o", "a.b", "", false), Match("a.b", "", "a.b", "", true),
+      Match("a.b", "", "a.b", "o", true), Match("a.b", "", "a.c", "", false),
+      Match("a.b", "", "a", "", false),
+      Match("a.b", "", "a.b.c", "", false), Match("a.*", "", "a.b", "", true),
+      Match("a.*", "", "a", "", false),
+      Match("a.*", "", "a.b.c", "", false), Match("*.b", "", "a.b", "", true),
+      Match("*.b", "", "b", "", false),
+      Match("*", "", "a", "", true), Match("*", "", "a.b", "", false), Match("**", "", "a.b", "", true),
+      Match("a.**", "", "a.b.c", "", true), Match("a.**", "", "a.b", "", true),
+      Match("a.**", "", "a", "", false),
+      Match("*.**", "", "a.b", "", true), Match("*.**", "", "a", "", false),
+      Match("a.*.c", "", "a.b.c", "", true),
+      Match("a.*.c", "", "a.b.d", "", false), Match("a.*", "o", "a.b", "o", true),
+      Match("a.*", "o", "a.b", "oo", false), Match("a.*", "o", "a.b", "O", false),
+      Match("a.b", "window/42", "a.b", "window/42", true),
+      Match("a.b", "window/4", "a.b", "window/42", false),
+      Match("a.b", "ü", "a.b", "ü", true), Match("a.b", "\u{FC}", "a.b", "u\u{308}", false),
+      Match("a", "", "A", "", false), Match("tribune.**", "", "tribune.started", "", true),
+    ])
+  func matching(_ match: Match) throws {
+    let bus = BusUnderTest()
+    let observer = bus.connect()
+    bus.observe(match.pattern, object: match.object, by: observer, serial: 1)
+    #expect(bus.take() == ["A ok 1 as 1"])
+    let expected = match.isReceived ? "A" : ""
+    #expect(try bus.receivers(match.name, object: match.about) == expected)
+    #expect(try bus.receivers(match.name, object: match.about) == expected, "the second time, from the table")
+    bus.cancel(1, by: observer)
+    #expect(try bus.receivers(match.name, object: match.about) == "")
+    #expect(bus.isEmpty)
+  }
+
+  @Test("One connection receives one copy, however many of its observations match")
+  func oneCopy() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    for (index, pattern) in ["", "**", "a.*", "a.b", "*.b", "a.**", "*.*", "a.b"].enumerated() {
+      bus.observe(pattern, by: one, serial: Serial(2 * index + 1))
+      bus.observe(pattern, object: "o", by: one, serial: Serial(2 * index + 2))
+    }
+    bus.observe("a.b", by: other, serial: 1)
+    #expect(try bus.receivers("a.b", object: "o") == "AB")
+    #expect(try bus.receivers("a.b") == "AB")
+    #expect(try bus.receivers("a.c") == "A")
+  }
+
+  @Test("An observation stays as long as one like it is not taken back")
+  func twins() throws {
+    let bus = BusUnderTest()
+    let observer = bus.connect()
+    bus.observe("a.b", object: "o", by: observer, serial: 1)
+    bus.observe("a.b", object: "o", by: observer, serial: 2)
+    bus.cancel(1, by: observer)
+    #expect(try bus.receivers("a.b", object: "o") == "A")
+    bus.cancel(2, by: observer)
+    #expect(try bus.receivers("a.b", object: "o") == "")
+  }
+
+  @Test("What was found before is forgotten as soon as an observation comes or goes")
+  func agingRoutes() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    #expect(try bus.receivers("a.b") == "")
+    bus.observe("a.*", by: one, serial: 1)
+    #expect(try bus.receivers("a.b") == "A")
+    bus.observe("a.b", by: other, serial: 1)
+    #expect(try bus.receivers("a.b") == "AB")
+    bus.cancel(1, by: one)
+    #expect(try bus.receivers("a.b") == "B")
+    bus.disconnect(other)
+    #expect(try bus.receivers("a.b") == "")
+  }
+
+  @Test("A slot that is taken again receives nothing for the connection that had it")
+  func slotReuse() throws {
+    let bus = BusUnderTest()
+    let first = bus.connect()
+    bus.observe("a.b", by: first, serial: 1)
+    #expect(try bus.receivers("a.b") == "A")
+    bus.disconnect(first)
+    let second = bus.connect()
+    #expect(first == second)
+    #expect(try bus.receivers("a.b") == "")
+    bus.observe("a.c", by: second, serial: 1)
+    #expect(try bus.receivers("a.b") == "")
+    #expect(try bus.receivers("a.c") == "A")
+  }
+
+  @Test("Where the name ends and the object begins makes a difference, though the bytes are the same")
+  func boundary() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.observe("a", by: one, serial: 1)
+    bus.observe("ab", by: other, serial: 1)
+    for _ in 0..<2 {
+      #expect(try bus.receivers("a", object: "bc") == "A")
+      #expect(try bus.receivers("ab", object: "c") == "B")
+      #expect(try bus.receivers("abc") == "")
+    }
+  }
+
+  @Test(
+    "What is no name, or no object, has no receivers, and is refused each time",
+    arguments: [
+      ("", "", .invalidName), ("a..b", "", .invalidName), ("a*", "", .invalidName),
+      ("a b", "o", .invalidName),
+      (String(repeating: "a", count: 256), "", .invalidName), ("a", "o\n", .invalidObject),
+      ("a", String(repeating: "o", count: 256), .invalidObject), ("a", "\u{9B}", .invalidObject),
+    ] as [(String, String, ErrorCode)])
+  func invalid(_ name: String, _ object: String, _ code: ErrorCode) {
+    let bus = BusUnderTest()
+    bus.observe(by: bus.connect(), serial: 1)
+    for _ in 0..<2 {
+      #expect(refusal { () throws(WireError) in _ = try bus.receivers(name, object: object) } == code)
+    }
+  }
+
+  @Test(
+    "A wrong observation is refused, and nothing is observed",
+    arguments: [
+      ("a..b", "", .invalidPattern), ("**.a", "", .invalidPattern), ("a b", "", .invalidPattern),
+      ("a", "\n", .invalidObject), ("", "\u{7F}", .invalidObject),
+    ] as [(String, String, ErrorCode)])
+  func refused(_ pattern: String, _ object: String, _ code: ErrorCode) {
+    let bus = BusUnderTest()
+    bus.observe(pattern, object: object, by: bus.connect(), serial: 7)
+    #expect(bus.take() == ["A refused 7 \(code)"])
+    #expect(bus.isEmpty)
+  }
+
+  @Test("A serial that stands for something is not taken again until that is taken back")
+  func duplicateSerial() {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.observe("a", by: one, serial: 1)
+    bus.observe("b", by: one, serial: 1)
+    bus.send(Monitor(), from: one, serial: 1)
+    bus.attach(["c"], by: one, serial: 1)
+    bus.ask("d", by: one, serial: 1)
+    bus.observe("a", by: other, serial: 1)
+    let duplicate = "A refused 1 duplicateSerial"
+    #expect(bus.take() == ["A ok 1 as 1", duplicate, duplicate, duplicate, duplicate, "B ok 1 as 1"])
+    bus.cancel(1, by: one)
+    bus.observe("b", by: one, serial: 1)
+    #expect(bus.take() == ["A ok 902", "A ok 1 as 1"])
+  }
+
+  @Test("A connection has so many observations and monitors, and room again when it takes one back")
+  func limit() {
+    var limits = BusLimits()
+    limits.observationsMax = 3
+    let bus = BusUnderTest(limits)
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.observe("a", by: one, serial: 1)
+    bus.observe("a", by: one, serial: 2)
+    bus.send(Monitor(), from: one, serial: 3)
+    bus.observe("b", by: one, serial: 4)
+    bus.send(Monitor(), from: one, serial: 4)
+    bus.observe("b", by: other, serial: 4)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1", "A ok 2 as 2", "A ok 3 as 3", "A refused 4 limitExceeded", "A refused 4 limitExceeded",
+        "B ok 4 as 4",
+      ])
+    bus.cancel(3, by: one)
+    bus.observe("b", by: one, serial: 4)
+    #expect(bus.take() == ["A ok 902", "A ok 4 as 4"])
+  }
+
+  @Test("What nobody registered cannot be taken back, and what others have is not touched")
+  func cancelNothing() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.observe("a", by: one, serial: 1)
+    bus.cancel(1, by: other)
+    bus.cancel(2, by: one)
+    #expect(bus.take() == ["A ok 1 as 1", "B refused 902 notFound", "A refused 902 notFound"])
+    #expect(try bus.receivers("a") == "A")
+    bus.cancel(1, by: one)
+    bus.cancel(1, by: one)
+    #expect(bus.take() == ["A ok 902", "A refused 902 notFound"])
+  }
+
+  @Test("A monitor sees by its pattern, and receives nothing as an observer")
+  func monitors() throws {
+    let bus = BusUnderTest()
+    let monitor = bus.connect()
+    #expect(!bus.isMonitored)
+    bus.send(Monitor(), from: monitor, serial: 1, name: "a.**")
+    #expect(bus.isMonitored)
+    let (seen, unseen) = (try bus.bus.monitors(of: "a.b".utf8Bytes), try bus.bus.monitors(of: "b".utf8Bytes))
+    #expect(seen == [monitor] && unseen.isEmpty)
+    #expect(try bus.receivers("a.b") == "")
+    bus.disconnect(monitor)
+    #expect(!bus.isMonitored)
+  }
+
+  @Test("Observations are listed by connection, in the order in which they were made")
+  func entries() {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.observe("b", object: "o", by: other, serial: 1)
+    bus.observe("a", by: one, serial: 9)
+    bus.observe(by: one, serial: 4)
+    func lines(_ connection: UInt64) -> [String] {
+      bus.bus.observationEntries(of: connection).map { "\($0.connection) \($0.pattern) \($0.object)" }
+    }
+    #expect(lines(0) == [":1 ** ", ":1 a ", ":2 b o"])
+    #expect(lines(2) == [":2 b o"])
+    #expect(lines(3).isEmpty)
+  }
+
+  @Test(
+    "Receivers are those that matching each observation gives, whatever came before", arguments: Seeds.all)
+  func oracle(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let bus = BusUnderTest()
+    var observations: [(slot: ConnectionSlot, serial: Serial, pattern: Pattern, object: String)] = []
+    let slots = (0..<5).map { _ in bus.connect() }
+    var lastSerial: Serial = 0
+    for _ in 0..<600 {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0:
+        let (pattern, object) = (random.pattern(), random.object())
+        let slot = random.pick(slots)
+        lastSerial += 1
+        bus.observe(pattern, object: object, by: slot, serial: lastSerial)
+        observations.append((slot, lastSerial, try Pattern(pattern), object))
+      case 1 where !observations.isEmpty:
+        let index = Int.random(in: 0..<observations.count, using: &random)
+        bus.cancel(observations[index].serial, by: observations[index].slot)
+        observations.remove(at: index)
+      default:
+        let (name, object) = (random.name(), random.object())
+        let matching = observations.filter { observation in
+          observation.pattern.matches(name.utf8Bytes)
+            && (observation.object.isEmpty || observation.object == object)
+        }
+        let expected = Set(matching.map(\.slot.letter)).sorted().joined()
+        #expect(try bus.receivers(name, object: object) == expected, "\(name) \(object)")
+      }
+      #expect(bus.observationCount == observations.count)
+    }
+    for slot in slots { bus.disconnect(slot) }
+    #expect(bus.isEmpty)
+  }
+
+  @Test("More names than the table of routes has places are told apart")
+  func manyRoutes() throws {
+    let bus = BusUnderTest()
+    let slots = (0..<20).map { _ in bus.connect() }
+    for (index, slot) in slots.enumerated() { bus.observe("n\(index).**", by: slot, serial: 1) }
+    for round in 0..<2 {
+      for number in 0..<5000 {
+        let expected = slots[number % 20].letter
+        #expect(try bus.receivers("n\(number % 20).x\(number)") == expected, "round \(round)")
+      }
+    }
+  }
+}
+
+extension SplitMix64 {
+  mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: 0..<choices.count, using: &self)] }
+
+  mutating func name() -> String {
+    (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c"]) }.joined(separator: ".")
+  }
+
+  /// A name that may have stars, or nothing.
+  mutating func pattern() -> String {
+    var tokens = (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c", "*"]) }
+    if oneIn(4) { tokens[tokens.count - 1] = "**" }
+    return tokens.joined(separator: ".")
+  }
+
+  mutating func object() -> String { pick(["", "", "o", "p", "window/42"]) }
+}
