@@ -17,13 +17,12 @@ struct Query {
 
     let delegate: DelegateRegistration
     var state = State.unasked
+    /// Whether it was put the question. One that has gone, or for which there was no time left when its turn
+    /// came, is settled without.
+    var wasAsked = false
     var asked = Instant(nanoseconds: 0)
     /// From the question to what came of it.
     var elapsedNanoseconds: UInt64 = 0
-
-    var wasAsked: Bool {
-      if case .unasked = state { false } else { true }
-    }
 
     /// Whether what came of it counts as a veto.
     var isVeto: Bool {
@@ -85,6 +84,7 @@ struct Query {
       }
       let until = min(deadline, now.advanced(byMilliseconds: participants[index].delegate.timeout))
       participants[index].state = .waiting(until: until)
+      participants[index].wasAsked = true
       waitingCount += 1
       return index
     }
