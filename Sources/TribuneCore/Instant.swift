@@ -25,6 +25,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
   /// Milliseconds from `earlier`, a begun one counted whole.
   package func milliseconds(since earlier: Instant) -> UInt32 {
-    UInt32(clamping: (nanoseconds(since: earlier) + 999_999) / 1_000_000)
+    let span = nanoseconds(since: earlier)
+    return UInt32(clamping: span / 1_000_000 + (span % 1_000_000 == 0 ? 0 : 1))
   }
 }
