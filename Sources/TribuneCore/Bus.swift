@@ -91,7 +91,7 @@ package struct Bus: ~Copyable {
       chains.remove(delegate)
       delegate.isAttached = false
     }
-    for id in connection.queries.values { cancel(id) }
+    for id in connection.queries.values.sorted() { cancel(id) }
     connections[slot.index] = nil
     if !connection.delegates.isEmpty { settleGone(at: now) }
   }

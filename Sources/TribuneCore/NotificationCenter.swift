@@ -55,7 +55,7 @@ package struct NotificationCenter {
     generation += 1
   }
 
-  /// The connections that receive a notification, in no particular order.
+  /// The connections that receive a notification, in the order of their slots.
   ///
   /// - Parameter key: name and object, joined as they lie in the frame. They are looked at only when
   ///   they are new; what was found before was valid then.
@@ -88,6 +88,7 @@ package struct NotificationCenter {
         receivers.append(found.slot)
       }
       self.lastRound = lastRound
+      receivers.sort { $0.index < $1.index }
     }
     keep(receivers, at: place, key: key, nameLength: nameLength)
     return receivers

@@ -45,8 +45,8 @@ struct QueryTable {
 
   var nextDue: Instant? { heap.first.map { records[$0].due } }
 
-  /// The places of all queries under way.
-  var allPlaces: [Int] { Array(places.values) }
+  /// The places of all queries under way, the oldest query first.
+  var allPlaces: [Int] { places.sorted { $0.key < $1.key }.map(\.value) }
 
   func place(of id: QueryID) -> Int? { places[id] }
 
