@@ -74,6 +74,7 @@ struct QueryTable {
   /// Takes a query out.
   mutating func remove(at place: Int) {
     places[records[place].query.id] = nil
+    if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
     if records[place].query.participants.count <= Self.participantsKept {
       records[place].query.participants.removeAll(keepingCapacity: true)
     } else {
