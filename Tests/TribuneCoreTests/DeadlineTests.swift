@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Deadlines", .timeLimit(.minutes(1)))
+struct DeadlineTests {
+  /// An asker A, and delegates B, C … for the name x, with a timeout each.
+  private func bus(
+    timeouts: [UInt32], policy: FailurePolicy = .veto, limits: BusLimits = BusLimits()
+  ) -> (BusUnderTest, asker: ConnectionSlot, delegates: [ConnectionSlot]) {
+    let bus = BusUnderTest(limits)
+    let asker = bus.connect()
+    let delegates = timeouts.map { timeout in
+      let slot = bus.connect()
+      bus.attach(["x"], by: slot, serial: 1, policy: policy, timeout: timeout)
+      return slot
+    }
+    _ = bus.take()
+    return (bus, asker, delegates)
+  }
+
+  @Test("A delegate that says nothing has timed out when its time is over, and not before")
+  func delegateTimeout() {
+    let (bus, asker, _) = bus(timeouts: [700])
+    bus.ask("x", by: asker, serial: 5)
+    #expect(bus.take() == ["B question 1 q1 d1 700ms x"])
+    bus.advance(milliseconds: 699)
+    #expect(bus.take().isEmpty)
+    bus.advance(milliseconds: 1)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed"])
+  }
+
+  @Test("The bus's own settings stand in for times that nobody named")
+  func settings() {
+    var limits = BusLimits()
+    limits.delegateTimeout = 300
+    limits.deadline = 200
+    let (bus, asker, _) = bus(timeouts: [0], limits: limits)
+    bus.ask("x", by: asker, serial: 5)
+    bus.ask("x", by: asker, serial: 6, deadline: 1000)
+    #expect(bus.take() == ["B question 1 q1 d1 200ms x", "B question 1 q2 d1 300ms x"])
+  }
+
+  @Test(
+    "The asker's deadline bounds what a delegate has",
+    arguments: [(100, 700, 100), (700, 100, 100), (100, 100, 100), (3_600_000, .max, 3_600_000)]
+      as [(UInt32, UInt32, UInt32)])
+  func askersDeadline(_ deadline: UInt32, _ timeout: UInt32, _ expected: UInt32) {
+    let (bus, asker, _) = bus(timeouts: [timeout])
+    bus.ask("x", by: asker, serial: 5, deadline: deadline)
+    #expect(bus.take() == ["B question 1 q1 d1 \(expected)ms x"])
+    bus.advance(milliseconds: expected - 1)
+    #expect(bus.take().isEmpty)
+    bus.advance(milliseconds: 1)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed"])
+  }
+
+  @Test("Time that passes unobserved is made up for, query by query")
+  func lateAdvance() {
+    let (bus, asker, _) = bus(timeouts: [100, 900], policy: .abstain)
+    bus.ask("x", by: asker, serial: 5)
+    bus.ask("x", by: asker, serial: 6, mode: .order)
+    _ = bus.take()
+    bus.advance(milliseconds: 5000)
+    let transcript = bus.take()
+    #expect(transcript.contains("A verdict 5 q1 allowed?: d1 timedOut, d2 timedOut"))
+    #expect(transcript.contains("C question 1 q2 d2 900ms x"))
+    bus.advance(milliseconds: 900)
+    #expect(bus.take().first == "A verdict 6 q2 allowed?: d1 timedOut, d2 timedOut")
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("The next deadline is the earliest of all queries, and none when none is under way")
+  func nextDeadline() {
+    let (bus, asker, delegates) = bus(timeouts: [500])
+    #expect(bus.nextDeadline == nil)
+    let start = bus.now
+    bus.ask("x", by: asker, serial: 5)
+    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 500))
+    bus.advance(milliseconds: 100)
+    bus.ask("x", by: asker, serial: 6, deadline: 50)
+    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 150))
+    bus.answer(.approve, query: 2, delegate: 1, from: delegates[0])
+    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 500))
+    bus.answer(.approve, query: 1, delegate: 1, from: delegates[0])
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("One that answers does not let the others wait longer or shorter")
+  func othersKeepTheirTime() {
+    let (bus, asker, delegates) = bus(timeouts: [100, 300])
+    bus.ask("x", by: asker, serial: 5)
+    bus.answer(.approve, delegate: 1, from: delegates[0])
+    _ = bus.take()
+    bus.advance(milliseconds: 299)
+    #expect(bus.take().isEmpty)
+    bus.advance(milliseconds: 1)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 approved, d2 timedOut")
+  }
+
+  @Test("In order, each delegate's time begins when it is asked")
+  func inOrder() {
+    let (bus, asker, delegates) = bus(timeouts: [500, 500])
+    bus.ask("x", by: asker, serial: 5, mode: .order)
+    bus.advance(milliseconds: 400)
+    bus.answer(.approve, delegate: 1, from: delegates[0])
+    _ = bus.take()
+    bus.advance(milliseconds: 499)
+    #expect(bus.take().isEmpty)
+    bus.answer(.approve, delegate: 2, from: delegates[1])
+    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 approved")
+  }
+
+  @Test("Who could not be asked before the deadline has timed out, and hears nothing of it")
+  func neverAsked() {
+    let (bus, asker, _) = bus(timeouts: [500, 500, 500], policy: .abstain)
+    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 500)
+    #expect(bus.take() == ["B question 1 q1 d1 500ms x"])
+    bus.advance(milliseconds: 500)
+    #expect(
+      bus.take() == [
+        "A verdict 5 q1 allowed?: d1 timedOut, d2 timedOut, d3 timedOut", "B concluded 1 q1 d1 allowed",
+      ])
+  }
+
+  @Test("Who could not be asked before the deadline did not approve")
+  func neverAskedVetoes() {
+    let (bus, asker, delegates) = bus(timeouts: [500, 500])
+    bus.attach(["x", "y"], by: delegates[0], serial: 9, order: -1, policy: .abstain, timeout: 300)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 300)
+    _ = bus.take()
+    // The first to be asked is the one that abstains when it says nothing, and it takes all the time.
+    bus.advance(milliseconds: 300)
+    #expect(
+      bus.take() == ["A verdict 5 q1 vetoed: d3 timedOut, d1 timedOut", "B concluded 9 q1 d3 vetoed"])
+  }
+
+  @Test("A deferral gives time from now on, and the asker hears of it")
+  func deferring() {
+    let (bus, asker, delegates) = bus(timeouts: [500])
+    bus.ask("x", by: asker, serial: 5)
+    _ = bus.take()
+    bus.advance(milliseconds: 400)
+    bus.deferAnswer(2000, "unmounting", delegate: 1, from: delegates[0])
+    #expect(bus.take() == ["A progress 5 q1 d1 2000ms unmounting"])
+    bus.advance(milliseconds: 1500)
+    bus.deferAnswer(1000, "still", delegate: 1, from: delegates[0])
+    #expect(bus.take() == ["A progress 5 q1 d1 1000ms still"])
+    bus.advance(milliseconds: 999)
+    #expect(bus.take().isEmpty)
+    bus.advance(milliseconds: 1)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
+  }
+
+  @Test(
+    "A deferral never reaches past the asker's deadline", arguments: [10_001, 3_600_000, .max] as [UInt32])
+  func deferringTooLong(_ milliseconds: UInt32) {
+    let (bus, asker, delegates) = bus(timeouts: [500])
+    bus.ask("x", by: asker, serial: 5, deadline: 10_000)
+    _ = bus.take()
+    bus.deferAnswer(milliseconds, delegate: 1, from: delegates[0])
+    #expect(bus.take() == ["A progress 5 q1 d1 10000ms "])
+    bus.advance(milliseconds: 9_999)
+    #expect(bus.take().isEmpty)
+    bus.advance(milliseconds: 1)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
+  }
+
+  @Test("A deferral of one delegate leaves the others' time alone")
+  func deferringAlone() {
+    let (bus, asker, delegates) = bus(timeouts: [500, 600], policy: .abstain)
+    bus.ask("x", by: asker, serial: 5)
+    bus.deferAnswer(5000, delegate: 1, from: delegates[0])
+    _ = bus.take()
+    bus.advance(milliseconds: 600)
+    #expect(bus.take().isEmpty)
+    bus.answer(.approve, delegate: 2, from: delegates[1])
+    #expect(bus.take() == ["C refused 900 notAsked"])
+    bus.answer(.approve, delegate: 1, from: delegates[0])
+    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 timedOut")
+  }
+
+  @Test("A delegate that deferred can still veto, and answers once")
+  func deferringThenVeto() {
+    let (bus, asker, delegates) = bus(timeouts: [500])
+    bus.ask("x", by: asker, serial: 5)
+    bus.deferAnswer(5000, delegate: 1, from: delegates[0])
+    bus.advance(milliseconds: 4000)
+    _ = bus.take()
+    bus.answer(.veto, "no", delegate: 1, from: delegates[0])
+    bus.deferAnswer(5000, delegate: 1, from: delegates[0])
+    #expect(
+      bus.take() == [
+        "A verdict 5 q1 vetoed: d1 vetoed (no)", "B concluded 1 q1 d1 vetoed", "B refused 901 notAsked",
+      ])
+  }
+
+  @Test("A thousand deadlines come in their order, whatever the order of asking", arguments: Seeds.all)
+  func many(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let (bus, asker, _) = bus(timeouts: [.max])
+    var deadlines: [UInt32] = []
+    for index in 0..<1000 {
+      deadlines.append(UInt32.random(in: 1...500, using: &random))
+      bus.ask("x", by: asker, serial: Serial(index + 10), deadline: deadlines[index])
+      if random.oneIn(4) {
+        bus.cancel(Serial(Int.random(in: 10...index + 10, using: &random)), by: asker)
+      }
+    }
+    _ = bus.take()
+    let start = bus.now
+    var ended = 0
+    while let next = bus.nextDeadline {
+      #expect(next > bus.now)
+      #expect(bus.advanceToNextDeadline())
+      let passed = bus.now.milliseconds(since: start)
+      for line in bus.take() where line.contains("verdict") {
+        let serial = Int(line.split(separator: " ")[2]) ?? 0
+        #expect(deadlines[serial - 10] == passed)
+        ended += 1
+      }
+    }
+    #expect(bus.queryCount == 0 && ended > 500)
+  }
+}
+
+@Suite("Instants", .timeLimit(.minutes(1)))
+struct InstantTests {
+  @Test("The end of time is not passed")
+  func saturation() {
+    let end = Instant(nanoseconds: .max)
+    #expect(Instant(nanoseconds: .max - 1).advanced(byMilliseconds: 1) == end)
+    #expect(end.advanced(byNanoseconds: .max) == end)
+    #expect(Instant(nanoseconds: 5).advanced(byNanoseconds: 2) == Instant(nanoseconds: 7))
+  }
+
+  @Test(
+    "A begun millisecond counts, and what is earlier is no time ago",
+    arguments: [
+      (0, 0, 0), (1, 0, 1), (1_000_000, 0, 1), (1_000_001, 0, 2), (0, 5, 0), (.max, 0, .max), (.max, .max, 0),
+    ] as [(UInt64, UInt64, UInt32)])
+  func milliseconds(_ later: UInt64, _ earlier: UInt64, _ expected: UInt32) {
+    let span = Instant(nanoseconds: later).milliseconds(since: Instant(nanoseconds: earlier))
+    #expect(span == expected)
+  }
+}
