@@ -161,7 +161,7 @@ package struct OutboundQueue {
         begun.slice.range = entry.slice.range.lowerBound..<start
         kept.append(begun)
       }
-      if lostPlace == nil { lostPlace = kept.count }
+      if lostPlace == nil, start < end { lostPlace = kept.count }
       while start < end, byteCount > target {
         let length = entry.slice.buffer.frameLength(at: start)
         byteCount -= length
