@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("The outbound queue", .timeLimit(.minutes(2)))
+struct OutboundQueueTests {
+  @Test(
+    "What is queued is read in order, whatever it lies in, and nothing of it twice",
+    arguments: [1, 7, 64, 1000, .max])
+  func order(pieceLength: Int) {
+    var traffic = QueuedTraffic()
+    for number in 0..<40 {
+      traffic.queue(.post, number, payloadLength: number % 5 * 30)
+      if number % 3 == 0 { traffic.queue(.verdict, number) }
+    }
+    let all = traffic.unsent
+    while !traffic.queue.isEmpty { traffic.send(pieceLength) }
+    #expect(traffic.sent == all)
+    #expect(traffic.queue.byteCount == 0)
+  }
+
+  @Test("Frames that lie behind each other are sent as one piece, others are not")
+  func merging() {
+    var traffic = QueuedTraffic()
+    for number in 0..<10 { traffic.queue(.post, number) }
+    #expect(traffic.pieceCount == 1)
+    traffic.queue(.verdict, 10)
+    traffic.queue(.post, 11)
+    #expect(traffic.pieceCount == 3)
+    traffic.startNewBuffer()
+    traffic.queue(.post, 12)
+    #expect(traffic.pieceCount == 4)
+  }
+
+  @Test("The unsent part is offered from where the kernel stopped, as far as it is wanted")
+  func offering() {
+    var traffic = QueuedTraffic()
+    for number in 0..<3 {
+      traffic.startNewBuffer()
+      traffic.queue(.post, number)
+    }
+    let all = traffic.unsent
+    traffic.send(10)
+    #expect(traffic.unsent == Array(all[10...]))
+    var offered = 0
+    traffic.queue.forEachUnsent { _, _ in
+      offered += 1
+      return offered < 2
+    }
+    #expect(offered == 2)
+  }
+
+  @Test("Dropping takes the oldest notifications, whole ones, and says how many where they stood")
+  func dropping() {
+    var traffic = QueuedTraffic()
+    for number in 0..<10 { traffic.queue(.post, number) }
+    let length = traffic.queue.byteCount / 10
+    #expect(traffic.queue.dropOldest(downTo: 4 * length) == 6)
+    #expect(traffic.queue.lostCount == 6)
+    #expect(traffic.received == ["lost 6", "6", "7", "8", "9"])
+  }
+
+  @Test("Nothing is dropped from a queue that is not over its mark", arguments: [0, 1])
+  func notOver(spare: Int) {
+    var traffic = QueuedTraffic()
+    #expect(traffic.queue.dropOldest(downTo: 0) == 0)
+    for number in 0..<3 { traffic.queue(.post, number) }
+    #expect(traffic.queue.dropOldest(downTo: traffic.queue.byteCount + spare) == 0)
+    #expect(traffic.received == ["0", "1", "2"])
+  }
+
+  @Test("One byte over the mark costs one notification")
+  func oneByteOver() {
+    var traffic = QueuedTraffic()
+    for number in 0..<3 { traffic.queue(.post, number) }
+    #expect(traffic.queue.dropOldest(downTo: traffic.queue.byteCount - 1) == 1)
+    #expect(traffic.received == ["lost 1", "1", "2"])
+  }
+
+  @Test("Questions, answers and errors are never dropped, however far over the mark the queue is")
+  func keeping() {
+    var traffic = QueuedTraffic()
+    for number in 0..<9 { traffic.queue(number % 3 == 0 ? .verdict : .post, number) }
+    #expect(traffic.queue.dropOldest(downTo: 0) == 6)
+    #expect(traffic.received == ["verdict 0", "lost 6", "verdict 3", "verdict 6"])
+    #expect(traffic.queue.dropOldest(downTo: 0) == 0)
+  }
+
+  @Test("Loss is told once, with the sum, for as long as the telling has not begun")
+  func oneLost() {
+    var traffic = QueuedTraffic()
+    for number in 0..<4 { traffic.queue(.post, number) }
+    traffic.queue.dropOldest(downTo: 0)
+    for number in 4..<6 { traffic.queue(.post, number) }
+    traffic.queue.dropOldest(downTo: 0)
+    for number in 6..<8 { traffic.queue(.post, number) }
+    #expect(traffic.received == ["lost 6", "6", "7"])
+    #expect(traffic.queue.lostCount == 6)
+  }
+
+  @Test("A loss of which the count is half sent is told as it is, and another one after it")
+  func lostInFlight() {
+    var traffic = QueuedTraffic()
+    for number in 0..<4 { traffic.queue(.post, number) }
+    traffic.queue.dropOldest(downTo: 0)
+    traffic.send(35)
+    for number in 4..<7 { traffic.queue(.post, number) }
+    #expect(traffic.queue.dropOldest(downTo: 0) == 3)
+    traffic.queue(.post, 7)
+    #expect(traffic.received == ["lost 4", "lost 3", "7"])
+  }
+
+  @Test("A loss is told anew once the last telling has been read")
+  func lostAgain() {
+    var traffic = QueuedTraffic()
+    traffic.queue(.post, 0)
+    traffic.queue.dropOldest(downTo: 0)
+    traffic.send(.max)
+    traffic.queue(.post, 1)
+    traffic.queue.dropOldest(downTo: 0)
+    #expect(traffic.received == ["lost 1", "lost 1"])
+    #expect(traffic.queue.lostCount == 2)
+  }
+
+  @Test("A frame of which a part has been sent is never dropped", arguments: [1, 31, 32, 33, 40])
+  func halfSent(count: Int) {
+    var traffic = QueuedTraffic()
+    for number in 0..<4 { traffic.queue(.post, number, payloadLength: 20) }
+    traffic.send(count)
+    #expect(traffic.queue.dropOldest(downTo: 0) == 3)
+    #expect(traffic.received == ["0", "lost 3"])
+  }
+
+  @Test("Of a run, the frames that have been sent and the one that is being sent stay", arguments: 0..<5)
+  func halfSentRun(whole: Int) {
+    var traffic = QueuedTraffic()
+    for number in 0..<5 { traffic.queue(.post, number, payloadLength: 20) }
+    let length = traffic.queue.byteCount / 5
+    traffic.send(whole * length + 1)
+    #expect(traffic.queue.dropOldest(downTo: 0) == UInt64(4 - whole))
+    let kept = (0...whole).map(String.init)
+    #expect(traffic.received == kept + (whole < 4 ? ["lost \(4 - whole)"] : []))
+  }
+
+  @Test("What ends exactly where the kernel stopped leaves the next frame to be dropped")
+  func sentToTheEnd() {
+    var traffic = QueuedTraffic()
+    for number in 0..<3 { traffic.queue(.post, number) }
+    traffic.send(traffic.queue.byteCount / 3)
+    #expect(traffic.queue.dropOldest(downTo: 0) == 2)
+    #expect(traffic.received == ["0", "lost 2"])
+  }
+
+  @Test("A loss stands behind what was read before it, even behind a frame that is being sent")
+  func placeOfLoss() {
+    var traffic = QueuedTraffic()
+    traffic.queue(.post, 0)
+    traffic.queue(.verdict, 1)
+    traffic.queue(.post, 2)
+    traffic.queue(.post, 3)
+    traffic.send(5)
+    #expect(traffic.queue.dropOldest(downTo: 0) == 2)
+    #expect(traffic.received == ["0", "verdict 1", "lost 2"])
+  }
+
+  @Test("Settling changes no byte of what waits, at whatever point of a frame")
+  func settling() {
+    let pool = BufferPool()
+    for count in [0, 1, 33, 50, 100, 5000] {
+      var traffic = QueuedTraffic()
+      for number in 0..<60 {
+        traffic.queue(number % 7 == 3 ? .verdict : .post, number, payloadLength: number == 30 ? 9000 : 40)
+        if number % 10 == 0 { traffic.startNewBuffer() }
+      }
+      traffic.send(count)
+      let waiting = traffic.unsent
+      traffic.queue.settle(with: pool)
+      #expect(traffic.unsent == waiting)
+      traffic.queue.settle(with: pool)
+      #expect(traffic.unsent == waiting)
+      traffic.queue(.post, 60)
+      traffic.queue(.verdict, 61)
+      traffic.queue.settle(with: pool)
+      #expect(Array(traffic.unsent.prefix(waiting.count)) == waiting)
+      #expect(traffic.queue.byteCount == traffic.unsent.count)
+    }
+  }
+
+  @Test("What waits does not keep the buffer that it came in")
+  func settlingReleases() {
+    let pool = BufferPool()
+    var queue = OutboundQueue()
+    weak var received: ByteBuffer?
+    do {
+      let buffer = pool.take()
+      buffer.appendFrame(Post(), serial: 1, name: "a")
+      queue.append(ByteSlice(buffer, 0..<buffer.count), isNotification: true)
+      received = buffer
+    }
+    #expect(received != nil)
+    queue.settle(with: pool)
+    #expect(received == nil)
+    #expect(queue.byteCount == 33)
+  }
+
+  @Test("What has settled can be dropped, and its loss told, as before")
+  func settledAndDropped() {
+    let pool = BufferPool()
+    var traffic = QueuedTraffic()
+    for number in 0..<6 { traffic.queue(.post, number) }
+    traffic.send(3)
+    traffic.queue.settle(with: pool)
+    let length = 33 + 1
+    #expect(traffic.queue.dropOldest(downTo: 3 * length) > 0)
+    traffic.queue.settle(with: pool)
+    for number in 6..<9 { traffic.queue(.post, number) }
+    traffic.queue.settle(with: pool)
+    traffic.queue.dropOldest(downTo: 0)
+    traffic.queue.settle(with: pool)
+    #expect(traffic.received == ["0", "lost 8"])
+  }
+
+  @Test("A queue that is emptied is as new, but for what it has lost")
+  func removingAll() {
+    var traffic = QueuedTraffic()
+    for number in 0..<4 { traffic.queue(.post, number) }
+    traffic.queue.dropOldest(downTo: 0)
+    traffic.send(7)
+    traffic.queue.removeAll()
+    #expect(traffic.queue.isEmpty && traffic.queue.byteCount == 0 && traffic.queue.lostCount == 4)
+    traffic.sent = []
+    traffic.queue(.post, 9)
+    #expect(traffic.received == ["9"])
+  }
+
+  @Test("Taking off more than there is stops the process")
+  func overconsuming() async {
+    await #expect(processExitsWith: .failure) {
+      var queue = OutboundQueue()
+      queue.consume(1)
+    }
+  }
+
+  @Test(
+    "Whatever happens to a queue, its reader gets each frame or learns that it was lost", arguments: Seeds.all
+  )
+  func simulation(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let pool = BufferPool()
+    var traffic = QueuedTraffic()
+    var posted = 0
+    var verdicts: [String] = []
+    for number in 0..<3000 {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...5:
+        let length = random.oneIn(50) ? 9000 : Int.random(in: 0...60, using: &random)
+        traffic.queue(.post, number, payloadLength: length)
+        posted += 1
+      case 6:
+        traffic.queue(.verdict, number)
+        verdicts.append("verdict \(number)")
+      case 7: traffic.startNewBuffer()
+      case 8: traffic.queue.settle(with: pool)
+      case 9:
+        let before = traffic.queue.byteCount
+        let target = Int.random(in: 0...max(1, before), using: &random)
+        let lost = traffic.queue.lostCount
+        let dropped = traffic.queue.dropOldest(downTo: target)
+        #expect(traffic.queue.lostCount == lost + dropped)
+      default: traffic.send(Int.random(in: 1...(random.oneIn(5) ? 5000 : 200), using: &random))
+      }
+      #expect(traffic.queue.byteCount == traffic.unsent.count)
+      #expect(traffic.queue.isEmpty == (traffic.queue.byteCount == 0))
+    }
+    let received = traffic.received
+    let posts = received.compactMap(Int.init)
+    let lost = received.filter { $0.hasPrefix("lost ") }.compactMap { Int($0.dropFirst(5)) }
+    #expect(posts == posts.sorted() && Set(posts).count == posts.count)
+    #expect(posts.count + lost.reduce(0, +) == posted)
+    #expect(lost.reduce(0, +) == Int(traffic.queue.lostCount))
+    #expect(received.filter { $0.hasPrefix("verdict ") } == verdicts)
+  }
+}
+
+/// A queue, the frames that go into it, and the reader at its end.
+private struct QueuedTraffic {
+  var queue = OutboundQueue()
+  /// What the reader has got.
+  var sent: [UInt8] = []
+  private var buffer = ByteBuffer(capacity: 0)
+
+  mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }
+
+  /// Queues a frame whose serial is `number`: a notification, or a verdict, which must not be dropped.
+  mutating func queue(_ kind: FrameKind, _ number: Int, payloadLength: Int = 0) {
+    let start = buffer.count
+    let payload = ByteBuffer(
+      holding: Array(repeating: UInt8(truncatingIfNeeded: number), count: payloadLength))
+    if kind == .post {
+      buffer.appendFrame(Post(), serial: Serial(number), name: "a", payload: payload.bytes)
+    } else {
+      let verdict = Verdict(
+        query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
+      buffer.appendFrame(verdict, serial: Serial(number))
+    }
+    queue.append(ByteSlice(buffer, start..<buffer.count), isNotification: kind == .post)
+  }
+
+  /// Lets the reader have at most `count` bytes.
+  mutating func send(_ count: Int) {
+    var piece: [UInt8] = []
+    queue.forEachUnsent { range, buffer in
+      piece += Array(buffer.bytes(in: range)).prefix(count - piece.count)
+      return piece.count < count
+    }
+    sent += piece
+    queue.consume(piece.count)
+  }
+
+  var unsent: [UInt8] {
+    var bytes: [UInt8] = []
+    queue.forEachUnsent { range, buffer in
+      bytes += Array(buffer.bytes(in: range))
+      return true
+    }
+    return bytes
+  }
+
+  var pieceCount: Int {
+    var count = 0
+    queue.forEachUnsent { _, _ in
+      count += 1
+      return true
+    }
+    return count
+  }
+
+  /// What the reader makes of everything, once it has got what waits: a notification's number, `verdict`
+  /// and its number, or `lost` and how many.
+  var received: [String] {
+    let stream = ByteBuffer(holding: sent + unsent)
+    var frames: [String] = []
+    var position = 0
+    while let header = FrameHeader.peek(stream.bytes, at: position, limits: .fromBus) {
+      switch header.kind {
+      case .post: frames.append("\(header.serial)")
+      case .lost:
+        let count = stream.bytes.integer(at: position + FrameHeader.length, as: UInt64.self)
+        frames.append("lost \(count)")
+      default: frames.append("verdict \(header.serial)")
+      }
+      position += header.frameLength
+    }
+    if position != stream.count { frames.append("\(stream.count - position) bytes that are no frame") }
+    return frames
+  }
+}
