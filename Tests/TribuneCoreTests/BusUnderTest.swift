@@ -15,6 +15,8 @@ final class BusUnderTest {
   private var transcript: [String] = []
   /// Questions that were put and not taken yet.
   private var questions: [(to: ConnectionSlot, question: Question)] = []
+  /// Sees each thing that the bus has to send, as it is.
+  var onEffect: ((Effect) -> Void)?
   /// The last verdict, whole.
   var lastVerdict: Verdict?
   private var lastConnection: UInt64 = 0
@@ -157,7 +159,13 @@ final class BusUnderTest {
 
   var isMonitored: Bool { bus.isMonitored }
   var observationCount: Int { bus.observationCount }
+  var delegateCount: Int { bus.delegateCount }
   var queryCount: Int { bus.queryCount }
+
+  func counts(at slot: ConnectionSlot) -> (observations: Int, delegates: Int, queries: Int) {
+    bus.counts(at: slot)
+  }
+
   var nextDeadline: Instant? { bus.nextDeadline }
   /// Verdicts, and those of them that were vetoes.
   var verdictCounts: [UInt64] { [bus.askedCount, bus.vetoedCount] }
@@ -174,6 +182,7 @@ final class BusUnderTest {
     for effect in effects {
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
       if case .verdict(_, _, let verdict, _) = effect { lastVerdict = verdict }
+      onEffect?(effect)
       transcript.append(effect.line)
     }
   }
