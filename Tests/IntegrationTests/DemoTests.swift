@@ -8,30 +8,30 @@ import Testing
 
   init() throws { folder = try TestFolder() }
 
-  private func run(programs: String) throws -> Script {
-    try Script.run(["demo/prune-demo", programs], environment: ["TMPDIR": folder.path], in: folder)
+  private func run(programs: String) async throws -> Script {
+    try await Script.run(["demo/prune-demo", programs], environment: ["TMPDIR": folder.path])
   }
 
   private func programs() throws -> String {
     URL(fileURLWithPath: try Programs.path(of: "tribunectl")).deletingLastPathComponent().path
   }
 
-  @Test("has its prune vetoed by a restore, and then done") func succeeds() throws {
-    let demo = try run(programs: try programs())
+  @Test("has its prune vetoed by a restore, and then done") func succeeds() async throws {
+    let demo = try await run(programs: programs())
     #expect(demo.status == 0, "\(demo.output)")
     #expect(demo.output.contains("was vetoed"))
     #expect(demo.output.contains(#/restore \(pid \d+\) holds the lock of \S+/archives/#))
     #expect(demo.output.contains(#/archive\.willPrune[^\n]*\n[^\n]*archive\.didPrune/#))
   }
 
-  @Test("leaves nothing behind") func cleansUp() throws {
-    let demo = try run(programs: try programs())
+  @Test("leaves nothing behind") func cleansUp() async throws {
+    let demo = try await run(programs: programs())
     #expect(demo.status == 0, "\(demo.output)")
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(left.filter { $0.hasPrefix("tribune-demo") } == [])
   }
 
-  @Test("fails when the guard does not ask") func notGuarded() throws {
+  @Test("fails when the guard does not ask") func notGuarded() async throws {
     // Everything as it should be, but that "guard" runs its command whatever anybody says.
     let wrapper = """
       #!/bin/bash
@@ -47,13 +47,13 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(fake)/tribunectl")
     try FileManager.default.createSymbolicLink(
       atPath: "\(fake)/tribuned", withDestinationPath: try Programs.path(of: "tribuned"))
-    let demo = try run(programs: fake)
+    let demo = try await run(programs: fake)
     #expect(demo.status == 1)
     #expect(demo.output.contains("FAILED: exit status of the vetoed prune"), "\(demo.output)")
   }
 
-  @Test("says what is missing") func noPrograms() throws {
-    let demo = try run(programs: folder.path)
+  @Test("says what is missing") func noPrograms() async throws {
+    let demo = try await run(programs: folder.path)
     #expect(demo.status == 1)
     #expect(demo.output.contains("no tribuned in"), "\(demo.output)")
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TribuneSystem
 
 /// A program or script that the repository keeps for its users, run to its end.
 struct Script {
@@ -16,27 +17,24 @@ struct Script {
 
   /// Runs a command in the repository's folder.
   ///
-  /// - Parameter arguments: the first is looked up as a shell does, from that folder.
-  static func run(
-    _ arguments: [String], environment: [String: String] = [:], in folder: TestFolder
-  ) throws -> Script {
-    let outputPath = "\(folder.path)/output-\(UInt32.random(in: .min ... .max))"
-    guard FileManager.default.createFile(atPath: outputPath, contents: nil),
-      let output = FileHandle(forWritingAtPath: outputPath)
-    else { throw Programs.Missing(description: "cannot write \(outputPath)") }
-
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    // Only guards against hanging: what runs has deadlines of its own.
-    process.arguments = ["timeout", "\(3 * Programs.patienceSeconds)"] + arguments
-    process.currentDirectoryURL = repository
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    process.waitUntilExit()
+  /// - Parameters:
+  ///   - arguments: the first is looked up as a shell does, from that folder.
+  ///   - environment: variables beside those of the test.
+  static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Script {
+    // The deadline only guards against hanging: what runs has deadlines of its own.
+    let start = [
+      "timeout", "\(3 * Programs.patienceSeconds)", "bash", "-c", "cd \"$0\" && exec \"$@\" 2>&1",
+      repository.path,
+    ]
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let child = try ChildProcess(
+      (start + arguments).map { Array($0.utf8) },
+      environment: variables.map { Array("\($0)=\($1)".utf8) },
+      input: .bytes([]), output: .captured(limit: 1 << 20),
+      // A thread of the test's blocks signals, which the script must get.
+      signalMask: SignalMask([]))
+    let ending = await child.ended()
     return Script(
-      status: process.terminationStatus, output: try String(contentsOfFile: outputPath, encoding: .utf8))
+      status: ending.termination.shellStatus, output: String(decoding: ending.output, as: UTF8.self))
   }
 }
