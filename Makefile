@@ -27,7 +27,7 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test check fmt bench fuzz docs install uninstall clean help
+.PHONY: build demo test examples check fmt bench fuzz docs install uninstall clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -43,16 +43,23 @@ demo: build
 	demo/prune-demo $(RELEASE)
 
 ## test       every test; the integration tests drive the release programs
-test: build
+test: build examples
 	@tools/setup test
+	TRIBUNED='$(abspath $(RELEASE))/tribuned' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
-## check      formatting, lint and the rules of the house (CONTRIBUTING.md)
+## examples   the programs in Examples
+examples:
+	@tools/setup build
+	swift build --package-path Examples
+
+## check      formatting, lint, the rules of the house (CONTRIBUTING.md), documentation
 check:
-	@tools/setup check
+	@tools/setup build check
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
 	tools/check-house --self-test
 	tools/check-house
+	tools/build-docs .build/docs
 
 ## fmt        puts the sources into the format that check demands
 fmt:
@@ -97,7 +104,7 @@ uninstall:
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 
 clean:
-	rm -rf .build Benchmarks/.build FuzzTesting/.build
+	rm -rf .build Benchmarks/.build Examples/.build FuzzTesting/.build
 
 help:
 	@sed -n 's/^## /  make /p' Makefile

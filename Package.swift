@@ -44,7 +44,8 @@ let package = Package(
       dependencies: ["CJansson", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
-    .executableTarget(name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
+    .executableTarget(
+      name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
     .target(
       name: "TribuneTestSupport", dependencies: ["TribuneWire"], path: "Tests/TribuneTestSupport",
       swiftSettings: strict),
