@@ -5,4 +5,7 @@ import TribuneCommands
 import TribuneSystem
 
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
-exit(await program.run())
+Task.detached { exit(await program.run()) }
+// Waiting here rather than in `await` keeps this thread from Dispatch, which would unblock the signals
+// that the verb waits for and die of them.
+while true { pause() }
