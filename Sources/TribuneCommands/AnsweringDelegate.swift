@@ -27,7 +27,8 @@ actor AnsweringDelegate: Delegate {
       case .answer(let answer): answer
       case .command(let command): await self.answer(to: question, by: command)
       }
-    show(answer, to: question)
+    // Cancelled means that the question was withdrawn: nobody hears the answer.
+    show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }
 
@@ -45,7 +46,7 @@ actor AnsweringDelegate: Delegate {
     for child in left { _ = await child.ended() }
   }
 
-  private func show(_ answer: Answer, to question: Question) {
+  private func show(_ answer: Answer?, to question: Question) {
     guard !context.isQuiet else { return }
     do {
       if context.json == .off {
@@ -132,19 +133,20 @@ extension ChildProcess {
 }
 
 extension Question {
-  /// `time  :asker  name  object  userInfo  → vetoed: reason`.
-  fileprivate func line(with answer: Answer, in context: Context) -> String {
+  /// `time  :asker  name  object  userInfo  → vetoed: reason`; no answer when the question was withdrawn.
+  fileprivate func line(with answer: Answer?, in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, "→ \(answer.words)",
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, "→ \(answer?.words ?? "withdrawn")",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  fileprivate func json(with answer: Answer) -> JSONValue {
+  fileprivate func json(with answer: Answer?) -> JSONValue {
     .object([
       ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
-      ("asker", asker.json), ("answer", .string(answer.word)), ("reason", .string(answer.reason)),
+      ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
+      ("reason", .string(answer?.reason ?? "")),
     ])
   }
 }
