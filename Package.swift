@@ -61,6 +61,10 @@ let package = Package(
     .testTarget(
       name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .testTarget(
+      name: "TribuneCommandsTests",
+      dependencies: ["Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
+      swiftSettings: strict),
+    .testTarget(
       name: "TribuneServerTests", dependencies: ["TribuneServer", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
   ]

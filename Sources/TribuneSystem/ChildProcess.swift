@@ -40,6 +40,11 @@ package final class ChildProcess: Sendable {
     package var termination: Termination
     /// What was captured.
     package var output: [UInt8]
+
+    package init(termination: Termination, output: [UInt8]) {
+      self.termination = termination
+      self.output = output
+    }
   }
 
   package let pid: Int32

@@ -20,9 +20,17 @@ struct Terminal: Sendable {
   let isColoured: Bool
   let isTerminal: Bool
 
+  /// The process's own.
   init() {
-    isTerminal = isatty(STDOUT_FILENO) == 1
-    isColoured = isTerminal && Self.allowsColours(environment: Environment.value(of:))
+    let isTerminal = isatty(STDOUT_FILENO) == 1
+    self.init(
+      isTerminal: isTerminal,
+      isColoured: isTerminal && Self.allowsColours(environment: Environment.value(of:)))
+  }
+
+  init(isTerminal: Bool, isColoured: Bool) {
+    self.isTerminal = isTerminal
+    self.isColoured = isColoured
   }
 
   /// no-color.org's rule, and terminals that cannot.

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneSystem
+
+/// Children get what they are given, and their end is told.
+@Suite("Child processes", .timeLimit(.minutes(1)))
+struct ChildProcessTests {
+  private static func start(
+    _ script: String, environment: [[UInt8]]? = nil, input: [UInt8] = [], limit: Int = 1 << 20
+  ) throws -> ChildProcess {
+    try ChildProcess(
+      ["sh", "-c", script].map { Array($0.utf8) }, environment: environment, input: .bytes(input),
+      output: .captured(limit: limit), leadsGroup: true, signalMask: SignalMask([]))
+  }
+
+  @Test("a child reads its input to the end, and what it writes is kept")
+  func inputAndOutput() async throws {
+    let input = [UInt8](repeating: 0x78, count: 1_000_000)
+    let ending = try await Self.start("cat", input: input).ended()
+    #expect(ending.termination == .exited(0))
+    #expect(ending.output == input)
+  }
+
+  @Test("a child that does not read its input breaks nothing")
+  func unreadInput() async throws {
+    let ending = try await Self.start("exit 3", input: [UInt8](repeating: 0, count: 1_000_000)).ended()
+    #expect(ending == ChildProcess.Ending(termination: .exited(3), output: []))
+  }
+
+  @Test("what is over the bound is read and thrown away, so that the child can end")
+  func bound() async throws {
+    let ending = try await Self.start("head -c 3000000 /dev/zero; echo end", limit: 10).ended()
+    #expect(ending == ChildProcess.Ending(termination: .exited(0), output: [UInt8](repeating: 0, count: 10)))
+  }
+
+  @Test("a child of the child that holds the output is not waited for")
+  func background() async throws {
+    let child = try Self.start("sleep 1000 & echo $!")
+    let ending = await child.ended()
+    #expect(ending.termination == .exited(0))
+    let text = String(decoding: ending.output, as: UTF8.self)
+    let pid = try #require(pid_t(text.split(separator: "\n").first ?? ""))
+    kill(pid, SIGKILL)
+  }
+
+  @Test("a signal reaches the whole group, and the end says which it was")
+  func signals() async throws {
+    // The outer shell ends only when the inner one has, which the signal therefore has to reach.
+    let child = try Self.start("sh -c 'kill -STOP $$'; exit 7")
+    child.send(signal: SIGKILL)
+    #expect(await child.ended().termination == .killed(signal: SIGKILL))
+    child.send(signal: SIGKILL)
+  }
+
+  @Test("a child's exit status is all that its end says")
+  func statuses() async throws {
+    for status: Int32 in [0, 1, 2, 126, 255] {
+      let ending = try await Self.start("exit \(status)").ended()
+      #expect(ending.termination.shellStatus == status)
+    }
+    #expect(try await Self.start("kill -TERM $$").ended().termination.shellStatus == 128 + SIGTERM)
+  }
+
+  @Test("variables are set over those that there are")
+  func environment() async throws {
+    let entries = Environment.entries(setting: [("TRIBUNE_NAME", "a b=c"), ("TRIBUNE_OBJECT", "")])
+    let ending = try await Self.start(
+      "printf %s \"$TRIBUNE_NAME|$TRIBUNE_OBJECT|$PATH\"", environment: entries
+    ).ended()
+    let path = try #require(Environment.value(of: "PATH"))
+    #expect(ending.output == Array("a b=c||\(path)".utf8))
+  }
+
+  @Test(
+    "what cannot be started says why",
+    arguments: [("/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
+  func unstartable(program: String, error: Errno) {
+    #expect(throws: error) {
+      try ChildProcess([Array(program.utf8)], signalMask: SignalMask([]))
+    }
+  }
+
+  @Test("no descriptor is left behind")
+  func descriptors() async throws {
+    // Other tests run meanwhile in this process, so a leak is only seen as growth without bound.
+    for _ in 0..<300 { _ = try await Self.start("exit 0").ended() }
+    let count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    #expect(count < 200)
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import TribuneCommands
+
+/// What may be typed is understood; what may not is told.
+@Suite("The command line", .timeLimit(.minutes(1)))
+struct CommandLineParserTests {
+  private static func parse(_ line: [String]) throws -> CommandLineParser.Request {
+    try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)
+  }
+
+  private static func invocation(_ line: [String]) throws -> Invocation {
+    guard case .run(let invocation) = try parse(line) else {
+      throw CommandError.usage("no verb runs for \(line)")
+    }
+    return invocation
+  }
+
+  @Test(
+    "an option may stand before the verb, behind it and behind its operands",
+    arguments: [
+      ["--object=x/1", "--timeout=5", "ask", "a.b", "{}"],
+      ["ask", "--object", "x/1", "a.b", "--timeout", "5", "{}"],
+      ["ask", "a.b", "{}", "--timeout=5s", "--object=x/1"],
+      ["--timeout", "5", "ask", "a.b", "--object=x/1", "--", "{}"],
+    ])
+  func optionsAnywhere(line: [String]) throws {
+    let expected = Invocation(
+      verb: .ask, operands: ["a.b", "{}"],
+      values: [.object: .text("x/1"), .timeout: .span(TimeSpan(microseconds: 5_000_000))])
+    #expect(try Self.invocation(line) == expected)
+  }
+
+  @Test("letters may be joined, and their values attached")
+  func letters() throws {
+    let expected: [Option: Invocation.Value] = [.shortJSON: .flag, .quiet: .flag, .count: .number(3)]
+    for line in [
+      ["observe", "a", "-jqN3"], ["observe", "-j", "-q", "-N", "3", "a"], ["-qjN", "3", "observe", "a"],
+    ] {
+      #expect(try Self.invocation(line).values == expected)
+    }
+  }
+
+  @Test("the last of an option counts")
+  func lastCounts() throws {
+    #expect(try Self.invocation(["post", "a", "--object=1", "--object=2"]).text(.object) == "2")
+  }
+
+  @Test("an option's value may be empty, start with dashes or have an equals sign")
+  func values() throws {
+    #expect(try Self.invocation(["delegate", "a", "--veto="]).text(.veto) == "")
+    #expect(try Self.invocation(["delegate", "a", "--veto", "--no"]).text(.veto) == "--no")
+    #expect(try Self.invocation(["delegate", "a", "--veto=a=b"]).text(.veto) == "a=b")
+  }
+
+  @Test("behind -- words may start with a dash")
+  func dashes() throws {
+    #expect(try Self.invocation(["post", "a.b", "--", "-5"]).operands == ["a.b", "-5"])
+  }
+
+  @Test("a command is taken as it is, options, dashes and odd bytes included")
+  func commands() throws {
+    let odd: [UInt8] = [0x66, 0xFF]
+    let line =
+      ["guard", "a.b", "--object=x", "--", "rm", "--", "-q", "--object=y"].map { Array($0.utf8) } + [odd]
+    guard case .run(let invocation) = try CommandLineParser.parse(line, by: .standard) else {
+      Issue.record("no verb runs")
+      return
+    }
+    #expect(invocation.command == ["rm", "--", "-q", "--object=y"].map { Array($0.utf8) } + [odd])
+    #expect(invocation.values == [.object: .text("x")])
+  }
+
+  @Test("--exec takes the rest of the line")
+  func exec() throws {
+    let invocation = try Self.invocation(["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"])
+    #expect(invocation.command == ["sh", "-c", "exit 1", "--veto=x"].map { Array($0.utf8) })
+    #expect(invocation.operands == ["a.b"])
+    #expect(!invocation.has(.veto))
+  }
+
+  @Test("help and version are answered wherever they are asked for")
+  func helpAndVersion() throws {
+    #expect(try Self.parse(["--help"]) == .help(nil))
+    #expect(try Self.parse(["-h"]) == .help(nil))
+    #expect(try Self.parse(["ask", "--help"]) == .help(.ask))
+    #expect(try Self.parse(["--help", "observe"]) == .help(.observe))
+    #expect(try Self.parse(["--version"]) == .version)
+    #expect(try Self.parse(["post", "--version"]) == .version)
+    #expect(try Self.parse(["version"]) == .run(Invocation(verb: .version)))
+  }
+
+  @Test(
+    "what is wrong is named",
+    arguments: [
+      ([], "a verb is missing"), (["frobnicate"], "no verb \"frobnicate\""),
+      (["--frob", "ask", "a"], "--frob"),
+      (["ask"], "ask needs NAME [JSON]"), (["ask", "a", "{}", "more"], "\"more\""),
+      (["list", "x"], "no operands"),
+      (["ask", "a", "-x"], "no option -x"), (["ask", "a", "--mode"], "--mode needs a value"),
+      (["ask", "a", "--mode=some"], "one of parallel, all, order, not \"some\""),
+      (["ask", "a", "--mode="], "not \"\""),
+      (["post", "a", "--mode=all"], "post has no option --mode"),
+      (["list", "--object=x"], "list has no option --object"),
+      (["list", "--quiet=yes"], "--quiet takes no value"), (["observe", "a", "-N", "0"], "at least 1"),
+      (["observe", "a", "-N", "x"], "needs a number"),
+      (["observe", "a", "-N", "99999999999999999999"], "needs a number"),
+      (["delegate", "a", "--order=2147483648"], "-2147483648 to 2147483647"),
+      (["ask", "a", "--timeout=5x"], "unknown unit"),
+      (["ask", "a", "--timeout="], "empty"), (["delegate", "a", "--exec"], "--exec needs a command"),
+      (["delegate", "a", "--exec=sh"], "without ="), (["guard", "a.b"], "needs a command behind --"),
+      (["guard", "a.b", "--"], "needs a command behind --"),
+      (["guard", "a.b", "true"], "the command stands behind --"),
+      (["guard", "--", "true"], "guard needs ACTION"),
+      (["guard", "a", "--veto-exit-code=256", "--", "x"], "0 to 255"),
+      (["\u{1B}[2J"], "\\u{1b}[2J"), (["ask", "a", "--\u{1B}"], "--\\u{1b}"),
+      (["--exec", "ask"], "a verb is missing"),
+    ])
+  func usageErrors(line: [String], reason: String) {
+    do {
+      let request = try Self.parse(line)
+      Issue.record("\(line) was understood as \(request)")
+    } catch let error as CommandLineParser.UsageError {
+      #expect(error.message.contains(reason))
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  @Test(
+    "options that other verbs of Cocoa's kind would have are refused rather than ignored",
+    arguments: [
+      "--retain", "--coalesce=name", "--style=now", "--wait", "--immediately", "--dry-run", "--override=x",
+    ])
+  func unknownOptions(option: String) {
+    #expect(throws: CommandLineParser.UsageError.self) { try Self.parse(["post", "a.b", option]) }
+  }
+
+  @Test("what is not UTF-8 is refused where it has to be text")
+  func notText() {
+    #expect(throws: CommandLineParser.UsageError.self) {
+      try CommandLineParser.parse(
+        [Array("post".utf8), Array("a.b".utf8), [0x22, 0xFF, 0x22]], by: .standard)
+    }
+  }
+}

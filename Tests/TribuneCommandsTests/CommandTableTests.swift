@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TribuneCommands
+
+/// The one table is whole, and the help says all of it.
+@Suite("The table of options", .timeLimit(.minutes(1)))
+struct CommandTableTests {
+  private let table = CommandTable.standard
+
+  private var rows: [OptionSyntax] { table.globals + table.verbs.flatMap(\.options) }
+
+  @Test("every verb is in it, once")
+  func verbs() {
+    for verb in VerbName.allCases {
+      #expect(table.verbs.count { $0.verb == verb } == 1)
+    }
+  }
+
+  @Test("every option is in it, and is spelled and takes the same wherever it is")
+  func options() {
+    for option in Option.allCases {
+      let same = rows.filter { $0.option == option }
+      #expect(!same.isEmpty)
+      for row in same {
+        #expect(row.name == same.first?.name)
+        #expect(row.letter == same.first?.letter)
+        #expect(row.argument == same.first?.argument)
+      }
+    }
+  }
+
+  @Test("no two options are spelled the same")
+  func spellings() {
+    for row in rows {
+      for other in rows where other.option != row.option {
+        #expect(row.spelling != other.spelling)
+        #expect(row.letter == nil || row.letter != other.letter)
+      }
+    }
+  }
+
+  @Test("the overview names every verb and every global option")
+  func overview() {
+    let help = HelpText(table: table).overview
+    for verb in table.verbs {
+      #expect(help.contains("\n  \(verb.verb.rawValue)"))
+      #expect(help.contains(verb.summary))
+    }
+    for row in table.globals { #expect(help.contains(row.usage)) }
+  }
+
+  @Test("a verb's help names its operands and every option that it takes", arguments: VerbName.allCases)
+  func help(verb: VerbName) throws {
+    let syntax = try #require(table.syntax(of: verb))
+    let help = HelpText(table: table).text(of: syntax)
+    #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
+    #expect(help.contains(syntax.operands))
+    for row in table.options(of: verb) { #expect(help.contains(row.usage)) }
+  }
+
+  @Test("the help fits a terminal", arguments: VerbName.allCases)
+  func width(verb: VerbName) throws {
+    let help = HelpText(table: table)
+    let text = help.overview + help.text(of: try #require(table.syntax(of: verb)))
+    for line in text.split(separator: "\n") { #expect(line.count <= 80) }
+  }
+}

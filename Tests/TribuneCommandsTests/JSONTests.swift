@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tribune
+
+@testable import TribuneCommands
+
+/// JSON goes in and out without losing anything.
+@Suite("JSON", .timeLimit(.minutes(1)))
+struct JSONTests {
+  @Test(
+    "what was written stays, but for the spaces",
+    arguments: [
+      ("{}", "{}"), (" [ 1 , 2 ]\n", "[1,2]"), ("{\n \"a\" : [ ] , \"b\" : { } }", "{\"a\":[],\"b\":{}}"),
+      ("\"a b\\\" c\\\\\"", "\"a b\\\" c\\\\\""),
+      ("123456789012345678901234567890", "123456789012345678901234567890"),
+      ("-0.10e-3", "-0.10e-3"), ("\"é😀\"", "\"é😀\""), ("\"\\u0000\"", "\"\\u0000\""), ("true", "true"),
+      ("{\"a\":1,\"a\":2}", "{\"a\":1,\"a\":2}"),
+    ])
+  func compact(text: String, expected: String) throws {
+    #expect(try JSONText(Array(text.utf8)).compact == expected)
+  }
+
+  @Test(
+    "what could act on a terminal is escaped",
+    arguments: [
+      ("\"\u{7F}\"", "\"\\u007f\""), ("\"\u{9B}2J\"", "\"\\u009b2J\""), ("\"\u{202E}x\"", "\"\\u202ex\""),
+      ("\"\u{2028}\"", "\"\\u2028\""),
+    ])
+  func terminals(text: String, expected: String) throws {
+    #expect(try JSONText(Array(text.utf8)).compact == expected)
+  }
+
+  @Test(
+    "what is not JSON says where",
+    arguments: [("{", 1, 1), ("{\"a\":1,\n}", 2, 1), ("nul", 1, 3), ("'a'", 1, 1), ("\"\u{1}\"", 1, 0)])
+  func wrong(text: String, line: Int, column: Int) {
+    do {
+      _ = try JSONText(Array(text.utf8))
+      Issue.record("\(text) was taken")
+    } catch {
+      #expect(error.line == line)
+      if column > 0 { #expect(error.column == column) }
+      #expect(!error.reason.isEmpty)
+    }
+  }
+
+  @Test("nesting has a bound, and beyond it nothing breaks")
+  func deep() {
+    let deep = Array(String(repeating: "[", count: 100_000).utf8)
+    #expect(throws: JSONText.SyntaxError.self) { try JSONText(deep) }
+  }
+
+  @Test("pretty is indented, and empty brackets stay together")
+  func pretty() {
+    let value = JSONValue.object([
+      ("a", .array([.integer(1), .string("x")])), ("b", .object([])), ("c", .array([])), ("d", .null),
+    ])
+    #expect(
+      value.pretty == "{\n  \"a\": [\n    1,\n    \"x\"\n  ],\n  \"b\": {},\n  \"c\": [],\n  \"d\": null\n}")
+  }
+
+  @Test("userInfo appears as what it is")
+  func userInfo() {
+    let cases: [(UserInfo, String)] = [
+      ("{ \"x\": 1 }", #""userInfo":{"x":1}"#), (.none, #""userInfo":null"#),
+      ("plain", #""userInfoBase64":"cGxhaW4=""#), (UserInfo([0xFF, 0x00]), #""userInfoBase64":"/wA=""#),
+      ("[1e999]", #""userInfoBase64":"WzFlOTk5XQ==""#),
+      ("99999999999999999999", #""userInfo":99999999999999999999"#),
+    ]
+    for (userInfo, member) in cases {
+      let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json.compact
+      #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\(member)}")
+    }
+  }
+
+  @Test(
+    "bytes are written in base64 with its padding",
+    arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
+  func base64(text: String, expected: String) {
+    #expect(TribuneCommands.base64(Array(text.utf8)) == expected)
+  }
+
+  @Test(
+    "seconds are decimal, to the microsecond",
+    arguments: [
+      (Duration.zero, "0"), (.microseconds(350), "0.000350"), (.seconds(12), "12"),
+      (.milliseconds(1500), "1.500000"),
+      (.microseconds(Int64.max), "9223372036854.775807"), (.seconds(Int64.max), "9223372036854.775807"),
+      (.milliseconds(-1), "-0.001000"),
+    ])
+  func seconds(duration: Duration, expected: String) {
+    #expect(JSONValue.seconds(duration).compact == expected)
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TribuneCommands
+
+/// Operands are checked before the bus is bothered.
+@Suite("Operands", .timeLimit(.minutes(1)))
+struct OperandTests {
+  private static func prepare(_ line: [String]) throws -> any Command {
+    guard case .run(let invocation) = try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)
+    else { throw CommandError.usage("no verb runs for \(line)") }
+    return try invocation.verb.command.init(invocation)
+  }
+
+  @Test(
+    "wrong ones are usage errors that say what is wrong",
+    arguments: [
+      (["post", "a..b"], "is no name"), (["post", ""], "is no name"), (["post", "a.*"], "is no name"),
+      (["post", "a\u{1B}"], "a\\u{1b}"), (["ask", String(repeating: "a", count: 256)], "255 bytes"),
+      (["post", "a", "{"], "line 1, column 1"), (["post", "a", "{\"x\":1,}"], "not JSON"),
+      (["post", "a", ""], "not JSON"),
+      (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
+      (["post", "a", "[1e999]"], "not JSON"),
+      (["observe", "a.**.b"], "no name pattern"), (["monitor", "a*"], "no name pattern"),
+      (["delegate", "a", "**.b", "--approve"], "no name pattern"),
+      (["post", "a", "--object=\u{7}"], "is no object"),
+      (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
+      (["status", "x"], "no connection"),
+      (["status", ":"], "no connection"), (["status", "-1"], "no option"),
+      (["delegate", "a"], "one of --approve"),
+      (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
+      (["ask", "a", "--timeout=0"], "more than nothing"),
+      (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
+      (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
+      (["guard", String(repeating: "a", count: 250), "--", "true"], "is no name"),
+      (["guard", "a.", "--", "x"], "is no name"),
+    ])
+  func wrong(line: [String], reason: String) {
+    do {
+      _ = try Self.prepare(line)
+      Issue.record("\(line) was taken")
+    } catch let error as CommandError {
+      #expect(error.message.contains(reason))
+      #expect(error.status == 2)
+    } catch let error as CommandLineParser.UsageError {
+      #expect(error.message.contains(reason))
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  @Test(
+    "right ones are taken",
+    arguments: [
+      ["post", "a"], ["post", "a.b-c_D.9", "[1,2]"], ["post", "a", "\"text\""], ["post", "a", "null"],
+      ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
+      ["observe", "**", "a.*", "b.**"],
+      ["monitor"], ["status"], ["status", ":12"], ["status", "12"], ["delegate", "a", "--veto="],
+      ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
+    ])
+  func right(line: [String]) throws {
+    _ = try Self.prepare(line)
+  }
+
+  @Test(
+    "an action's names are Cocoa's",
+    arguments: [
+      ("window.close", "window.shouldClose", "window.willClose", "window.didClose", "window.didFailToClose"),
+      ("prune", "shouldPrune", "willPrune", "didPrune", "didFailToPrune"),
+      ("a.b.reBoot", "a.b.shouldReBoot", "a.b.willReBoot", "a.b.didReBoot", "a.b.didFailToReBoot"),
+      ("a._x", "a.should_x", "a.will_x", "a.did_x", "a.didFailTo_x"),
+    ])
+  func actions(action: String, should: String, will: String, did: String, didFailTo: String) {
+    let names = ActionNames(action)
+    #expect([names.should, names.will, names.did, names.didFailTo] == [should, will, did, didFailTo])
+  }
+}

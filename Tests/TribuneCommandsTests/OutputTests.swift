@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+
+@testable import Tribune
+@testable import TribuneCommands
+
+/// What people see.
+@Suite("Output", .timeLimit(.minutes(1)))
+struct OutputTests {
+  private static func context(_ line: [String] = []) throws -> Context {
+    guard
+      case .run(let invocation) = try CommandLineParser.parse(
+        (["list"] + line).map { Array($0.utf8) }, by: .standard)
+    else { throw CommandError.usage("no verb runs") }
+    return try Context(
+      invocation, terminal: Terminal(isTerminal: false, isColoured: false), signals: try SignalWatch([]))
+  }
+
+  private static let verdict = Verdict(
+    .vetoed, query: 7,
+    outcomes: [
+      Outcome(
+        delegate: 3, label: "restore", kind: .vetoed, reason: "a restore\nruns\u{1B}[2J", pid: 42, uid: 1000,
+        process: "restore.sh", unit: "backup.service", elapsed: .microseconds(1500)),
+      Outcome(
+        delegate: 4, label: "", kind: .approved, reason: "", pid: 43, uid: 0, process: "", unit: "",
+        elapsed: .seconds(2)),
+    ])
+
+  @Test("columns are as wide as what is in them, and what is empty shows")
+  func table() {
+    var table = Table([
+      Table.Column(title: "NAME"), Table.Column(title: "N", isNumeric: true), Table.Column(title: "LAST"),
+    ])
+    table.append(["long name", "1", "x"])
+    table.append(["é", "100", ""])
+    #expect(
+      table.text(hasHeader: true, isColoured: false)
+        == "NAME         N  LAST\nlong name    1  x\né          100  -\n")
+    #expect(table.text(hasHeader: false, isColoured: false) == "long name    1  x\né          100  -\n")
+  }
+
+  @Test("colours do not count for the width, and nothing in a cell reaches the terminal raw")
+  func colouredTable() {
+    var table = Table([Table.Column(title: "A"), Table.Column(title: "B")])
+    table.append([Table.Cell(text: "\u{1B}]", style: .red), "x"])
+    #expect(table.text(hasHeader: false, isColoured: true) == "\u{1B}[31m\\u{1b}]\u{1B}[0m  x\n")
+  }
+
+  @Test(
+    "colours are used where they are wanted and known",
+    arguments: [
+      (["TERM": "xterm"], true), (["TERM": "dumb"], false), ([:], false),
+      (["TERM": "xterm", "NO_COLOR": "1"], false),
+      (["TERM": "xterm", "NO_COLOR": ""], true),
+    ])
+  func colours(environment: [String: String], expected: Bool) {
+    #expect(Terminal.allowsColours(environment: { environment[$0] }) == expected)
+  }
+
+  @Test("a verdict says the decision, then who said what, harmlessly")
+  func verdict() throws {
+    #expect(
+      Self.verdict.text(of: "a.shouldB", object: "x/1", in: try Self.context())
+        == """
+        vetoed: a.shouldB x/1
+          vetoed    restore (restore.sh, pid 42, uid 1000, backup.service): a restore\\nruns\\u{1b}[2J  [1ms]
+          approved  delegate 4 (pid 43, uid 0)  [2s]
+
+        """)
+  }
+
+  @Test("a verdict says when nobody answered")
+  func unanswered() throws {
+    let verdict = Verdict(.allowed, query: 1, isUnanswered: true)
+    #expect(
+      verdict.text(of: "a", object: "", in: try Self.context()) == "allowed: a (nobody was there to answer)\n"
+    )
+  }
+
+  @Test("a verdict in JSON is one object a line, with the bare word of each outcome")
+  func verdictJSON() {
+    #expect(
+      Self.verdict.json.compact
+        == #"{"verdict":"vetoed","query":7,"outcomes":[{"delegate":3,"label":"restore","outcome":"vetoed","#
+        + #""reason":"a restore\nruns\u001b[2J","pid":42,"uid":1000,"process":"restore.sh","#
+        + #""unit":"backup.service","elapsed":0.001500},{"delegate":4,"label":"","outcome":"approved","#
+        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","elapsed":2}],"unanswered":false}"#)
+  }
+
+  @Test("a notification is one line, whatever its userInfo")
+  func notification() throws {
+    let context = try Self.context()
+    let cases: [(UserInfo, String)] = [
+      ("{\n \"x\": 1\n}", "  {\"x\":1}"), (.none, ""), ("a\nb", "  a\\nb"),
+      (UserInfo([0xFF]), "  (1 bytes that are no text)"), ("{\"x\": 1}", "  {\"x\": 1}"),
+    ]
+    for (userInfo, end) in cases {
+      let line = Notification("a.b", object: "", sender: ":4", userInfo: userInfo).line(in: context)
+      #expect(line.hasSuffix("  :4  a.b  -\(end)"))
+      #expect(line.split(separator: " ").first?.count == 12)
+    }
+  }
+
+  @Test(
+    "a command's end is an answer",
+    arguments: [
+      (ChildProcess.Termination.exited(0), " yes ", Answer.approve),
+      (.exited(1), "\n because\tof it \n", .veto("because\tof it")),
+      (.exited(1), "", .veto("")), (.exited(2), "x", .abstain), (.exited(3), "", .failed("exited with 3")),
+      (.exited(127), "no\n", .failed("exited with 127: no")),
+      (.killed(signal: 9), "", .failed("was killed by signal 9")),
+    ])
+  func commandAnswers(termination: ChildProcess.Termination, output: String, answer: Answer) {
+    let ending = ChildProcess.Ending(termination: termination, output: Array(output.utf8))
+    #expect(AnsweringDelegate.answer(for: ending) == answer)
+  }
+}

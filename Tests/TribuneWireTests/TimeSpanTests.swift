@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// Spans are read as systemd.time(7) writes them.
+@Suite("Time spans", .timeLimit(.minutes(1)))
+struct TimeSpanTests {
+  @Test(
+    "what systemd.time(7) allows is read",
+    arguments: [
+      ("0", 0), ("5", 5_000_000), ("1.5", 1_500_000), (".5s", 500_000), ("5s", 5_000_000),
+      ("5 sec", 5_000_000), ("2 seconds", 2_000_000), ("350ms", 350_000), ("12us", 12), ("12µs", 12),
+      ("12usec", 12), ("5min", 300_000_000), ("5m", 300_000_000), ("1h 30min", 5_400_000_000),
+      ("1h30min", 5_400_000_000), ("  2 hours\t", 7_200_000_000), ("1d", 86_400_000_000),
+      ("1w", 604_800_000_000), ("1M", 2_629_800_000_000), ("1y", 31_557_600_000_000),
+      ("1.5min", 90_000_000), ("0.0000019s", 1), ("1min 5", 65_000_000), ("55s500ms", 55_500_000),
+      ("292271y", 292_271 * 31_557_600_000_000),
+    ])
+  func reads(text: String, microseconds: Int64) throws {
+    #expect(try TimeSpan(text).microseconds == microseconds)
+  }
+
+  @Test(
+    "what is no span says what is wrong with it",
+    arguments: [
+      ("", "empty"), ("  ", "empty"), ("-1", "negative"), ("1 -1", "negative"), ("5x", "unknown unit \"x\""),
+      ("min", "no time span"), ("1.s", "no digit"), ("infinity", "bound"), ("1e3", "unknown unit \"e\""),
+      ("99999999999999999999", "too long"), ("292272y", "too long"), ("9223372036854775807", "too long"),
+      ("5s\u{1B}[2J", "\\u{1b}"), ("٥s", "no time span"),
+    ])
+  func refuses(text: String, reason: String) {
+    do {
+      let span = try TimeSpan(text)
+      Issue.record("\(text) was read as \(span)")
+    } catch {
+      #expect(error.description.contains(reason))
+    }
+  }
+
+  @Test(
+    "a span is written in two units at most",
+    arguments: [
+      (0, "0"), (999, "999us"), (1_500, "1ms"), (999_999, "999ms"), (1_000_000, "1s"), (1_050_000, "1.050s"),
+      (59_999_000, "59.999s"), (60_000_000, "1min"), (65_000_000, "1min 5s"), (3_600_000_000, "1h"),
+      (3_605_000_000, "1h"), (90_061_000_000, "1d 1h"), (Int64.max, "292271y 8d"),
+    ])
+  func writes(microseconds: Int64, text: String) {
+    #expect(TimeSpan(microseconds: microseconds).description == text)
+  }
+
+  @Test("milliseconds are rounded up, so that little does not become nothing")
+  func milliseconds() {
+    #expect(TimeSpan(microseconds: 0).milliseconds == 0)
+    #expect(TimeSpan(microseconds: 1).milliseconds == 1)
+    #expect(TimeSpan(microseconds: 1_000).milliseconds == 1)
+    #expect(TimeSpan(microseconds: .max).milliseconds == Int64.max / 1_000 + 1)
+  }
+}
