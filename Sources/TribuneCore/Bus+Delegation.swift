@@ -182,6 +182,11 @@ extension Bus {
     end(place, .cancelled)
   }
 
+  /// Ends every query without a verdict.
+  package mutating func cancelQueries() {
+    for place in queries.allPlaces { end(place, .cancelled) }
+  }
+
   /// Tells everyone who was asked how it ended, and takes the query out.
   private mutating func end(_ place: Int, _ conclusion: ConclusionKind) {
     let id = queries[place].id
