@@ -14,8 +14,22 @@ extension BusServer {
   /// With less room than this left, a read gets a new buffer.
   private static let receiveRoom = 16_384
 
+  /// As many reads as empty a socket, however much its peer goes on to send meanwhile: the kernel holds
+  /// less than this many times `receiveRoom`.
+  private static let readsOfRest = 64
+
+  /// Reads what a connection has sent until now.
+  func readRest(of connection: Connection) {
+    for _ in 0..<Self.readsOfRest {
+      guard connection.phase == .open || connection.phase == .awaitingHello, read(connection) else { return }
+    }
+  }
+
   /// Reads once from a connection, and takes what frames that makes whole.
-  func read(_ connection: Connection) {
+  ///
+  /// - Returns: whether there was anything to read.
+  @discardableResult
+  func read(_ connection: Connection) -> Bool {
     let long = connection.begun.map { $0.capacity > Self.receiveRoom } ?? false
     let buffer = long ? connection.begun ?? receiveBuffer : sharedBuffer(for: connection)
     let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
@@ -26,7 +40,7 @@ extension BusServer {
     } catch {
       if !error.isDisconnection { log.warning("cannot read from connection \(connection.id): \(error)") }
       close(connection)
-      return
+      return false
     }
     switch received {
     case .nothing: if !long { buffer.truncate(to: buffer.count - (connection.begun?.count ?? 0)) }
@@ -46,6 +60,7 @@ extension BusServer {
         dismiss(connection, error)
       }
     }
+    return received != .nothing
   }
 
   /// The shared buffer with what the connection had begun at its end, and room to read.

@@ -85,7 +85,8 @@ package final class BusServer: RunLoopTarget {
 
   /// Differs whenever the figures that a status shows may have changed.
   package var changeCount: UInt64 {
-    lastConnection &+ UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
+    // Those that have come and those that have gone, so that it only grows.
+    2 &* lastConnection &- UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
   }
 
   /// Takes over what a reload may change. What clients were promised in their welcome stays for them.
@@ -110,13 +111,13 @@ package final class BusServer: RunLoopTarget {
       listener.removeFile()
     }
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
-    for case let connection? in connections
-    where connection.phase == .open || connection.phase == .awaitingHello {
-      // What they sent before is still taken.
-      read(connection)
-      if connection.phase == .open || connection.phase == .awaitingHello {
-        dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
-      }
+    // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
+    for case let connection? in connections { readRest(of: connection) }
+    // Nobody shall take the end of the bus for that of a delegate.
+    bus.cancelQueries()
+    carryOutEffects()
+    for case let connection? in connections {
+      dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
     }
   }
 
@@ -307,7 +308,9 @@ package final class BusServer: RunLoopTarget {
   /// Tells the connection why, and closes it when it has read that, or after a second.
   func dismiss(_ connection: Connection, _ error: WireError) {
     guard connection.phase != .closing, connection.phase != .closed else { return }
-    log.warning(
+    log.write(
+      // The end of the bus is nothing that a peer did.
+      error.code == .shuttingDown ? .debug : .warning,
       "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
       [
         "TRIBUNE_CONNECTION": "\(connection.id)", "TRIBUNE_PID": "\(connection.peer.pid)",
