@@ -12,7 +12,7 @@ extension BusServer {
   func monitorPosts(_ run: ByteSlice, receivers: Int, from poster: Connection) {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
-      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
+      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: poster.limits) else {
         preconditionFailure("a frame that was taken has no header")
       }
       let frame = ByteSlice(run.buffer, position..<position + header.frameLength)

@@ -87,7 +87,7 @@ extension BusServer {
       position += Hello.length
     }
     while connection.phase == .open,
-      let header = try FrameHeader(buffer.bytes, at: position, limits: limits),
+      let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
       buffer.count - position >= header.frameLength
     {
       if header.rawKind == FrameKind.post.rawValue {
@@ -116,7 +116,8 @@ extension BusServer {
       releaseBegun(connection)
       return
     }
-    let frameLength = try FrameHeader(buffer.bytes, at: start, limits: limits)?.frameLength ?? count
+    let frameLength =
+      try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
     let length = frameLength > Self.receiveRoom ? frameLength : count
     guard begunReserved + length <= configuration.partialFramesMemoryMaxBytes else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
@@ -176,7 +177,7 @@ extension BusServer {
       buffer.store(connection.id.rawValue, at: end + FrameHeader.senderOffset)
       end += header.frameLength
       count += 1
-    } while nextPost(&header, in: bytes, at: end, like: key)
+    } while nextPost(&header, of: connection, in: bytes, at: end, like: key)
 
     do throws(WireError) {
       let receivers = try bus.receivers(of: key, nameLength: first.nameLength)
@@ -201,10 +202,11 @@ extension BusServer {
   /// Whether a whole post with the same name and object begins at `position`; its header is then in
   /// `header`.
   private func nextPost(
-    _ header: inout FrameHeader, in bytes: RawSpan, at position: Int, like key: RawSpan
+    _ header: inout FrameHeader, of connection: Connection, in bytes: RawSpan, at position: Int,
+    like key: RawSpan
   ) -> Bool {
     // What is wrong with a header here is found again, and told, when it is the first of its run.
-    guard let next = FrameHeader.peek(bytes, at: position, limits: limits),
+    guard let next = FrameHeader.peek(bytes, at: position, limits: connection.limits),
       next.rawKind == FrameKind.post.rawValue, bytes.byteCount - position >= next.frameLength,
       next.nameLength == header.nameLength, next.objectLength == header.objectLength,
       bytes.extracting(position + next.nameStart..<position + next.payloadStart).isEqual(to: key)
@@ -217,7 +219,7 @@ extension BusServer {
   private func acknowledge(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
-      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
+      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: connection.limits) else {
         preconditionFailure("a frame that was taken has no header")
       }
       if let refusal {
@@ -255,7 +257,7 @@ extension BusServer {
     bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     sendHello(to: connection)
     let welcome = Welcome(
-      connection: connection.id, payloadMax: UInt32(limits.payload),
+      connection: connection.id, payloadMax: UInt32(connection.limits.payload),
       observationsMax: UInt32(bus.limits.observationsMax), delegatesMax: UInt32(bus.limits.delegatesMax),
       queriesMax: UInt32(bus.limits.queriesMax), deadlineMax: bus.limits.deadlineMax,
       deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)

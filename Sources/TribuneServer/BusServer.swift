@@ -14,7 +14,8 @@ package final class BusServer: RunLoopTarget {
   private let loop: RunLoop
   let log: Log
   package internal(set) var configuration: Configuration
-  let limits: FrameLimits
+  /// What connections are welcomed with; each keeps what it was promised then.
+  private(set) var limits: FrameLimits
   /// Where clients find the bus, for people.
   package var address = ""
   package let started: Instant
@@ -66,7 +67,7 @@ package final class BusServer: RunLoopTarget {
     self.configuration = configuration
     self.log = log
     self.loop = loop
-    limits = FrameLimits(fields: WireLimits.fieldsLength, payload: configuration.payloadMaxBytes)
+    limits = configuration.frameLimits
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     started = now
     bus = Bus(limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max))
@@ -89,11 +90,21 @@ package final class BusServer: RunLoopTarget {
     2 &* lastConnection &- UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
   }
 
-  /// Takes over what a reload may change. What clients were promised in their welcome stays for them.
+  /// Takes over another configuration. Frames as long as a client was promised are still taken from it.
   package func reconfigure(_ configuration: Configuration) {
+    let modeHasChanged = self.configuration.socketMode != configuration.socketMode
     self.configuration = configuration
+    limits = configuration.frameLimits
     bus.limits = configuration.busLimits
     log.level = configuration.logLevel
+    guard modeHasChanged else { return }
+    for listener in listeners {
+      do throws(Errno) {
+        try listener.setMode(configuration.socketMode)
+      } catch {
+        log.error("cannot change the mode of \(listener.path): \(error)")
+      }
+    }
   }
 
   /// Begins to accept on `listener`.
@@ -232,7 +243,7 @@ package final class BusServer: RunLoopTarget {
     let slot = ConnectionSlot(index: freeSlots.last ?? connections.count)
     let connection = Connection(
       id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
-      peer: PeerIdentity(credentials: credentials), connected: now)
+      peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
     try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
     lastConnection += 1
     connectionCount += 1
@@ -353,6 +364,10 @@ package final class BusServer: RunLoopTarget {
 }
 
 extension Configuration {
+  nonisolated var frameLimits: FrameLimits {
+    FrameLimits(fields: WireLimits.fieldsLength, payload: payloadMaxBytes)
+  }
+
   /// The part that the core keeps to.
   nonisolated var busLimits: BusLimits {
     var limits = BusLimits()

@@ -32,6 +32,8 @@ final class Connection {
   let descriptor: FileDescriptor
   let peer: PeerIdentity
   let connected: Instant
+  /// What its frames may have, as its welcome says.
+  let limits: FrameLimits
 
   var phase = Phase.awaitingHello
   var queue = OutboundQueue()
@@ -64,13 +66,14 @@ final class Connection {
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, peer: PeerIdentity,
-    connected: Instant
+    connected: Instant, limits: FrameLimits
   ) {
     self.id = id
     self.slot = slot
     self.descriptor = descriptor
     self.peer = peer
     self.connected = connected
+    self.limits = limits
   }
 
   var token: WatchToken {

@@ -21,6 +21,8 @@ package final class Daemon {
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
   private var statusIsScheduled = false
+  /// The server's when the status line was last held against it.
+  private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
 
   /// Runs the daemon with the process's arguments.
@@ -130,7 +132,12 @@ package final class Daemon {
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     server.passEnded = { [weak self] in self?.followStatus() }
+    notifyReady()
+  }
+
+  private func notifyReady() {
     lastStatus = status
+    notifiedChangeCount = server.changeCount
     notifier.ready(status: lastStatus)
   }
 
@@ -192,8 +199,6 @@ package final class Daemon {
     notifier.status(lastStatus)
   }
 
-  private var notifiedChangeCount: UInt64 = 0
-
   private func reload() {
     notifier.reloading()
     let (loaded, diagnostics) = Self.loadConfiguration(arguments)
@@ -205,7 +210,7 @@ package final class Daemon {
       server.reconfigure(kept)
       log.info("the configuration was read again")
     }
-    notifier.ready(status: status)
+    notifyReady()
   }
 
   private func stop() {

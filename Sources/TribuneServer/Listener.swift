@@ -87,13 +87,21 @@ package final class Listener {
     return .alreadyServed(path: path, pid: try UnixSocket.peer(of: probe).pid)
   }
 
+  /// Changes the permission bits of the socket's file, if it is still the one that was made.
+  package func setMode(_ mode: mode_t) throws(Errno) {
+    guard fileIsOurs else { return }
+    _ = try retrying { unsafe chmod(path, mode) }
+  }
+
   /// Removes the socket's file, if it is still the one that was made.
   package func removeFile() {
-    guard let file else { return }
-    self.file = nil
+    if fileIsOurs { unsafe unlink(path) }
+    file = nil
+  }
+
+  private var fileIsOurs: Bool {
     var status = stat()
-    guard unsafe lstat(path, &status) == 0, status.st_dev == file.device, status.st_ino == file.inode
-    else { return }
-    unsafe unlink(path)
+    guard let file, unsafe lstat(path, &status) == 0 else { return false }
+    return status.st_dev == file.device && status.st_ino == file.inode
   }
 }

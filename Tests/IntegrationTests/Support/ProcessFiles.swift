@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import TribuneSystem
+
+/// What the kernel says about the daemon.
+extension TestBus {
+  /// How often each of its threads has waited for something, by thread.
+  func waitCounts() throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+      let status = try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)
+      for line in status.split(separator: "\n") where line.hasPrefix("voluntary_ctxt_switches:") {
+        counts[thread] = Int(line.filter(\.isNumber))
+      }
+    }
+    return counts
+  }
+
+  /// The time that it has run, in the kernel's ticks.
+  func processorTicks() throws -> Int {
+    let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    // The name is in parentheses, and may hold anything; user and system time are fields 14 and 15.
+    let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+    guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else {
+      throw Programs.Missing(description: "/proc/\(pid)/stat is not as expected: \(line)")
+    }
+    return user + system
+  }
+
+  /// The soft and the hard limit of open descriptors.
+  func descriptorLimits() throws -> [Int] {
+    let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
+    for line in limits.split(separator: "\n") where line.hasPrefix("Max open files") {
+      return line.split(separator: " ").compactMap { Int($0) }
+    }
+    throw Programs.Missing(description: "/proc/\(pid)/limits has no open files")
+  }
+
+  /// Stops it as a debugger would, and waits until no thread of it runs.
+  func freeze() throws {
+    signal(SIGSTOP)
+    var information = siginfo_t()
+    let options = CInt(WSTOPPED) | CInt(WNOWAIT)
+    _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }
+  }
+}
+
+/// What is at a path.
+struct FileStatus: Equatable {
+  let isSocket: Bool
+  /// Permission bits.
+  let mode: UInt32
+
+  /// Nil when nothing is there.
+  init?(_ path: String) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    isSocket = status.st_mode & S_IFMT == S_IFSOCK
+    mode = status.st_mode & 0o777
+  }
+}

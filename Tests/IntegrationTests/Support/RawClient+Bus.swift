@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// What most conversations begin with.
+extension RawClient {
+  /// Observes, and waits until the bus has it.
+  func observe(_ pattern: String = "", object: String = "", serial: Serial) throws {
+    try send(Observe(), serial: serial, name: pattern, object: object)
+    #expect(try next(.ok).header.serial == serial)
+  }
+
+  /// Attaches, and waits until the bus has it.
+  ///
+  /// - Returns: the delegate's id.
+  @discardableResult
+  func attach(_ attach: Attach, object: String = "", serial: Serial) throws -> DelegateID {
+    try send(attach, serial: serial, object: object)
+    let frame = try next(.ok)
+    #expect(frame.header.serial == serial)
+    return DelegateID(rawValue: try frame.decode(Okay.self).delegate)
+  }
+
+  /// The next question, with its frame.
+  func nextQuestion() throws -> (frame: Frame, question: Question) {
+    let frame = try next(.question)
+    return (frame, try frame.decode(Question.self))
+  }
+
+  func nextVerdict() throws -> Verdict { try next(.verdict).decode(Verdict.self) }
+
+  func nextConclusion() throws -> ConclusionKind { try next(.concluded).decode(Concluded.self).conclusion }
+
+  /// Says something to a question.
+  func answer(_ question: Question, _ answer: AnswerKind, _ reason: String = "") throws {
+    try send(
+      Answer(query: question.query, delegate: question.delegate, answer: answer), serial: 0, text: reason)
+  }
+
+  /// Lists, and waits for the end of the list.
+  func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry] {
+    try send(list, serial: serial, name: name, object: object)
+    var entries: [Entry] = []
+    while true {
+      let frame = try next()
+      guard frame.header.serial == serial else { continue }
+      if frame.kind == .ok { return entries }
+      entries.append(try frame.decode(Entry.self))
+    }
+  }
+
+  /// Sends a post whose userInfo is bytes.
+  func post(
+    _ name: String, object: String = "", bytes: [UInt8], serial: Serial, sender: ConnectionID = .bus
+  ) throws {
+    try send {
+      $0.appendHead(
+        of: Post(), sender: sender, serial: serial, nameLength: name.utf8.count,
+        objectLength: object.utf8.count, payloadLength: bytes.count)
+      $0.append(name)
+      $0.append(object)
+      $0.append(bytes)
+    }
+  }
+}
