@@ -41,7 +41,7 @@ extension TestBus {
   /// Stops it as a debugger would, and waits until no thread of it runs.
   func freeze() throws {
     signal(SIGSTOP)
-    var information = siginfo_t()
+    var information = unsafe siginfo_t()
     let options = CInt(WSTOPPED) | CInt(WNOWAIT)
     _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }
   }
