@@ -21,7 +21,8 @@ extension Bus {
     try requireFresh(serial, from: slot)
 
     let connection = connection(at: slot)
-    let likeness = DelegateRegistration.likeness(object: object, patterns: patterns)
+    let likeness = DelegateRegistration.likeness(
+      object: object, patterns: patterns, label: fields.label)
     if let existing = connection.likenesses[likeness] {
       let delegate = existing.identity.id.rawValue
       emit(.okay(slot, serial, Okay(registration: existing.serial, delegate: delegate)))

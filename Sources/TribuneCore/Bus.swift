@@ -197,8 +197,7 @@ package struct Bus: ~Copyable {
       chains.remove(delegate)
       delegate.isAttached = false
       connections[slot.index]?.delegates[target] = nil
-      let likeness = DelegateRegistration.likeness(object: delegate.object, patterns: delegate.patterns)
-      connections[slot.index]?.likenesses[likeness] = nil
+      connections[slot.index]?.likenesses[delegate.likeness] = nil
       settleGone(at: now)
     } else if let query = connection.queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))

@@ -35,10 +35,16 @@ package final class DelegateRegistration {
     self.patterns = patterns
   }
 
-  /// What two registrations of one connection have in common when they are the same thing: the object
-  /// and the names, in whatever order. An object holds no line break, so nothing else reads the same.
-  static func likeness(object: String, patterns: [Pattern]) -> ExactText {
-    ExactText(object + "\n" + Set(patterns.map(\.text)).sorted().joined(separator: " "))
+  /// What two registrations of one connection have in common when they are the same thing: the object,
+  /// the names, in whatever order, and the label. Neither object nor names hold a line break, so nothing
+  /// else reads the same.
+  static func likeness(object: String, patterns: [Pattern], label: String) -> ExactText {
+    let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
+    return ExactText("\(object)\n\(names)\n\(label)")
+  }
+
+  var likeness: ExactText {
+    Self.likeness(object: object, patterns: patterns, label: identity.label)
   }
 
   func responds(to name: RawSpan) -> Bool {

@@ -90,6 +90,16 @@ struct DelegateChainTests {
     #expect(chain.map(\.failurePolicy) == [.veto, .veto, .veto])
   }
 
+  @Test("Delegates of one connection with different labels are different delegates")
+  func labels() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.attach(["a"], by: slot, serial: 1, label: "one")
+    bus.attach(["a"], by: slot, serial: 2, label: "other")
+    bus.attach(["a"], by: slot, serial: 3, label: "other")
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A ok 2 as 2 d2", "A ok 3 as 2 d2"])
+  }
+
   @Test("The serial of a second attach stands for nothing; the first one's takes it back")
   func duplicateSerials() {
     let bus = BusUnderTest()

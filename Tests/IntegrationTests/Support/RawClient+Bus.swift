@@ -39,7 +39,8 @@ extension RawClient {
   }
 
   /// Lists, and waits for the end of the list.
-  func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry] {
+  func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry]
+  {
     try send(list, serial: serial, name: name, object: object)
     var entries: [Entry] = []
     while true {
