@@ -42,9 +42,13 @@ import Testing
       fi
       exec "\(try programs())/tribunectl" "$@"
       """
-    try folder.write(wrapper, to: "programs/tribunectl")
     let fake = "\(folder.path)/programs"
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(fake)/tribunectl")
+    try folder.write(wrapper, to: "programs/wrapper")
+    // Written by a process of its own: while a program is open for writing anywhere, as it could be in what
+    // another test is just starting, nobody can run it.
+    let installed = try await Script.run(
+      ["install", "--mode=0755", "\(fake)/wrapper", "\(fake)/tribunectl"])
+    #expect(installed.status == 0, "\(installed.output)")
     try FileManager.default.createSymbolicLink(
       atPath: "\(fake)/tribuned", withDestinationPath: try Programs.path(of: "tribuned"))
     let demo = try await run(programs: fake)
