@@ -7,15 +7,15 @@ import TribuneSystem
 final class NotifySocket {
   let path: String
   private let descriptor: FileDescriptor
-  /// What was received and not yet looked at.
-  private var pending: [String] = []
+  /// All notifications that were taken, in order.
+  private(set) var received: [String] = []
 
   init(path: String) throws {
     self.path = path
     let type = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
     descriptor = FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
     try UnixSocket.bind(descriptor, to: path)
-    try descriptor.setReceiveTimeout(seconds: Programs.patienceSeconds)
+    try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
   /// The next notification, each assignment a line.
@@ -25,7 +25,20 @@ final class NotifySocket {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let socket = descriptor.rawValue
     let count = try retrying { unsafe recv(socket, &bytes, bytes.count, 0) }
-    return String(decoding: bytes[..<count], as: UTF8.self)
+    let notification = String(decoding: bytes[..<count], as: UTF8.self)
+    received.append(notification)
+    return notification
+  }
+
+  /// Takes what has come, without waiting.
+  func drain() throws {
+    while try waits(milliseconds: 0) { _ = try next() }
+  }
+
+  /// Whether a notification is there, or comes within that time.
+  func waits(milliseconds: CInt) throws -> Bool {
+    var watched = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+    return try retrying { unsafe poll(&watched, 1, milliseconds) } > 0
   }
 
   /// Waits for a notification with this assignment, going past others.
@@ -33,21 +46,28 @@ final class NotifySocket {
   /// - Returns: the whole notification.
   @discardableResult
   func wait(for assignment: String) throws -> String {
+    try wait { $0.split(separator: "\n").contains(Substring(assignment)) }
+  }
+
+  /// Waits for a notification that is meant, going past others.
+  @discardableResult
+  func wait(until isMeant: (String) -> Bool) throws -> String {
     while true {
       let notification = try next()
-      if notification.split(separator: "\n").contains(Substring(assignment)) { return notification }
+      if isMeant(notification) { return notification }
     }
   }
 }
 
 extension FileDescriptor {
-  /// Has reads fail with EAGAIN after that long.
-  func setReceiveTimeout(seconds: Int) throws {
+  /// Has reads and writes fail with EAGAIN after that long.
+  func setTimeouts(seconds: Int) throws {
     var timeout = timeval(tv_sec: seconds, tv_usec: 0)
     let descriptor = rawValue
-    _ = try retrying {
-      unsafe setsockopt(
-        descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      _ = try retrying {
+        unsafe setsockopt(descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
+      }
     }
   }
 }

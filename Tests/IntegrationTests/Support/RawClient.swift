@@ -15,6 +15,7 @@ final class RawClient {
     var name: String { text(header.nameStart..<header.objectStart) }
     var object: String { text(header.objectStart..<header.payloadStart) }
     var payload: String { text(header.payloadStart..<header.frameLength) }
+    var payloadBytes: [UInt8] { Array(bytes[header.payloadStart..<header.frameLength]) }
 
     func decode<F: FrameFields>(_ type: F.Type) throws -> F {
       let buffer = ByteBuffer(capacity: bytes.count)
@@ -34,7 +35,7 @@ final class RawClient {
   init(path: String) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
     try UnixSocket.connect(descriptor, to: path)
-    try descriptor.setReceiveTimeout(seconds: Programs.patienceSeconds)
+    try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
   convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }

@@ -8,11 +8,13 @@ import TribuneSystem
 final class TestBus {
   let folder: TestFolder
   let notifySocket: NotifySocket
+  /// How it said that it was ready.
+  private(set) var readiness = ""
+  /// Where it listens.
+  let path: String
   private let process = Process()
   private let logPath: String
 
-  /// Where it listens.
-  var path: String { "\(folder.path)/bus" }
   var address: String { "unix:\(path)" }
   var pid: Int32 { process.processIdentifier }
 
@@ -20,12 +22,15 @@ final class TestBus {
   ///   - configuration: the text of tribuned.conf.
   ///   - environment: variables beside those of the test.
   ///   - wrapper: a command that starts the daemon, which is appended to it.
+  ///   - arguments: of the daemon, beside where its configuration is; nil says where to listen.
+  ///   - socket: where in the folder it will listen.
   init(
     configuration: String = "", environment: [String: String] = [:], wrapper: [String] = [],
-    folder: TestFolder? = nil
+    arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil
   ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
+    path = "\(folder.path)/\(socket)"
     logPath = "\(folder.path)/log"
     try folder.write(configuration, to: "etc/tribuned.conf")
     _ = unsafe unlink("\(folder.path)/notify")
@@ -35,9 +40,8 @@ final class TestBus {
     else { throw Programs.Missing(description: "cannot write \(logPath)") }
 
     let command =
-      wrapper + [
-        try Programs.path(of: "tribuned"), "--listen=\(folder.path)/bus", "--config=\(folder.path)/etc",
-      ]
+      wrapper + [try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc"]
+      + (arguments ?? ["--listen=\(path)"])
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
     var variables = ProcessInfo.processInfo.environment
@@ -47,7 +51,12 @@ final class TestBus {
     process.standardError = log
     process.standardInput = FileHandle.nullDevice
     try process.run()
-    try notifySocket.wait(for: "READY=1")
+    do {
+      readiness = try notifySocket.wait(for: "READY=1")
+    } catch {
+      print("the daemon does not become ready: \(try String(contentsOfFile: logPath, encoding: .utf8))")
+      throw error
+    }
   }
 
   deinit {
@@ -89,5 +98,12 @@ final class TestBus {
 extension TestBus {
   func openDescriptors() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+  }
+
+  /// Has the daemon read a new configuration, and waits until it says that it goes by it.
+  func reload(_ configuration: String) throws {
+    try folder.write(configuration, to: "etc/tribuned.conf")
+    signal(SIGHUP)
+    try notifySocket.wait(for: "READY=1")
   }
 }

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// The daemon between its start and its end, as the service manager and its clients see it.
+@Suite("The daemon", .timeLimit(.minutes(2)))
+struct DaemonTests {
+  // MARK: The watchdog
+
+  @Test("the watchdog is fed while the run loop turns, and not while it stands")
+  func watchdog() throws {
+    let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
+    for _ in 0..<3 { try bus.notifySocket.wait(for: "WATCHDOG=1") }
+    try bus.freeze()
+    try bus.notifySocket.drain()
+    // Whether nothing comes can only be told by waiting: for ten times the interval.
+    #expect(try !bus.notifySocket.waits(milliseconds: 500))
+    bus.signal(SIGCONT)
+    try bus.notifySocket.wait(for: "WATCHDOG=1")
+  }
+
+  @Test("the watchdog is fed by the process that it is meant for")
+  func watchdogOfThisProcess() throws {
+    let bus = try TestBus(
+      environment: ["WATCHDOG_USEC": "50000"],
+      wrapper: ["/bin/sh", "-c", "WATCHDOG_PID=$$ exec \"$0\" \"$@\""])
+    try bus.notifySocket.wait(for: "WATCHDOG=1")
+  }
+
+  @Test("the watchdog is not fed by a process that it is not meant for")
+  func watchdogOfAnother() throws {
+    let bus = try TestBus(environment: ["WATCHDOG_USEC": "2000", "WATCHDOG_PID": "1"])
+    for _ in 0..<100 { try bus.reload("") }
+    #expect(!bus.notifySocket.received.contains("WATCHDOG=1"))
+  }
+
+  // MARK: Reloading
+
+  @Test("a reload tells when it began and when it is done")
+  func reloading() throws {
+    let bus = try TestBus()
+    let before = SystemClock.monotonicNanoseconds / 1000
+    bus.signal(SIGHUP)
+    let lines = try bus.notifySocket.next().split(separator: "\n")
+    let after = SystemClock.monotonicNanoseconds / 1000
+    #expect(lines.first == "RELOADING=1")
+    let stamp = try #require(lines.last?.split(separator: "=").last.flatMap { UInt64($0) })
+    #expect(lines.last == "MONOTONIC_USEC=\(stamp)")
+    #expect((before...after).contains(stamp))
+    #expect(try bus.notifySocket.next().hasPrefix("READY=1\nSTATUS="))
+    try RawClient.greeted(bus).settle()
+  }
+
+  @Test("after a reload the new settings are in force, for those who are connected too")
+  func newSettings() throws {
+    let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\nPayloadMax=128K\n")
+    let (early, before) = try RawClient.welcomed(bus)
+    #expect(before.queriesMax == 9)
+    #expect(before.payloadMax == 128 << 10)
+    try bus.reload(
+      "[Bus]\nQueriesMax=1\nPayloadMax=64K\n[Delegation]\nDelegateTimeoutSec=20ms\n[Socket]\nMode=0600\n"
+        + "[Log]\nLevel=debug\n")
+    #expect(FileStatus(bus.path)?.mode == 0o600)
+
+    let (late, after) = try RawClient.welcomed(bus)
+    #expect(after.queriesMax == 1)
+    #expect(after.payloadMax == 64 << 10)
+    #expect(try bus.log().contains("connection :2 from"))
+    // The longest payload is a promise to each.
+    let payload = [UInt8](repeating: 1, count: 128 << 10)
+    try early.post("a.b", bytes: payload, serial: 1)
+    try early.settle()
+    try late.post("a.b", bytes: payload, serial: 1)
+    #expect(try late.nextError() == .frameTooLong)
+
+    try early.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
+    try early.send(Ask(), serial: 3, name: "a.shouldB")
+    try early.send(Ask(), serial: 4, name: "a.shouldB")
+    let refusal = try early.next(.error)
+    #expect(refusal.header.serial == 4)
+    #expect(try refusal.decode(Refusal.self).code == .limitExceeded)
+    #expect(try early.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
+  }
+
+  @Test("a reload of a file with errors keeps the old settings, and says where the errors are")
+  func badReload() throws {
+    let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\n")
+    try bus.reload("[Bus]\nQueriesMax=3\n\nDelegatesMax=many\n")
+    #expect(try bus.log().contains("\(bus.folder.path)/etc/tribuned.conf:4: error: DelegatesMax=: \"many\""))
+    #expect(try bus.log().contains("the old one stays in force"))
+    #expect(try RawClient.welcomed(bus).welcome.queriesMax == 9)
+    try bus.reload("[Bus]\nQueriesMax=3\n")
+    #expect(try RawClient.welcomed(bus).welcome.queriesMax == 3)
+  }
+
+  // MARK: The status
+
+  @Test("the status line follows what happens")
+  func status() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    try client.observe("a.*", serial: 1)
+    try client.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
+    try client.send(Ask(), serial: 3, name: "a.shouldB")
+    try client.answer(try client.nextQuestion().question, .veto, "no")
+    #expect(try client.nextVerdict().verdict == .vetoed)
+    try client.settle()
+    try bus.notifySocket.wait(
+      for: "STATUS=1 connections, 1 observations, 1 delegates; 1 posted, 0 lost; 1 asked, 1 vetoed")
+  }
+
+  @Test("the status line is right again after a reload has told it in between")
+  func statusAfterReload() throws {
+    let bus = try TestBus()
+    var client: RawClient? = try RawClient.greeted(bus)
+    try bus.reload("")
+    #expect(bus.notifySocket.received.last?.contains("STATUS=1 connections") == true)
+    #expect(client != nil)
+    client = nil
+    try bus.notifySocket.wait { $0.hasPrefix("STATUS=0 connections") }
+  }
+
+  // MARK: The end
+
+  @Test("SIGTERM and SIGINT end it in order: told, delivered, said, gone", arguments: [SIGTERM, SIGINT])
+  func end(signal: CInt) throws {
+    let bus = try TestBus()
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    let silent = try RawClient(bus)
+    _ = silent
+    try poster.settle()
+    // While it stands still, more is sent than one read takes: all of it before the signal. In one piece,
+    // of which the kernel takes more without a reader.
+    try bus.freeze()
+    let count = 100
+    let text = String(repeating: "x", count: 1000)
+    try poster.send {
+      for serial in 1...count {
+        $0.appendFrame(Post(), serial: Serial(serial), name: "load.unit", text: text)
+      }
+    }
+    bus.signal(signal)
+    bus.signal(SIGCONT)
+
+    for serial in 1...count {
+      let frame = try observer.next(.post)
+      #expect(frame.header.serial == Serial(serial))
+    }
+    for client in [observer, poster] {
+      let last = try client.next(.error)
+      #expect(last.header.serial == 0)
+      #expect(try last.decode(Refusal.self).code == .shuttingDown)
+      #expect(try client.readToEnd().isEmpty)
+    }
+    let stopping = try bus.notifySocket.wait(for: "STOPPING=1")
+    #expect(stopping.contains("\nSTATUS=Stopping"))
+    #expect(bus.waitForEnd() == 0)
+    #expect(FileStatus(bus.path) == nil)
+  }
+
+  @Test("a query under way when it ends has no verdict, and its delegates are told that it is cancelled")
+  func endOfQueries() throws {
+    let bus = try TestBus()
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(), serial: 1, name: "a.shouldB")
+    _ = try delegate.nextQuestion()
+    bus.signal(SIGTERM)
+    #expect(try delegate.nextConclusion() == .cancelled)
+    #expect(try delegate.nextError() == .shuttingDown)
+    let last = try asker.readToEnd()
+    #expect(last.map(\.kind) == [.error])
+    #expect(bus.waitForEnd() == 0)
+  }
+
+  @Test("a client that never reads does not keep it from ending")
+  func endWithoutReader() throws {
+    let bus = try TestBus()
+    let deaf = try RawClient.greeted(bus)
+    try deaf.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    for serial in 1...40 {
+      try poster.post("load.unit", bytes: [UInt8](repeating: 7, count: 65_000), serial: Serial(serial))
+    }
+    try poster.settle()
+    let clock = ContinuousClock()
+    let taken = clock.measure { #expect(bus.stop() == 0) }
+    #expect(taken < .seconds(10))
+  }
+
+  @Test("a service manager that is not there is logged once, and harms nobody")
+  func noServiceManager() throws {
+    let bus = try TestBus()
+    try FileManager.default.removeItem(atPath: bus.notifySocket.path)
+    bus.signal(SIGHUP)
+    let client = try RawClient.greeted(bus)
+    try client.settle()
+    #expect(bus.stop() == 0)
+    let complaints = try bus.log().split(separator: "\n").filter { $0.contains("$NOTIFY_SOCKET") }
+    #expect(complaints.count == 1)
+  }
+
+  // MARK: What it takes
+
+  @Test("the limit of open descriptors is raised to the hard limit")
+  func descriptorLimit() throws {
+    let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=64:512"])
+    #expect(try bus.descriptorLimits() == [512, 512])
+    let clients = try (0..<200).map { _ in try RawClient.greeted(bus) }
+    for client in clients { try client.settle() }
+  }
+
+  @Test("an idle daemon is at most 8 MiB resident")
+  func memory() throws {
+    let bus = try TestBus()
+    #expect(try bus.processStatus("VmRSS") <= 8192)
+  }
+
+  @Test("when nothing happens, nothing wakes and nothing runs")
+  func idle() throws {
+    let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=10ms\n")
+    let clients = try (0..<10).map { _ in try RawClient.greeted(bus) }
+    for client in clients { try client.settle() }
+    // When that has been told, no timer is left.
+    try bus.notifySocket.wait { $0.hasPrefix("STATUS=10 connections") }
+    // Whether nothing happens can only be told by letting time pass; the first seconds may still see a
+    // thread of libdispatch's that ends because it has nothing to do.
+    var isQuiet = false
+    for _ in 0..<10 where !isQuiet {
+      let waits = try bus.waitCounts()
+      let ticks = try bus.processorTicks()
+      #expect(try !bus.notifySocket.waits(milliseconds: 2000))
+      isQuiet = try bus.waitCounts() == waits && bus.processorTicks() == ticks
+    }
+    #expect(isQuiet)
+    for client in clients { try client.settle() }
+  }
+
+  @Test("neither daemon nor client brings Foundation along", arguments: ["tribuned", "tribunectl"])
+  func noFoundation(program: String) throws {
+    let path = try Programs.path(of: program)
+    let libraries = try FinishedProgram(["ldd", path])
+    #expect(libraries.status == 0)
+    #expect(libraries.output.contains("libc.so"))
+    #expect(!libraries.output.contains("Foundation"))
+    // Swift's own libraries are linked statically, and would show only by their symbols.
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(bytes.range(of: Data("$s11TribuneWire".utf8)) != nil)
+    #expect(bytes.range(of: Data("$s10Foundation".utf8)) == nil)
+  }
+}
