@@ -14,9 +14,12 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
   name: "benchmarks",
+  dependencies: [.package(name: "tribune", path: "..")],
   targets: [
     .executableTarget(name: "relay"),
     .target(name: "CBusDriver"),
-    .executableTarget(name: "bench", dependencies: ["CBusDriver"], swiftSettings: strict),
+    .executableTarget(
+      name: "bench", dependencies: ["CBusDriver", .product(name: "Tribune", package: "tribune")],
+      swiftSettings: strict),
   ]
 )

@@ -71,6 +71,37 @@ static bool connect_waiting(int fd, const char *path, struct driver_failure *fai
 	return true;
 }
 
+int driver_connect(const char *path, struct driver_failure *failure)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd == -1) {
+		fail(failure, "socket: %s", strerror(errno));
+		return -1;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence_limit, sizeof silence_limit);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence_limit, sizeof silence_limit);
+	if (!connect_waiting(fd, path, failure)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool driver_send(int fd, const void *bytes, size_t length)
+{
+	return send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+bool driver_receive(int fd, void *bytes, size_t length)
+{
+	return recv(fd, bytes, length, MSG_WAITALL) == (ssize_t)length;
+}
+
+uint64_t driver_nanoseconds(void)
+{
+	return now_nanoseconds();
+}
+
 struct peer *peer_connect(enum driver_server server, const char *path, struct driver_failure *failure)
 {
 	struct peer *peer = malloc(sizeof *peer);
@@ -80,15 +111,12 @@ struct peer *peer_connect(enum driver_server server, const char *path, struct dr
 	}
 	peer->failure = failure;
 	peer->start = peer->end = 0;
-	peer->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	peer->fd = driver_connect(path, failure);
 	if (peer->fd == -1) {
-		fail(failure, "socket: %s", strerror(errno));
 		free(peer);
 		return NULL;
 	}
-	setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &silence_limit, sizeof silence_limit);
-	setsockopt(peer->fd, SOL_SOCKET, SO_SNDTIMEO, &silence_limit, sizeof silence_limit);
-	if (!connect_waiting(peer->fd, path, failure) || (server == driver_tribune && !greet(peer))) {
+	if (server == driver_tribune && !greet(peer)) {
 		peer_close(peer);
 		return NULL;
 	}

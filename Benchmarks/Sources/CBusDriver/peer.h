@@ -7,7 +7,6 @@
 
 #include "CBusDriver.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 

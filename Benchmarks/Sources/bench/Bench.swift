@@ -4,9 +4,13 @@ import Foundation
 
 /// Measures the bus against a bare relay, and prints a table. Exits 0 when all that was sent arrived,
 /// whatever the figures are; 1 when something did not; 2 on wrong usage.
+///
+/// The servers are started on the main thread: what a thread of Dispatch starts has all signals blocked,
+/// and would not end when it is told to.
 @main
+@MainActor
 enum Bench {
-  static func main() {
+  static func main() async {
     let options: Options
     do {
       options = try Options(CommandLine.arguments.dropFirst())
@@ -15,7 +19,7 @@ enum Bench {
     }
     if options.wantsHelp { return print(Options.usage) }
     do {
-      let report = try measure(options)
+      let report = try await measure(options)
       print(report.table)
       if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
     } catch {
@@ -23,7 +27,7 @@ enum Bench {
     }
   }
 
-  private static func measure(_ options: Options) throws -> Report {
+  private static func measure(_ options: Options) async throws -> Report {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tribune-bench.\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer {
@@ -34,7 +38,7 @@ enum Bench {
     defer { relay.stop() }
     let tribuned = try Server(.tribune, program: options.tribuned, in: folder)
     defer { tribuned.stop() }
-    return try Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
+    return try await Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
   }
 
   private static func end(_ text: String, status: CInt) {

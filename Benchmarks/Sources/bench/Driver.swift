@@ -30,11 +30,13 @@ enum Driver {
 
   private static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
     var failure = driver_failure()
-    guard body(&failure) != 0 else { return }
-    let text = unsafe withUnsafeBytes(of: &failure.text) {
-      unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    throw Failure(description: "\(server.kind): \(text)")
+    if body(&failure) != 0 { throw Failure(description: "\(server.kind): \(failure.message)") }
+  }
+}
+
+extension driver_failure {
+  var message: String {
+    unsafe withUnsafeBytes(of: text) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 }
 

@@ -8,28 +8,28 @@ struct Rounds {
   let tribuned: Server
   let effort: Effort
 
-  func run() throws -> Report {
+  func run() async throws -> Report {
     var report = Report(effort: effort)
-    try run(Series.allCases.filter { $0.kind == .roundTrips }, times: effort.roundTripRounds, into: &report)
-    try run(Series.allCases.filter { $0.kind != .roundTrips }, times: effort.streamRounds, into: &report)
+    try await run(Series.allCases.filter { !$0.isStream }, times: effort.roundTripRounds, into: &report)
+    try await run(Series.allCases.filter(\.isStream), times: effort.streamRounds, into: &report)
     return report
   }
 
   /// Every other round runs backwards: who comes first has no advantage from it.
-  private func run(_ all: [Series], times: Int, into report: inout Report) throws {
+  private func run(_ all: [Series], times: Int, into report: inout Report) async throws {
     for round in 0..<times {
       for series in round.isMultiple(of: 2) ? all : all.reversed() {
-        report.add(try measure(series), to: series)
+        report.add(try await measure(series), to: series)
       }
     }
   }
 
-  private func measure(_ series: Series) throws -> Sample {
-    let server = series.isRelay ? relay : tribuned
+  private func measure(_ series: Series) async throws -> Sample {
+    let server = series.server == .relay ? relay : tribuned
     let before = try server.processorTime()
     switch series.kind {
-    case .roundTrips:
-      let durations = try Driver.roundTrips(effort.roundTrips, through: server).sorted()
+    case .roundTrips(let clients):
+      let durations = try await roundTrips(through: server, clients).sorted()
       let used = try server.processorTime() - before
       return Sample(
         value: microseconds(durations[durations.count / 2]),
@@ -40,6 +40,14 @@ struct Rounds {
       let used = try server.processorTime() - before
       let delivered = Double(effort.messages * receivers)
       return Sample(value: delivered / microseconds(duration), server: Double(used) / Double(duration))
+    }
+  }
+
+  private func roundTrips(through server: Server, _ clients: Series.Clients) async throws -> [UInt64] {
+    switch (clients, server.kind) {
+    case (.driver, _): try Driver.roundTrips(effort.roundTrips, through: server)
+    case (.tasks, .relay): try await RelayTasks.roundTrips(effort.roundTrips, through: server)
+    case (.tasks, .tribune): try await LibraryTasks.roundTrips(effort.roundTrips, through: server)
     }
   }
 

@@ -2,37 +2,65 @@
 
 /// One thing that is measured in every round.
 enum Series: String, CaseIterable, Codable {
-  case relayRoundTrip
+  case relay
   case ask
+  case relayTasks
+  case askLibrary
   case relayStream
   case postToOne
   case postToTen
 
   enum Kind: Equatable {
-    case roundTrips
+    case roundTrips(Clients)
     case stream(receivers: Int)
+  }
+
+  enum Clients {
+    /// The C driver: blocked threads, bytes prepared beforehand.
+    case driver
+    /// Swift tasks: the library's for the bus, the least that is like them for the relay.
+    case tasks
   }
 
   var kind: Kind {
     switch self {
-    case .relayRoundTrip, .ask: .roundTrips
+    case .relay, .ask: .roundTrips(.driver)
+    case .relayTasks, .askLibrary: .roundTrips(.tasks)
     case .relayStream, .postToOne: .stream(receivers: 1)
     case .postToTen: .stream(receivers: 10)
     }
   }
 
-  /// What it is a multiple of.
-  var baseline: Series { kind == .roundTrips ? .relayRoundTrip : .relayStream }
+  var isStream: Bool { if case .stream = kind { true } else { false } }
 
-  var isRelay: Bool { self == baseline }
+  /// The relay with clients of the same kind.
+  var baseline: Series {
+    switch self {
+    case .relay, .ask: .relay
+    case .relayTasks, .askLibrary: .relayTasks
+    case .relayStream, .postToOne, .postToTen: .relayStream
+    }
+  }
 
-  /// The multiple that the bus is to keep below.
-  var target: Double? { self == .ask ? 1.25 : nil }
+  /// The relay with nothing around it.
+  var floor: Series { isStream ? .relayStream : .relay }
+
+  var server: Server.Kind { self == baseline ? .relay : .tribune }
+
+  /// The multiple of its baseline that the bus is to keep below.
+  var target: Double? {
+    switch self {
+    case .ask, .askLibrary: 1.25
+    default: nil
+    }
+  }
 
   var title: String {
     switch self {
-    case .relayRoundTrip: "relay, 64 B there and back"
-    case .ask: "ask, one delegate, 64 B"
+    case .relay: "relay"
+    case .ask: "ask, one delegate"
+    case .relayTasks: "relay, between Swift tasks"
+    case .askLibrary: "ask, Swift library"
     case .relayStream: "relay, 1 to 1"
     case .postToOne: "post, 1 to 1"
     case .postToTen: "post, 1 to 10"

@@ -3,8 +3,8 @@
 import Foundation
 
 /// What is measured, running on a socket of its own.
-final class Server {
-  enum Kind: String {
+final class Server: Sendable {
+  enum Kind: String, Sendable {
     case relay
     case tribune
   }
@@ -38,9 +38,14 @@ final class Server {
     }
   }
 
+  /// Ends the server, and returns when it has.
   func stop() {
     process.terminate()
-    process.waitUntilExit()
+    // Foundation's own wait needs a run loop, which no task has. This one leaves the reaping to Foundation.
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(process.processIdentifier), &information, WEXITED | WNOWAIT) == -1,
+      errno == EINTR
+    {}
   }
 
   /// The processor time that the server has had, in nanoseconds.

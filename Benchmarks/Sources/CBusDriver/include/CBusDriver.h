@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,3 +46,12 @@ int driver_round_trips(enum driver_server server, const char *path, size_t count
  * reason in `failure`. */
 int driver_stream(enum driver_server server, const char *path, size_t receivers, uint64_t count,
                   uint64_t *nanoseconds, struct driver_failure *failure);
+
+/* For clients that have threads of their own. A relay's connection, for whoever drives it from outside
+ * and closes the descriptor; -1 with the reason in `failure`. */
+int driver_connect(const char *path, struct driver_failure *failure);
+/* Sends or receives exactly `length` bytes; false when the connection has ended before. */
+bool driver_send(int fd, const void *bytes, size_t length);
+bool driver_receive(int fd, void *bytes, size_t length);
+/* The monotonic clock. */
+uint64_t driver_nanoseconds(void);
