@@ -51,7 +51,9 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      throw .usage("\"\(operands[index].terminalSafe)\" is not JSON: \(error)")
+      let text = operands[index]
+      let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
+      throw .usage("\"\(String(shown).terminalSafe)\" is not JSON: \(error)")
     }
   }
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneWire
+
+/// tribunectl asks and answers, against the real daemon.
+@Suite("tribunectl asks and answers", .timeLimit(.minutes(2)))
+struct AskingCommandTests {
+  private static func outcomes(_ verdict: [String: Any]) throws -> [[String: Any]] {
+    try #require(verdict["outcomes"] as? [[String: Any]])
+  }
+
+  // MARK: ask
+
+  @Test("nobody there means the default, at once, and the verdict says so")
+  func nobody() throws {
+    let bus = try TestBus()
+    let allowed = try bus.tribunectl("ask", "a.shouldB", "--object=x")
+    #expect(allowed.status == 0)
+    #expect(allowed.output == "allowed: a.shouldB x (nobody was there to answer)\n")
+    let vetoed = try bus.tribunectl("ask", "a.shouldB", "--default=veto", "-j")
+    #expect(vetoed.status == 1)
+    let verdict = try vetoed.object()
+    #expect(verdict["verdict"] as? String == "vetoed")
+    #expect(verdict["query"] as? Int != nil)
+    #expect(try Self.outcomes(verdict).isEmpty)
+  }
+
+  @Test("a veto is exit status 1, with who said it and why")
+  func veto() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying(
+      "delegate", "a.shouldB", "--veto=a restore \u{1B}[2Jruns", "--label=restore")
+    let people = try bus.tribunectl("ask", "a.shouldB")
+    #expect(people.status == 1)
+    #expect(people.lines.first == "vetoed: a.shouldB")
+    #expect(people.output.contains("vetoed    restore (tribunectl, pid \(delegate.pid), uid \(getuid())"))
+    #expect(people.output.contains("): a restore \\u{1b}[2Jruns  ["))
+    let outcome = try #require(
+      Self.outcomes(try bus.tribunectl("ask", "a.shouldB", "--json=short").object()).first)
+    #expect(outcome["outcome"] as? String == "vetoed")
+    #expect(outcome["reason"] as? String == "a restore \u{1B}[2Jruns")
+    #expect(outcome["pid"] as? Int == Int(delegate.pid))
+    #expect(outcome["uid"] as? Int == Int(getuid()))
+    #expect(outcome["process"] as? String == "tribunectl")
+    #expect(outcome["unit"] is String)
+    #expect((outcome["elapsed"] as? Double).map { $0 >= 0 && $0 < 60 } == true)
+    let quiet = try bus.tribunectl("ask", "a.shouldB", "-q")
+    #expect(quiet.status == 1)
+    #expect(quiet.output == "")
+    #expect(quiet.errors == "")
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+  }
+
+  @Test("all reasons are waited for where they are asked for")
+  func allReasons() throws {
+    let bus = try TestBus()
+    let delegates = [
+      try bus.staying("delegate", "a", "--veto=one"), try bus.staying("delegate", "a", "--approve"),
+      try bus.staying("delegate", "a", "--veto=two", "--order=-1"),
+    ]
+    let outcomes = try Self.outcomes(try bus.tribunectl("-j", "ask", "a", "--mode=all").object())
+    #expect(outcomes.map { $0["reason"] as? String } == ["two", "one", ""])
+    let inOrder = try Self.outcomes(try bus.tribunectl("-j", "ask", "a", "--mode=order").object())
+    #expect(inOrder.map { $0["reason"] as? String } == ["two"])
+    withExtendedLifetime(delegates) {}
+  }
+
+  @Test("without a bus there is no verdict, unless it was said what that means")
+  func unreachable() throws {
+    let nowhere = "unix:/nonexistent/bus"
+    for (option, status): (String, Int32) in [("fail", 255), ("allow", 0), ("veto", 1)] {
+      let result = try TestBus.tribunectl(["ask", "a", "--if-unreachable=\(option)"], address: nowhere)
+      #expect(result.status == status)
+      #expect(result.errors.hasPrefix("tribunectl: "))
+      #expect(result.output == "")
+    }
+    #expect(try TestBus.tribunectl(["ask", "a"], address: nowhere).status == 255)
+    #expect(try TestBus.tribunectl(["ask", "a..b", "--if-unreachable=allow"], address: nowhere).status == 2)
+    let json = try TestBus.tribunectl(["-j", "ask", "a", "--if-unreachable=allow"], address: nowhere)
+    #expect(try json.object()["verdict"] as? String == "allowed")
+  }
+
+  @Test("a bus that breaks while it is asked gives no verdict")
+  func busBreaks() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying(
+      "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
+    #expect(try bus.tribunectl("ask", "a").status == 255)
+    #expect(delegate.status() == 1)
+  }
+
+  @Test("a bus that does not answer is not waited for longer than was said")
+  func silentBus() throws {
+    let bus = try TestBus()
+    bus.signal(SIGSTOP)
+    let result = try bus.tribunectl("list", "--timeout=200ms")
+    #expect(result.status == 1)
+    #expect(result.errors.contains("200ms"))
+    #expect(try bus.tribunectl("ask", "a", "--timeout=200ms").status == 255)
+    #expect(try bus.tribunectl("ask", "a", "--timeout=200ms", "--if-unreachable=veto").status == 1)
+    bus.signal(SIGCONT)
+  }
+
+  @Test("a deadline over the bus's limit is a refused query: no verdict")
+  func longDeadline() throws {
+    let bus = try TestBus()
+    #expect(try bus.tribunectl("ask", "a", "--timeout=2h", "--if-unreachable=allow").status == 255)
+  }
+
+  @Test("under a delegate's command, that question is the parent")
+  func parent() throws {
+    let bus = try TestBus()
+    let monitor = try bus.staying("-j", "monitor", "inner")
+    let program = try Programs.path(of: "tribunectl")
+    let delegate = try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
+    let outer = try #require(try bus.tribunectl("-j", "ask", "outer").object()["query"] as? Int)
+    let line = try #require(try monitor.output.line())
+    let ask = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(ask["parent"] as? Int == outer)
+    withExtendedLifetime(delegate) {}
+    let junk = try bus.tribunectl("ask", "x", environment: ["TRIBUNE_QUERY": "junk\u{1B}"])
+    #expect(junk.status == 0)
+    #expect(junk.errors.contains("$TRIBUNE_QUERY"))
+  }
+
+  // MARK: delegate --exec
+
+  @Test("a command gets the question")
+  func question() throws {
+    let bus = try TestBus()
+    let script = """
+      cat; echo; echo "$TRIBUNE_NAME|$TRIBUNE_OBJECT|$TRIBUNE_QUERY|$TRIBUNE_ASKER_UID|$TRIBUNE_ASKER_PROCESS"
+      test -n "$TRIBUNE_ASKER_PID$TRIBUNE_ASKER_CONNECTION"; test "${TRIBUNE_ASKER_UNIT-unset}" != unset; exit 1
+      """
+    let delegate = try bus.staying("delegate", "a.*", "--exec", "sh", "-c", script)
+    let verdict = try bus.tribunectl("-j", "ask", "a.b", "{\"x\": [1]}", "--object=o/1").object()
+    let reason = try #require(try Self.outcomes(verdict).first?["reason"] as? String)
+    let query = try #require(verdict["query"] as? Int)
+    #expect(reason == "{\"x\": [1]}\na.b|o/1|\(query)|\(getuid())|tribunectl")
+    withExtendedLifetime(delegate) {}
+  }
+
+  @Test(
+    "how a command ends is the answer",
+    arguments: [
+      ("exit 0", "approved", "", 0), ("echo '  no  '; exit 1", "vetoed", "no", 1),
+      ("exit 2", "abstained", "", 0),
+      ("echo oh; exit 3", "failed", "exited with 3: oh", 1),
+      ("kill -9 $$", "failed", "was killed by signal 9", 1),
+    ] as [(String, String, String, Int32)])
+  func commandsEnd(script: String, outcome: String, reason: String, status: Int32) throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("-j", "delegate", "a", "--exec", "sh", "-c", script)
+    let result = try bus.tribunectl("-j", "ask", "a")
+    #expect(result.status == status)
+    let got = try #require(try Self.outcomes(try result.object()).first)
+    #expect(got["outcome"] as? String == outcome)
+    #expect(got["reason"] as? String == reason)
+    #expect(try delegate.output.line()?.contains("\"answer\":\"\(outcome)\"") == true)
+  }
+
+  @Test("a failing command is no opinion where the delegate says so")
+  func failurePolicy() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("delegate", "a", "--on-failure=abstain", "--exec", "/nonexistent/command")
+    let result = try bus.tribunectl("-j", "ask", "a")
+    #expect(result.status == 0)
+    #expect(try Self.outcomes(try result.object()).first?["outcome"] as? String == "failed")
+    #expect(try delegate.errors.line()?.contains("cannot be run: No such file") == true)
+  }
+
+  @Test("a slow command is ended, and its question has timed out")
+  func slowCommand() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying(
+      "delegate", "a", "--timeout=100ms", "--exec", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+    let result = try bus.tribunectl("-j", "ask", "a")
+    #expect(result.status == 1)
+    #expect(try Self.outcomes(try result.object()).first?["outcome"] as? String == "timedOut")
+    // The line comes when the command has ended.
+    #expect(try delegate.output.line()?.contains("→ ") == true)
+  }
+
+  @Test("a command whose question is withdrawn is ended")
+  func withdrawn() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying(
+      "-j", "delegate", "a", "--timeout=1h", "--exec", "sh", "-c", "echo started >&2; exec sleep 1000")
+    let asker = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
+    ])
+    #expect(try delegate.errors.line() == "started")
+    asker.signal(SIGKILL)
+    #expect(try delegate.output.line()?.contains("\"answer\":\"withdrawn\"") == true)
+  }
+
+  @Test("a delegate that ends takes its commands with it")
+  func endsWithCommands() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying(
+      "delegate", "a", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
+    let asker = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
+    ])
+    #expect(try delegate.errors.line() == "started")
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+    // All that held the other end of it has ended.
+    #expect(try delegate.errors.rest() == "")
+    #expect(asker.status() == 1)
+  }
+
+  @Test("many questions at once are answered at once")
+  func concurrent() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    // Each command waits until all five run.
+    let script =
+      "touch \(folder.path)/$TRIBUNE_QUERY; until [ $(ls \(folder.path) | wc -l) -ge 5 ]; do sleep 0.01; done"
+    let delegate = try bus.staying("delegate", "a", "--timeout=1min", "--exec", "sh", "-c", script)
+    let program = try Programs.path(of: "tribunectl")
+    let askers = try (0..<5).map { _ in try RunningProgram([program, "--address=\(bus.address)", "ask", "a"])
+    }
+    for asker in askers { #expect(asker.status() == 0) }
+    withExtendedLifetime(delegate) {}
+  }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneWire
+
+/// tribunectl's telling and listing verbs, against the real daemon.
+@Suite("tribunectl tells and lists", .timeLimit(.minutes(2)))
+struct CommandTests {
+  private static func json(_ line: String?) throws -> [String: Any] {
+    let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
+    return try #require(value as? [String: Any])
+  }
+
+  // MARK: post and observe
+
+  @Test("what is posted is observed, a line each, in order, and -N ends it")
+  func lines() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "backup.**", "x", "-N", "3")
+    for arguments in [
+      ["backup.didFinish", #"{"bytes": 1}"#, "--object=volume/a b"], ["other"], ["x"], ["backup.a.b", "[]"],
+    ] {
+      #expect(try TestBus.tribunectl(["post"] + arguments, address: bus.address).status == 0)
+    }
+    let lines = try observer.output.rest().split(separator: "\n")
+    #expect(observer.status() == 0)
+    #expect(lines.count == 3)
+    for (line, end) in zip(
+      lines, [#"  backup.didFinish  volume/a b  {"bytes": 1}"#, "  x  -", "  backup.a.b  -  []"])
+    {
+      #expect(line.hasSuffix(end))
+      #expect(line.wholeMatch(of: /\d\d:\d\d:\d\d\.\d\d\d  :\d+  .*/) != nil)
+    }
+  }
+
+  @Test("in JSON, userInfo is what was posted, however long its numbers")
+  func json() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("-j", "observe", "**")
+    let number = "123456789012345678901234567890"
+    #expect(
+      try bus.tribunectl("post", "a", "{ \"n\": \(number), \"s\": \"\u{9B}é\" }", "--object=o").status == 0)
+    let line = try #require(try observer.output.line())
+    #expect(line.hasPrefix(#"{"name":"a","object":"o","sender":":"#))
+    #expect(line.hasSuffix(#","userInfo":{"n":"# + number + #","s":"\u009bé"}}"#))
+    #expect(try bus.tribunectl("post", "b").status == 0)
+    let none = try Self.json(try observer.output.line())
+    #expect(none["userInfo"] is NSNull)
+    #expect(none["object"] as? String == "")
+    let client = try RawClient.greeted(bus)
+    try client.send {
+      $0.appendHead(of: Post(), serial: 1, nameLength: 1, payloadLength: 2)
+      $0.append("c")
+      $0.append([0xFF, 0x00] as [UInt8])
+    }
+    let bytes = try Self.json(try observer.output.line())
+    #expect(bytes["userInfoBase64"] as? String == "/wA=")
+    #expect(bytes["userInfo"] == nil)
+    observer.signal(SIGTERM)
+    #expect(observer.status() == 0)
+  }
+
+  @Test("only what is about the object is observed, where one is given")
+  func object() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "**", "--object=x/1", "--json=short", "-N1")
+    #expect(try bus.tribunectl("post", "a", "--object=x/2").status == 0)
+    #expect(try bus.tribunectl("post", "b").status == 0)
+    #expect(try bus.tribunectl("post", "c", "--object=x/1").status == 0)
+    #expect(try Self.json(try observer.output.line())["name"] as? String == "c")
+    #expect(observer.status() == 0)
+  }
+
+  @Test("an observer says what it lost, where it lost it")
+  func lost() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("-j", "observe", "a", "b")
+    observer.signal(SIGSTOP)
+    let count = 400
+    let client = try RawClient.greeted(bus)
+    let payload = String(repeating: "1", count: 60_000)
+    for serial in 1...count {
+      try client.send { $0.appendFrame(Post(), serial: UInt64(serial), name: "a", text: payload) }
+    }
+    try client.send { $0.appendFrame(Post(), flags: .acknowledge, serial: 1000, name: "b") }
+    _ = try client.next(.ok)
+    observer.signal(SIGCONT)
+    var received = 0
+    var lost = 0
+    while let line = try observer.output.line() {
+      let object = try Self.json(line)
+      if object["name"] as? String == "b" { break }
+      if let some = object["lost"] as? Int { lost += some } else { received += 1 }
+    }
+    #expect(lost > 0)
+    #expect(received + lost == count)
+  }
+
+  @Test("what stays is READY=1 to the service manager once the bus has confirmed")
+  func ready() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    let notifySocket = try NotifySocket(path: "\(folder.path)/n")
+    for arguments in [["observe", "a"], ["delegate", "a", "--approve"], ["monitor"]] {
+      let program = try RunningProgram(
+        [try Programs.path(of: "tribunectl"), "--address=\(bus.address)"] + arguments,
+        environment: ["NOTIFY_SOCKET": notifySocket.path])
+      try notifySocket.wait(for: "READY=1")
+      program.signal(SIGTERM)
+      #expect(program.status() == 0)
+    }
+  }
+
+  @Test("what stays ends well when it is interrupted", arguments: [SIGINT, SIGTERM])
+  func interrupted(signal: CInt) throws {
+    let bus = try TestBus()
+    for program in [
+      try bus.staying("observe", "**"), try bus.staying("delegate", "a", "--approve"),
+      try bus.staying("monitor"),
+    ] {
+      program.signal(signal)
+      #expect(program.status() == 0)
+      #expect(try program.errors.rest() == "")
+    }
+  }
+
+  @Test("what stays ends with 1 and says why when the bus goes")
+  func busGoes() throws {
+    let bus = try TestBus()
+    let programs = [
+      try bus.staying("observe", "**"), try bus.staying("delegate", "a", "--approve"),
+      try bus.staying("monitor"),
+    ]
+    bus.signal(SIGKILL)
+    for program in programs {
+      #expect(program.status() == 1)
+      #expect(try program.errors.rest().hasPrefix("tribunectl: "))
+    }
+  }
+
+  @Test("a reader that has had enough ends an observer without a word")
+  func closedOutput() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "**")
+    try observer.stopReading()
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    // Without a handler, SIGPIPE ends it; where the parent ignores that, the error does.
+    #expect([0, -SIGPIPE].contains(observer.status()))
+    #expect(try observer.errors.rest() == "")
+  }
+
+  @Test("what the bus refuses is said")
+  func refused() throws {
+    let bus = try TestBus()
+    let reserved = try bus.tribunectl("post", "tribune.x")
+    #expect(reserved.status == 1)
+    #expect(reserved.errors.hasPrefix("tribunectl: "))
+    #expect(try bus.tribunectl("ask", "tribune.x").status == 255)
+  }
+
+  // MARK: Lists
+
+  @Test("list shows who is connected, with and without its legend")
+  func list() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "a.**")
+    let list = try bus.tribunectl("list")
+    #expect(list.status == 0)
+    #expect(list.lines.first?.hasPrefix("CONNECTION") == true)
+    #expect(list.lines.last == "2 connections listed.")
+    #expect(list.lines.contains { $0.contains(" \(observer.pid)  tribunectl ") })
+    let bare = try bus.tribunectl("--no-legend", "list")
+    #expect(bare.lines.count == 2)
+    let json = try bus.tribunectl("list", "-j").lines.map { try Self.json(String($0)) }
+    #expect(json.contains { $0["pid"] as? Int == Int(observer.pid) && $0["observations"] as? Int == 1 })
+  }
+
+  @Test("status shows the bus, or one connection with what it has registered")
+  func status() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("delegate", "a.shouldB", "--approve", "--label=me", "--object=o")
+    let observer = try bus.staying("observe", "seen.**", "--object=x/1")
+    let all = try bus.tribunectl("status")
+    #expect(all.status == 0)
+    #expect(all.output.contains("PID: \(bus.pid)\n"))
+    #expect(all.output.contains("Delegates: 1\n"))
+    #expect(try bus.tribunectl("status", "-j").object()["pid"] as? Int == Int(bus.pid))
+
+    let connections = try bus.tribunectl("list", "-j").lines.map { try Self.json(String($0)) }
+    for (program, shown) in [(delegate, "a.shouldB"), (observer, "seen.**   x/1")] {
+      let id = try #require(
+        connections.first { $0["pid"] as? Int == Int(program.pid) }?["connection"] as? String)
+      for text in [id, String(id.dropFirst())] {
+        let one = try bus.tribunectl("status", text)
+        #expect(one.status == 0)
+        #expect(one.output.contains("PID: \(program.pid)\n"))
+        #expect(one.output.contains(shown))
+      }
+    }
+    let none = try bus.tribunectl("status", ":999999")
+    #expect(none.status == 1)
+    #expect(none.errors == "tribunectl: there is no connection :999999\n")
+  }
+
+  @Test("explain shows the chain in order, and asks nobody")
+  func explain() throws {
+    let bus = try TestBus()
+    let late = try bus.staying("delegate", "a.*", "--exec", "false")
+    let early = try bus.staying(
+      "delegate", "a.shouldB", "--approve", "--order=-1", "--label=first", "--on-failure=abstain",
+      "--timeout=1min")
+    let other = try bus.staying("delegate", "a.shouldB", "--approve", "--object=other")
+    let chain = try bus.tribunectl("explain", "a.shouldB", "--object=x", "-j").lines.map {
+      try Self.json(String($0))
+    }
+    #expect(chain.map { $0["pid"] as? Int } == [Int(early.pid), Int(late.pid)])
+    #expect(chain.first?["label"] as? String == "first")
+    #expect(chain.first?["onFailure"] as? String == "abstain")
+    #expect(chain.first?["timeout"] as? Int == 60)
+    let text = try bus.tribunectl("explain", "a.shouldB", "--object=other")
+    #expect(text.lines.last == "3 delegates would be asked.")
+    #expect(text.lines.contains { $0.contains(" \(other.pid) ") && $0.contains("  other ") })
+    #expect(try bus.tribunectl("explain", "x").output.hasPrefix("Nobody would be asked"))
+  }
+
+  @Test("monitor shows what passes: who, to whom, and what came of it")
+  func monitor() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("delegate", "a.shouldB", "--veto=not now")
+    let people = try bus.staying("monitor")
+    let programs = try bus.staying("-j", "monitor", "a.**")
+    #expect(try bus.tribunectl("post", "b.c", "{\"x\":1}").status == 0)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    var seen: [String] = []
+    while !seen.contains(where: { $0.contains("verdict") }) {
+      seen.append(try #require(try people.output.line()))
+    }
+    for words in [
+      ["post", "b.c", "{\"x\":1}"], ["ask", "a.shouldB"], ["question", "a.shouldB"], ["answer", "not now"],
+      ["verdict", "vetoed"],
+    ] {
+      #expect(seen.contains { line in words.allSatisfy { line.contains($0) } })
+    }
+    var kinds: [String] = []
+    while kinds.last != "verdict" {
+      let object = try Self.json(try programs.output.line())
+      kinds.append(object["kind"] as? String ?? "")
+    }
+    #expect(kinds.prefix(2) == ["ask", "question"])
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+  }
+
+  // MARK: Usage
+
+  @Test(
+    "no arguments make it trap, whatever they are",
+    arguments: [
+      [""], ["-"], ["--"], ["---"], ["--="], ["-j="], ["--json"], ["--timeout=99999999y", "list"], ["\u{0}x"],
+      ["--address=unix:", "list"], ["--address=unix:\(String(repeating: "x", count: 1000))", "list"],
+      ["--timeout=0", "list"], ["--timeout=1us", "list"], ["observe", "**", "-N", "9223372036854775807"],
+      ["post", "a", String(repeating: "[", count: 100_000)], ["status", "18446744073709551616"],
+      ["status", "18446744073709551615"], ["ask", "a", "--timeout=4294967296ms"],
+      ["--no-pager", "help", "--", "list"],
+      ["delegate", "a", "--order=-2147483648", "--approve"], ["help", "help", "help"], ["version", "-jqh"],
+    ])
+  func neverTraps(arguments: [String]) throws {
+    let result = try TestBus.tribunectl(arguments, address: "unix:/nonexistent/bus")
+    #expect([0, 1, 2, 255].contains(result.status), "\(result)")
+    if result.status != 0 { #expect(result.errors.hasPrefix("tribunectl: ")) }
+  }
+
+  @Test("bytes that are no text are refused, not changed")
+  func odd() throws {
+    // The shell hands on what an array of strings could not.
+    let program = try Programs.path(of: "tribunectl")
+    let shell = try RunningProgram(["/bin/sh", "-c", "exec \(program) post a \"$(printf '\"\\377\"')\""])
+    #expect(shell.status() == 2)
+    #expect(try shell.errors.rest().contains("is not UTF-8"))
+  }
+
+  @Test(
+    "help and version need no bus",
+    arguments: [["help"], ["--help"], ["help", "ask"], ["ask", "--help"], ["version"], ["--version"]])
+  func help(arguments: [String]) throws {
+    let result = try TestBus.tribunectl(arguments, address: "unix:/nonexistent/bus")
+    #expect(result.status == 0)
+    #expect(result.output.hasPrefix("tribunectl"))
+    #expect(result.errors == "")
+  }
+}

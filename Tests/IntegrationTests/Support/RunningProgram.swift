@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+
+/// A program while it runs, with what it writes readable line by line.
+final class RunningProgram {
+  /// One of its outputs.
+  final class Output {
+    let pipe = Pipe()
+    private var pending: [UInt8] = []
+    private var isAtEnd = false
+
+    /// The next line, without its end; nil after the last.
+    func line() throws -> String? {
+      while true {
+        if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+          defer { pending.removeSubrange(...end) }
+          return String(decoding: pending[..<end], as: UTF8.self)
+        }
+        if isAtEnd {
+          defer { pending = [] }
+          return pending.isEmpty ? nil : String(decoding: pending, as: UTF8.self)
+        }
+        try readMore()
+      }
+    }
+
+    /// All that is left, when the program and all that it started have closed it.
+    func rest() throws -> String {
+      while !isAtEnd { try readMore() }
+      defer { pending = [] }
+      return String(decoding: pending, as: UTF8.self)
+    }
+
+    /// Reads what is left of several at once, so that the program can fill neither.
+    static func rest(_ outputs: [Output]) throws {
+      while true {
+        let open = outputs.filter { !$0.isAtEnd }
+        if open.isEmpty { return }
+        var watched = open.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+        guard unsafe poll(&watched, nfds_t(watched.count), CInt(Programs.patienceSeconds * 1000)) > 0 else {
+          throw Programs.Missing(description: "the program does not end")
+        }
+        for (output, watch) in zip(open, watched) where watch.revents != 0 { try output.readMore() }
+      }
+    }
+
+    private var descriptor: CInt { pipe.fileHandleForReading.fileDescriptor }
+
+    private func readMore() throws {
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&watched, 1, CInt(Programs.patienceSeconds * 1000)) > 0 else {
+        throw Programs.Missing(
+          description: "nothing was written; so far: \(String(decoding: pending, as: UTF8.self))")
+      }
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      let count = unsafe read(descriptor, &bytes, bytes.count)
+      if count > 0 { pending += bytes[..<count] } else { isAtEnd = true }
+    }
+  }
+
+  private let process = Process()
+  let output = Output()
+  let errors = Output()
+
+  var pid: Int32 { process.processIdentifier }
+
+  /// - Parameter command: the program's path and its arguments.
+  init(_ command: [String], environment: [String: String] = [:]) throws {
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output.pipe
+    process.standardError = errors.pipe
+    try process.run()
+    // Only the program is to hold the ends that it writes to.
+    try output.pipe.fileHandleForWriting.close()
+    try errors.pipe.fileHandleForWriting.close()
+  }
+
+  deinit {
+    if process.isRunning {
+      kill(pid, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  func signal(_ number: CInt) { kill(pid, number) }
+
+  /// Closes this side of the standard output.
+  func stopReading() throws { try output.pipe.fileHandleForReading.close() }
+
+  /// Waits for the end.
+  ///
+  /// - Returns: the exit status, or the signal that ended it, negated.
+  func status() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+  }
+}
+
+extension TestBus {
+  /// What a program did.
+  struct Result {
+    var status: Int32
+    var output: String
+    var errors: String
+
+    var lines: [Substring] { output.split(separator: "\n") }
+
+    /// The only line of the output, as a JSON object.
+    func object() throws -> [String: Any] {
+      let value = try JSONSerialization.jsonObject(with: Data(output.utf8))
+      guard let object = value as? [String: Any] else {
+        throw Programs.Missing(description: "no JSON object: \(output)")
+      }
+      return object
+    }
+  }
+
+  /// Runs tribunectl on a bus to its end.
+  static func tribunectl(
+    _ arguments: [String], address: String, environment: [String: String] = [:]
+  ) throws -> Result {
+    let program = try RunningProgram(
+      ["/usr/bin/timeout", "-sKILL", "\(Programs.patienceSeconds)", try Programs.path(of: "tribunectl")]
+        + arguments,
+      environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
+    try RunningProgram.Output.rest([program.output, program.errors])
+    return Result(
+      status: program.status(), output: try program.output.rest(), errors: try program.errors.rest())
+  }
+
+  /// Runs tribunectl on this bus to its end.
+  func tribunectl(_ arguments: String..., environment: [String: String] = [:]) throws -> Result {
+    try Self.tribunectl(arguments, address: address, environment: environment)
+  }
+
+  /// Starts tribunectl on this bus, and waits for what it says first on its standard error: that it is ready.
+  func staying(_ arguments: String..., environment: [String: String] = [:]) throws -> RunningProgram {
+    let program = try RunningProgram(
+      [try Programs.path(of: "tribunectl")] + arguments,
+      environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
+    guard let line = try program.errors.line(),
+      ["observing ", "attached ", "monitoring "].contains(where: line.hasPrefix)
+    else {
+      throw Programs.Missing(description: "\(arguments) is not ready: \(try program.errors.rest())")
+    }
+    return program
+  }
+}
