@@ -77,6 +77,9 @@ private final class Simulation {
   /// The answer that is just being given.
   private var said: (serial: Serial, query: UInt64, delegate: UInt64)?
   private let limits: BusLimits
+  private var stepCount = 0
+  /// What follows the first thing that is wrong says nothing more.
+  private var isBroken = false
 
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
@@ -92,6 +95,8 @@ private final class Simulation {
   }
 
   func step() {
+    guard !isBroken else { return }
+    stepCount += 1
     switch Int.random(in: 0..<32, using: &random) {
     case 0: if connected.count < 6 { connected.append(bus.connect()) }
     case 1: if random.oneIn(3), let slot = someone() { disconnect(slot) }
@@ -112,14 +117,15 @@ private final class Simulation {
 
   /// Lets everything run out, and everyone leave.
   func end() {
-    while bus.advanceToNextDeadline() { settle() }
-    #expect(queries.isEmpty)
-    #expect(bus.queryCount == 0)
+    while !isBroken, bus.advanceToNextDeadline() { settle() }
+    guard !isBroken else { return }
+    expect(queries.isEmpty)
+    expect(bus.queryCount == 0)
     while let slot = connected.last {
       disconnect(slot)
       settle()
     }
-    #expect(bus.isEmpty)
+    expect(bus.isEmpty)
   }
 
   // MARK: What happens
@@ -260,6 +266,18 @@ private final class Simulation {
 
   // MARK: What must be
 
+  private func expect(
+    _ holds: Bool, _ what: @autoclosure () -> String = "", sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    if !holds { fail(what(), sourceLocation: sourceLocation) }
+  }
+
+  private func fail(_ what: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    guard !isBroken else { return }
+    isBroken = true
+    Issue.record("in step \(stepCount): \(what)", sourceLocation: sourceLocation)
+  }
+
   private func check(_ effect: Effect) {
     switch effect {
     case .question(let slot, let serial, _, let question, _): check(question, to: slot, serial: serial)
@@ -267,7 +285,7 @@ private final class Simulation {
     case .concluded(let slot, let serial, let concluded): check(concluded, to: slot, serial: serial)
     case .refusal(let slot, let serial, let error) where error.code == .cancelled:
       let query = queries.first { $0.value.asker == slot && $0.value.serial == serial }
-      #expect(query?.value.ending == nil)
+      expect(query?.value.ending == nil)
       if let id = query?.key { queries[id]?.ending = .cancelled }
     case .refusal(_, let serial, let error) where error.code == .notAsked && serial == said?.serial:
       // Its time was over. The verdict must say so, whatever it says now.
@@ -275,31 +293,31 @@ private final class Simulation {
       queries[said.query]?.answers[said.delegate] = nil
       queries[said.query]?.late.insert(said.delegate)
     case .refusal(let slot, _, let error):
-      #expect([.notAsked, .limitExceeded].contains(error.code))
-      #expect(connected.contains(slot))
-    case .okay(let slot, _, _): #expect(connected.contains(slot))
+      expect([.notAsked, .limitExceeded].contains(error.code))
+      expect(connected.contains(slot))
+    case .okay(let slot, _, _): expect(connected.contains(slot))
     case .progress(let slot, let serial, let progress, _):
       let query = queries[progress.query.rawValue]
-      #expect(query?.asker == slot && query?.serial == serial && query?.ending == nil)
-      if let query { #expect(progress.timeout <= query.deadline.milliseconds(since: bus.now)) }
+      expect(query?.asker == slot && query?.serial == serial && query?.ending == nil)
+      if let query { expect(progress.timeout <= query.deadline.milliseconds(since: bus.now)) }
     }
   }
 
   private func check(_ question: Question, to slot: ConnectionSlot, serial: Serial) {
     let (id, delegate) = (question.query.rawValue, question.delegate.rawValue)
     guard let query = queries[id] else {
-      Issue.record("delegate \(delegate) is asked in query \(id), which is none")
+      fail("delegate \(delegate) is asked in query \(id), which is none")
       return
     }
-    #expect(query.ending == nil, "query \(id) goes on after its end")
-    #expect(attached[delegate]?.slot == slot && attached[delegate]?.serial == serial)
-    #expect(query.chain.contains { $0.id == delegate }, "delegate \(delegate) was not in the chain")
-    #expect(!query.questions.contains(delegate), "delegate \(delegate) is asked twice")
-    #expect(question.timeout <= query.deadline.milliseconds(since: bus.now))
+    expect(query.ending == nil, "query \(id) goes on after its end")
+    expect(attached[delegate]?.slot == slot && attached[delegate]?.serial == serial)
+    expect(query.chain.contains { $0.id == delegate }, "delegate \(delegate) was not in the chain")
+    expect(!query.questions.contains(delegate), "delegate \(delegate) is asked twice")
+    expect(question.timeout <= query.deadline.milliseconds(since: bus.now))
     if query.mode == .order {
-      #expect(
+      expect(
         query.chain.first { !query.questions.contains($0.id) && attached[$0.id] != nil }?.id == delegate)
-      #expect(!query.answers.values.contains(.veto))
+      expect(!query.answers.values.contains(.veto))
     }
     queries[id]?.questions.insert(delegate)
   }
@@ -307,51 +325,51 @@ private final class Simulation {
   private func check(_ verdict: Verdict, to slot: ConnectionSlot, serial: Serial) {
     let id = verdict.query.rawValue
     guard let query = queries[id] else {
-      Issue.record("a verdict on query \(id), which is none")
+      fail("a verdict on query \(id), which is none")
       return
     }
-    #expect(query.asker == slot && query.serial == serial && connected.contains(slot))
-    #expect(query.ending == nil, "query \(id) has two ends")
+    expect(query.asker == slot && query.serial == serial && connected.contains(slot))
+    expect(query.ending == nil, "query \(id) has two ends")
     queries[id]?.ending = verdict.verdict == .allowed ? .allowed : .vetoed
 
     let delegates = verdict.outcomes.map(\.delegate.id.rawValue)
     let chain = query.chain.map(\.id)
-    #expect(delegates == chain.filter(delegates.contains), "outcomes are in the chain's order, each once")
-    if query.mode == .all { #expect(delegates == chain) }
+    expect(delegates == chain.filter(delegates.contains), "outcomes are in the chain's order, each once")
+    if query.mode == .all { expect(delegates == chain) }
     var (hasVeto, hasApproval) = (false, false)
     for outcome in verdict.outcomes {
       let delegate = outcome.delegate.id.rawValue
       let said = query.answers[delegate]
       switch outcome.outcome {
-      case .approved: #expect(said == .approve)
-      case .vetoed: #expect(said == .veto)
-      case .abstained: #expect(said == .abstain)
-      case .failed: #expect(said == .failed)
-      case .gone: #expect(said == nil && attached[delegate] == nil)
-      case .timedOut: #expect(said == nil)
-      case .held: Issue.record("nothing was held")
+      case .approved: expect(said == .approve)
+      case .vetoed: expect(said == .veto)
+      case .abstained: expect(said == .abstain)
+      case .failed: expect(said == .failed)
+      case .gone: expect(said == nil && attached[delegate] == nil)
+      case .timedOut: expect(said == nil)
+      case .held: fail("nothing was held")
       }
-      if query.late.contains(delegate) { #expect(outcome.outcome == .timedOut) }
+      if query.late.contains(delegate) { expect(outcome.outcome == .timedOut) }
       let policy = query.chain.first { $0.id == delegate }?.policy
       hasApproval = hasApproval || outcome.outcome == .approved
       hasVeto =
         hasVeto || outcome.outcome == .vetoed
         || ([.failed, .gone, .timedOut].contains(outcome.outcome) && policy == .veto)
     }
-    #expect(verdict.verdict == (hasVeto ? .vetoed : hasApproval ? .allowed : query.fallback))
-    #expect(verdict.isUnanswered == !(hasVeto || hasApproval))
-    if !hasVeto { #expect(delegates == chain, "without a veto, everyone is waited for") }
+    expect(verdict.verdict == (hasVeto ? .vetoed : hasApproval ? .allowed : query.fallback))
+    expect(verdict.isUnanswered == !(hasVeto || hasApproval))
+    if !hasVeto { expect(delegates == chain, "without a veto, everyone is waited for") }
     for (delegate, answer) in query.answers where answer == .veto {
-      #expect(delegates.contains(delegate), "a veto is sticky")
+      expect(delegates.contains(delegate), "a veto is sticky")
     }
   }
 
   private func check(_ concluded: Concluded, to slot: ConnectionSlot, serial: Serial) {
     let (id, delegate) = (concluded.query.rawValue, concluded.delegate.rawValue)
-    #expect(attached[delegate]?.slot == slot && attached[delegate]?.serial == serial)
-    #expect(queries[id]?.ending == concluded.conclusion)
-    #expect(queries[id]?.questions.contains(delegate) == true, "delegate \(delegate) was never asked")
-    #expect(queries[id]?.concluded.insert(delegate).inserted == true, "delegate \(delegate) is told twice")
+    expect(attached[delegate]?.slot == slot && attached[delegate]?.serial == serial)
+    expect(queries[id]?.ending == concluded.conclusion)
+    expect(queries[id]?.questions.contains(delegate) == true, "delegate \(delegate) was never asked")
+    expect(queries[id]?.concluded.insert(delegate).inserted == true, "delegate \(delegate) is told twice")
   }
 
   /// What holds between two events.
@@ -359,23 +377,23 @@ private final class Simulation {
     transcript += bus.take()
     for (id, query) in queries where query.ending != nil {
       let owed = query.questions.filter { attached[$0] != nil }
-      #expect(query.concluded == owed, "query \(id) is over, but not for everyone")
+      expect(query.concluded == owed, "query \(id) is over, but not for everyone")
       queries[id] = nil
     }
-    #expect(bus.queryCount == queries.count)
-    #expect(bus.delegateCount == attached.count)
-    #expect(bus.observationCount == observations.values.reduce(0) { $0 + $1.count })
+    expect(bus.queryCount == queries.count)
+    expect(bus.delegateCount == attached.count)
+    expect(bus.observationCount == observations.values.reduce(0) { $0 + $1.count })
     for slot in connected {
       let counts = bus.counts(at: slot)
-      #expect(counts.queries == queries.values.count { $0.asker == slot })
-      #expect(counts.delegates == attached.values.count { $0.slot == slot })
-      #expect(counts.observations == observations[slot]?.count ?? 0)
+      expect(counts.queries == queries.values.count { $0.asker == slot })
+      expect(counts.delegates == attached.values.count { $0.slot == slot })
+      expect(counts.observations == observations[slot]?.count ?? 0)
     }
     let isOverdue = bus.nextDeadline.map { $0 < bus.now } ?? false
-    #expect(!isOverdue)
+    expect(!isOverdue)
     for query in queries.values {
-      #expect(query.deadline >= bus.now && query.ending == nil)
-      if let next = bus.nextDeadline { #expect(next <= query.deadline) }
+      expect(query.deadline >= bus.now && query.ending == nil)
+      if let next = bus.nextDeadline { expect(next <= query.deadline) }
     }
   }
 }
