@@ -38,6 +38,14 @@ extension RawClient {
       Answer(query: question.query, delegate: question.delegate, answer: answer), serial: 0, text: reason)
   }
 
+  /// Expects that the bus has sent nothing more than was read.
+  func expectSilence(serial: Serial = .max) throws {
+    try send(Post(), serial: serial, flags: .acknowledge, name: "test.silence")
+    let frame = try next()
+    #expect(frame.kind == .ok)
+    #expect(frame.header.serial == serial)
+  }
+
   /// Lists, and waits for the end of the list.
   func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry]
   {

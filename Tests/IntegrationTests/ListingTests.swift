@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// Looking at the bus: what is listed, who would be asked, and all that passes.
+@Suite("Looking at the bus", .timeLimit(.minutes(2)))
+struct ListingTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
+  private func delegates(_ entries: [Entry]) -> [DelegateEntry] {
+    entries.compactMap { if case .delegate(let entry) = $0 { entry } else { nil } }
+  }
+
+  // MARK: Lists
+
+  @Test("explaining lists who would be asked, in order, and asks nobody")
+  func explain() throws {
+    let (first, firstWelcome) = try RawClient.welcomed(bus)
+    let (second, secondWelcome) = try RawClient.welcomed(bus)
+    // By order, and then by the time of attaching, whether for the object or for any.
+    try first.attach(Attach(order: 7, label: "d", patterns: ["window.**"]), serial: 1)
+    try first.attach(
+      Attach(failurePolicy: .abstain, timeout: 1500, label: "b", patterns: ["window.shouldClose"]),
+      object: "window/42", serial: 2)
+    try second.attach(Attach(label: "c", patterns: ["window.*", "other.name"]), serial: 1)
+    try second.attach(
+      Attach(order: -3, label: "a", patterns: ["*.shouldClose"]), object: "window/42", serial: 2)
+    try second.attach(Attach(label: "another's", patterns: ["window.*"]), object: "window/43", serial: 3)
+    try second.attach(Attach(label: "deaf", patterns: ["window.didClose"]), object: "window/42", serial: 4)
+
+    let asker = try RawClient.greeted(bus)
+    let chain = delegates(try asker.list(List(.chain), name: "window.shouldClose", object: "window/42"))
+    #expect(chain.map(\.delegate.label) == ["a", "b", "c", "d"])
+    #expect(chain.map(\.order) == [-3, 0, 0, 7])
+    #expect(chain.map(\.object) == ["window/42", "window/42", "", ""])
+    #expect(chain.map(\.failurePolicy) == [.veto, .abstain, .veto, .veto])
+    #expect(chain.map(\.timeout) == [5000, 1500, 5000, 5000])
+    #expect(
+      chain.map(\.patterns) == [
+        ["*.shouldClose"], ["window.shouldClose"], ["window.*", "other.name"], ["window.**"],
+      ])
+    let connections = [secondWelcome, firstWelcome, secondWelcome, firstWelcome].map(\.connection)
+    #expect(chain.map(\.connection) == connections)
+    for entry in chain { #expect(entry.delegate.peer == (try ThisProcess.identity)) }
+    #expect(
+      delegates(try asker.list(List(.chain), name: "window.shouldClose")).map(\.delegate.label) == ["c", "d"])
+    #expect(try asker.list(List(.chain), name: "nobody.cares").isEmpty)
+    for client in [first, second] { try client.expectSilence() }
+
+    // Those are asked, in that order.
+    try asker.send(Ask(mode: .order), serial: 1, name: "window.shouldClose", object: "window/42")
+    for (client, entry) in zip([second, first, second, first], chain) {
+      let question = try client.nextQuestion().question
+      #expect(question.delegate == entry.delegate.id)
+      try client.answer(question, .approve)
+    }
+    #expect(try asker.nextVerdict().outcomes.map(\.delegate.label) == ["a", "b", "c", "d"])
+  }
+
+  @Test("connections, observations and delegates are listed, all or those of one")
+  func lists() throws {
+    let (first, firstWelcome) = try RawClient.welcomed(bus)
+    let (second, secondWelcome) = try RawClient.welcomed(bus)
+    try first.observe("a.*", object: "o", serial: 1)
+    try first.observe(serial: 2)
+    try second.observe("b.**", serial: 1)
+    try second.attach(Attach(label: "x", patterns: ["a.shouldB"]), object: "o", serial: 2)
+    try first.send(Ask(), serial: 3, name: "a.shouldB", object: "o")
+    _ = try second.nextQuestion()
+    try second.send(Post(), serial: 3, flags: .acknowledge, name: "c.d")
+    try second.settle()
+
+    let connections = try first.list(List(.connections)).compactMap { entry in
+      if case .connection(let entry) = entry { entry } else { nil }
+    }
+    #expect(connections.map(\.id) == [firstWelcome.connection, secondWelcome.connection])
+    #expect(connections.map(\.observations) == [2, 1])
+    #expect(connections.map(\.delegates) == [0, 1])
+    #expect(connections.map(\.queries) == [1, 0])
+    #expect(connections.map(\.posted) == [0, 2])
+    #expect(connections.map(\.lost) == [0, 0])
+    for entry in connections {
+      #expect(entry.peer == (try ThisProcess.identity))
+      #expect(!entry.isLossy && !entry.isPaused)
+    }
+    let one = List(.connections, connection: secondWelcome.connection.rawValue)
+    #expect(try first.list(one).count == 1)
+
+    let observations = try first.list(List(.observations)).compactMap { entry in
+      if case .observation(let entry) = entry { entry } else { nil }
+    }
+    #expect(observations.map(\.pattern) == ["a.*", "**", "b.**"])
+    #expect(observations.map(\.object) == ["o", "", ""])
+    #expect(
+      try first.list(List(.observations, connection: firstWelcome.connection.rawValue)).count == 2)
+
+    #expect(delegates(try first.list(List(.delegates))).map(\.delegate.label) == ["x"])
+    #expect(try first.list(List(.delegates, connection: firstWelcome.connection.rawValue)).isEmpty)
+    #expect(try first.list(List(.connections, connection: 999)).isEmpty)
+  }
+
+  @Test("the bus tells what it is and what it has done")
+  func busEntry() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("a.*", serial: 1)
+    let client = try RawClient.greeted(bus)
+    try client.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    for serial in 2...4 { try client.send(Post(), serial: Serial(serial), name: "a.b") }
+    try client.send(Post(), serial: 5, name: "b.c")
+    try client.send(Ask(), serial: 6, name: "a.shouldB")
+    try client.answer(try client.nextQuestion().question, .veto)
+    #expect(try client.nextVerdict().verdict == .vetoed)
+    try client.send(Ask(), serial: 7, name: "a.shouldC")
+    #expect(try client.nextVerdict().verdict == .allowed)
+    try client.send(Ask(), serial: 8, name: "a.shouldB")
+
+    guard case .bus(let entry)? = try client.list(List(.bus)).first else {
+      Issue.record("no bus in the list")
+      return
+    }
+    #expect(entry.pid == UInt32(bus.pid))
+    #expect(entry.software == Version.current)
+    #expect(entry.address == bus.address)
+    #expect(entry.uptime > 0)
+    #expect(entry.connections == 2)
+    #expect(entry.observations == 1)
+    #expect(entry.delegates == 1)
+    #expect(entry.queries == 1)
+    #expect(entry.posted == 4)
+    #expect(entry.delivered == 3)
+    #expect(entry.lost == 0)
+    #expect(entry.asked == 2)
+    #expect(entry.vetoed == 1)
+  }
+
+  // MARK: Monitoring
+
+  /// One `traffic` and the frame in it.
+  private struct Seen {
+    let traffic: Traffic
+    let header: FrameHeader
+    let bytes: [UInt8]
+  }
+
+  private func nextTraffic(_ monitor: RawClient) throws -> Seen {
+    let frame = try monitor.next()
+    #expect(frame.kind == .traffic)
+    let buffer = ByteBuffer(capacity: 256)
+    buffer.append(frame.payloadBytes)
+    let header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
+    #expect(header.frameLength == buffer.count)
+    return Seen(traffic: try frame.decode(Traffic.self), header: header, bytes: frame.payloadBytes)
+  }
+
+  @Test("a monitor sees each post, ask, question, answer, deferral and verdict, from whom and to whom")
+  func monitoring() throws {
+    let monitor = try RawClient.greeted(bus)
+    try monitor.send(Monitor(), serial: 1, name: "a.**")
+    #expect(try monitor.next(.ok).header.serial == 1)
+    let (delegate, delegateWelcome) = try RawClient.welcomed(bus)
+    let (asker, askerWelcome) = try RawClient.welcomed(bus)
+    try delegate.attach(Attach(patterns: ["**"]), serial: 1)
+    try delegate.observe("a.didB", serial: 2)
+
+    try asker.send(Ask(), serial: 1, name: "b.shouldC")
+    try delegate.answer(try delegate.nextQuestion().question, .approve)
+    _ = try asker.nextVerdict()
+    try asker.send(Ask(), serial: 2, name: "a.shouldB", object: "o", text: "{}")
+    let (questionFrame, question) = try delegate.nextQuestion()
+    try delegate.send(
+      Defer(query: question.query, delegate: question.delegate, extension: 20_000), serial: 3, text: "wait")
+    _ = try asker.next(.progress)
+    try delegate.answer(question, .veto, "no")
+    let verdictFrame = try asker.next(.verdict)
+    try asker.send(Post(), serial: 3, name: "a.didB", text: "1")
+    let postFrame = try delegate.next(.post)
+
+    let kinds: [FrameKind] = [.ask, .question, .defer, .answer, .verdict, .post]
+    let seen = try kinds.map { _ in try nextTraffic(monitor) }
+    #expect(seen.map(\.header.kind) == kinds)
+    let (asks, answers) = (askerWelcome.connection, delegateWelcome.connection)
+    #expect(seen.map(\.traffic.from) == [asks, asks, answers, answers, .bus, asks])
+    #expect(seen.map(\.traffic.to) == [.bus, answers, .bus, .bus, asks, .bus])
+    #expect(seen.map(\.traffic.receivers) == [0, 1, 0, 0, 1, 1])
+    #expect(seen[1].bytes == questionFrame.bytes)
+    #expect(seen[4].bytes == verdictFrame.bytes)
+    #expect(seen[5].bytes == postFrame.bytes)
+    // Microseconds: any moment of this century in seconds or milliseconds is far less.
+    #expect(seen.allSatisfy { $0.traffic.time > 1_000_000_000_000_000 })
+
+    try monitor.send(Cancel(target: 1), serial: 2)
+    #expect(try monitor.next().kind == .ok)
+    try asker.send(Post(), serial: 4, name: "a.didB")
+    try asker.settle()
+    try monitor.expectSilence()
+  }
+
+  @Test("a run of posts is shown post by post, long ones too")
+  func monitoringRuns() throws {
+    let monitor = try RawClient.greeted(bus)
+    try monitor.send(Monitor(), serial: 1)
+    #expect(try monitor.next(.ok).header.serial == 1)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let lengths = [0, 10, 10, 100_000, 3, 70_000, 0]
+    try poster.send {
+      for (index, length) in lengths.enumerated() {
+        $0.appendFrame(
+          Post(), serial: Serial(index), name: "load.unit", text: String(repeating: "x", count: length))
+      }
+    }
+    for (index, length) in lengths.enumerated() {
+      let seen = try nextTraffic(monitor)
+      #expect(seen.header.kind == .post)
+      #expect(seen.header.serial == Serial(index))
+      #expect(seen.header.payloadLength == length)
+      #expect(seen.header.sender == welcome.connection)
+      #expect(seen.traffic.receivers == 0)
+    }
+  }
+}
