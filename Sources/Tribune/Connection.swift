@@ -214,6 +214,9 @@ public final class Connection: Sendable {
 
   /// Everything that passes over the bus under names that match any of the patterns; none is everything.
   ///
+  /// A connection is shown each message once: when it monitors several times, each sequence brings what any of
+  /// them asked for.
+  ///
   /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {
     for pattern in patterns { _ = try Checked.pattern(pattern) }
@@ -225,7 +228,7 @@ public final class Connection: Sendable {
     return Traffic(subscription: subscription)
   }
 
-  /// Returns when the connection has ended: why, or nil after ``close()``.
+  /// Returns when the connection has ended: why, or nil after ``close()``; nil too when the task is cancelled.
   public func closed() async -> TribuneError? {
     await link.ended()
   }

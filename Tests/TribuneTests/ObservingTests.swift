@@ -68,6 +68,42 @@ struct ObservingTests {
     #expect(try await script == 3)
   }
 
+  @Test func oneMonitorOfSeveralPatternsBringsEachMessageOnce() async throws {
+    let bus = try ScriptedBus()
+    let gate = Gate()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      for _ in 0..<2 {
+        let monitor = try peer.next(.monitor)
+        try peer.send(Okay(registration: monitor.serial), serial: monitor.serial)
+      }
+      gate.wait()
+      for name in ["a.b", "c.d"] {
+        let post = ByteBuffer(capacity: 64)
+        post.appendFrame(Post(), serial: 1, name: name)
+        try peer.send(
+          TribuneWire.Traffic(time: 1, from: ConnectionID(rawValue: 9), to: .bus, receivers: 1),
+          text: String(repairing: post.bytes))
+      }
+      try peer.send(Lost(count: 3))
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let traffic = try await connection.monitor(["a.*", "c.*"])
+    gate.open()
+    var seen: [String] = []
+    for try await delivery in traffic {
+      switch delivery {
+      case .item(let item): seen.append(item.name)
+      case .lost(let count): seen.append("lost \(count)")
+      }
+      if seen.count == 3 { break }
+    }
+    #expect(seen == ["a.b", "c.d", "lost 3"])
+    await connection.close()
+    try await script
+  }
+
   @Test func equalObservationsAreOneToTheBus() async throws {
     let bus = try ScriptedBus()
     async let script: [FrameKind?] = bus.play { peer in

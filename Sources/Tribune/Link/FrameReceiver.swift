@@ -71,7 +71,7 @@ struct FrameReceiver {
     case .traffic:
       let item = TrafficDelivery.item(try TrafficItem(frame))
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
-      for stream in link.state.withLock({ Array($0.monitors.values) }) { stream.deliver(item) }
+      for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
@@ -101,7 +101,7 @@ struct FrameReceiver {
   private func tellLost(_ count: Int) {
     guard count > 0 else { return }
     let (notifications, traffic) = link.state.withLock { state in
-      (state.liveStreams, Array(state.monitors.values))
+      (state.liveStreams, state.trafficStreams)
     }
     for stream in notifications { stream.deliver(.lost(count)) }
     for stream in traffic { stream.deliver(.lost(count)) }

@@ -110,6 +110,13 @@ struct LinkState {
   var monitors: [Serial: DeliveryStream<TrafficDelivery>] = [:]
   var closers: [UInt64: CheckedContinuation<TribuneError?, Never>] = [:]
 
+  /// The streams of traffic, each once, however many patterns it has.
+  var trafficStreams: [DeliveryStream<TrafficDelivery>] {
+    var found: [DeliveryStream<TrafficDelivery>] = []
+    for stream in monitors.values where !found.contains(where: { $0 === stream }) { found.append(stream) }
+    return found
+  }
+
   private var lastSerial: Serial = 0
 
   /// Serials are never used again, and 0 is none.
