@@ -160,6 +160,23 @@ struct HostileBusTests {
     try await script
   }
 
+  @Test func aBusThatTakesNothingMoreIsLostThoughItStays() async throws {
+    let bus = try ScriptedBus()
+    let (ended, asked) = (Gate(), Gate())
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      peer.endReading()
+      ended.open()
+      asked.wait()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    await ended.opened()
+    #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
+    #expect(await connection.closed()?.code == .connectionLost)
+    asked.open()
+    try await script
+  }
+
   @Test func whatNobodyWaitsForIsPassedOver() async throws {
     let bus = try ScriptedBus()
     async let script: Void = bus.play { peer in

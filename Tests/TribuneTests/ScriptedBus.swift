@@ -146,6 +146,11 @@ final class ScriptedPeer {
     while try nextIfAny() != nil {}
   }
 
+  /// Lets the client write no more, and stays connected.
+  func endReading() {
+    _ = shutdown(socket.rawValue, CInt(SHUT_RD))
+  }
+
   func send<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial = 0, name: String = "",
     object: String = "", text: String = ""

@@ -79,7 +79,18 @@ final class Link: Sendable {
       }
       if wake { wakeup.signal() }
       for waiter in waiters { waiter.resume(returning: .success(())) }
+      if case .failed(let error) = progress { endReading(after: error) }
     }
+  }
+
+  /// Frames that somebody waits for have not reached the bus and never will. Reading comes to its end now,
+  /// behind what the bus still had to say, and tells everyone.
+  func endReading(after error: Errno) {
+    if !error.isDisconnection {
+      let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
+      state.withLock { $0.refusal = $0.refusal ?? failure }
+    }
+    UnixSocket.shutdown(socket)
   }
 
   /// Returns when the outbox is below its marks again.

@@ -135,7 +135,11 @@ struct LinkThread {
       let (bytes, progress) = batch.write(to: link.socket)
       let waiters = link.state.withLock { $0.outbox.threadWrote(batch, bytes: bytes, progress) }
       for waiter in waiters { waiter.resume(returning: .success(())) }
-      if case .stuck = progress { return }
+      switch progress {
+      case .whole: continue
+      case .stuck: return
+      case .failed(let error): link.endReading(after: error)
+      }
     }
   }
 

@@ -200,7 +200,7 @@ struct Outbox {
     case .whole: spare = batch
     case .stuck: stuck = batch
     case .failed:
-      // Reading tells why the peer is gone, with what it still had to say.
+      // Whoever wrote sees to it that reading ends, which tells everyone.
       isBroken = true
       pending = OutgoingBatch()
       pendingBytes = 0
