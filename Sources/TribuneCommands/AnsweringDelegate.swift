@@ -14,6 +14,7 @@ actor AnsweringDelegate: Delegate {
   private let way: Way
   private let context: Context
   private var running: [Int32: ChildProcess] = [:]
+  private var hasEnded = false
   private let (outputErrors, outputError) = AsyncStream<CommandError>.makeStream()
 
   init(_ way: Way, in context: Context) {
@@ -39,8 +40,9 @@ actor AnsweringDelegate: Delegate {
     return .ended(ExitStatus.success)
   }
 
-  /// Ends the commands that still run, and returns when they have ended.
+  /// Ends the commands that still run, and returns when they have ended. No others are started.
   func end() async {
+    hasEnded = true
     let left = running.values
     for child in left { child.terminate() }
     for child in left { _ = await child.ended() }
@@ -65,6 +67,8 @@ actor AnsweringDelegate: Delegate {
   private static let reasonLength = 4_096
 
   private func answer(to question: Question, by command: [[UInt8]]) async -> Answer {
+    // Nobody would be left to wait for it.
+    if hasEnded { return .failed("the delegate is ending") }
     let child: ChildProcess
     do {
       child = try ChildProcess(

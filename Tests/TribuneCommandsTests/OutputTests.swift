@@ -117,4 +117,13 @@ struct OutputTests {
     let ending = ChildProcess.Ending(termination: termination, output: Array(output.utf8))
     #expect(AnsweringDelegate.answer(for: ending) == answer)
   }
+
+  @Test("a delegate that ends starts no command any more")
+  func endedDelegate() async throws {
+    let delegate = AnsweringDelegate(
+      .command(["sh", "-c", "exit 0"].map { Array($0.utf8) }), in: try Self.context(["--quiet"]))
+    #expect(await delegate.answer(Question("a.b")) == .approve)
+    await delegate.end()
+    #expect(await delegate.answer(Question("a.b")) == .failed("the delegate is ending"))
+  }
 }
