@@ -76,7 +76,7 @@ struct ChildProcessTests {
 
   @Test(
     "what cannot be started says why",
-    arguments: [("/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
+    arguments: [("/proc/self/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
   func unstartable(program: String, error: Errno) {
     #expect(throws: error) {
       try ChildProcess([Array(program.utf8)], signalMask: SignalMask([]))
