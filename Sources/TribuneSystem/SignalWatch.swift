@@ -6,7 +6,8 @@ import Glibc
 /// Signals as a sequence of values.
 ///
 /// It has to be made before the process has a second thread: a thread that does not block the signals
-/// would be ended by them.
+/// would be ended by them. SIGPIPE is blocked as well: writing to somebody who reads no more is an error
+/// of that write, and ends nothing else.
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
@@ -25,7 +26,8 @@ package struct SignalWatch: Sendable {
   /// - Throws: why there is no thread to wait for them.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers.filter { $0 != SIGHUP || tribune_signal_is_ignored($0) == 0 })
-    maskBefore = mask.block()
+    maskBefore = SignalMask([SIGPIPE]).block()
+    mask.block()
     let (stream, continuation) = AsyncStream<Signal>.makeStream()
     signals = stream
     if numbers.isEmpty { return }

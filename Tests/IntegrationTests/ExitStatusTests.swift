@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// What tribunectl's exit status says, and what it leaves behind, on the less usual ways out.
+@Suite("Exit statuses", .timeLimit(.minutes(3)))
+struct ExitStatusTests {
+  /// Runs tribunectl with a standard output whose reader is gone.
+  private static func tribunectlUnread(_ arguments: [String]) async throws -> Script {
+    let script = "exec {unread}> >(:); wait $!; exec \"$@\" >&$unread"
+    return try await Script.run(
+      ["bash", "-c", script, "bash", try Programs.path(of: "tribunectl")] + arguments)
+  }
+
+  @Test(
+    "the verdict's status stands when nobody reads the verdict",
+    arguments: [("allow", 0), ("veto", 1)] as [(String, Int32)], [[], ["--json=short"]])
+  func unreadVerdict(verdict: (word: String, status: Int32), options: [String]) async throws {
+    let bus = try TestBus()
+    let asked = try await Self.tribunectlUnread(
+      ["--address=\(bus.address)", "ask", "a.shouldB", "--default=\(verdict.word)"] + options)
+    #expect(asked.status == verdict.status, "\(asked.output)")
+  }
+
+  @Test("a guarded command starts with no signal blocked")
+  func signalsOfTheCommand() async throws {
+    let bus = try TestBus()
+    let guarded = try await Script.run([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b", "--", "grep", "SigBlk",
+      "/proc/self/status",
+    ])
+    #expect(guarded.output == "SigBlk:\t0000000000000000\n")
+  }
+}
