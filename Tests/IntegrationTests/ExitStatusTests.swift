@@ -25,6 +25,22 @@ struct ExitStatusTests {
     #expect(asked.status == verdict.status, "\(asked.output)")
   }
 
+  @Test(
+    "what counts as the verdict without a bus stands when nobody reads it",
+    arguments: [("allow", 0), ("veto", 1), ("fail", 255)] as [(String, Int32)])
+  func unreadVerdictWithoutBus(verdict: (word: String, status: Int32)) async throws {
+    let folder = try TestFolder()
+    let arguments = [
+      "--address=unix:\(folder.path)/bus", "--json=short", "ask", "a.shouldB",
+      "--if-unreachable=\(verdict.word)",
+    ]
+    let unread = try await Self.tribunectlUnread(arguments)
+    #expect(unread.status == verdict.status, "\(unread.output)")
+    let full = try await Script.run(
+      ["bash", "-c", "exec \"$@\" >/dev/full", "bash", try Programs.path(of: "tribunectl")] + arguments)
+    #expect(full.status == verdict.status, "\(full.output)")
+  }
+
   @Test("a guarded command starts with no signal blocked")
   func signalsOfTheCommand() async throws {
     let bus = try TestBus()

@@ -28,23 +28,25 @@ struct AskCommand: Command {
     do throws(TribuneError) {
       let connection = try await context.connect()
       let verdict = try await query.ask(over: connection, parent: parent, in: context)
-      show(verdict, in: context)
+      show(in: context) { () throws(CommandError) in
+        if context.json == .off {
+          try context.write(verdict.text(of: query.name, object: query.object, in: context))
+        } else {
+          try context.print(verdict.json)
+        }
+      }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
       return try withoutVerdict(error, in: context)
     }
   }
 
-  private func show(_ verdict: Verdict, in context: Context) {
+  /// The decision stands, whoever can read it: what the standard output does not take changes no status.
+  private func show(in context: Context, _ write: () throws(CommandError) -> Void) {
     guard !context.isQuiet else { return }
-    do {
-      if context.json == .off {
-        try context.write(verdict.text(of: query.name, object: query.object, in: context))
-      } else {
-        try context.print(verdict.json)
-      }
+    do throws(CommandError) {
+      try write()
     } catch {
-      // The verdict stands, whoever can read it.
       if !error.message.isEmpty { context.terminal.report(error.message) }
     }
   }
@@ -54,7 +56,8 @@ struct AskCommand: Command {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
-    if context.json != .off, !context.isQuiet {
+    show(in: context) { () throws(CommandError) in
+      guard context.json != .off else { return }
       try context.print(
         .object([
           ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
