@@ -26,6 +26,9 @@ actor SignalRouter {
     return 0
   }
 
+  /// The first signal that has come before the command runs; nil if none.
+  var interrupted: Int32? { early.first?.number }
+
   /// Passes on to the command what comes from now on, and what came while it was being started.
   func relay(to command: ChildProcess) {
     self.command = command

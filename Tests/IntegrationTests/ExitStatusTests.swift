@@ -50,4 +50,46 @@ struct ExitStatusTests {
     ])
     #expect(guarded.output == "SigBlk:\t0000000000000000\n")
   }
+
+  @Test("a guard that is interrupted when it has announced the action tells how that ended")
+  func interruptedBehindWill() async throws {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/bus"
+    let listener = try UnixSocket.make(nonblocking: false)
+    try UnixSocket.bind(listener, to: path)
+    try UnixSocket.listen(listener)
+    // Only the signal would end the command.
+    let command = [
+      try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "archive.prune", "--", "sleep",
+      "1000",
+    ]
+    let guarding = try ChildProcess(command.map { Array($0.utf8) }, signalMask: SignalMask([]))
+    defer { guarding.send(signal: SIGKILL) }
+
+    let client = try RawClient(acceptedAt: listener)
+    _ = try client.readHello()
+    try client.send { Hello().append(to: $0) }
+    try client.send(
+      Welcome(
+        connection: ConnectionID(rawValue: 1), payloadMax: 1 << 20, observationsMax: 1, delegatesMax: 1,
+        queriesMax: 1, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test"), serial: 0)
+    let ask = try client.next(.ask)
+    #expect(ask.name == "archive.shouldPrune")
+    try client.send(
+      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
+      serial: ask.header.serial)
+    let will = try client.next(.post)
+    #expect(will.name == "archive.willPrune")
+
+    kill(guarding.pid, SIGTERM)
+    // A guard that gave up now would close the connection; one that goes on has nothing to say yet.
+    var watched = pollfd(fd: client.rawDescriptor, events: Int16(POLLIN), revents: 0)
+    #expect(unsafe poll(&watched, 1, 500) == 0)
+    try client.send(Okay(), serial: will.header.serial)
+    let end = try client.next(.post)
+    #expect(end.name == "archive.didFailToPrune" && end.payload == "{\"signal\":15}")
+    try client.send(Okay(), serial: end.header.serial)
+    #expect(try client.readToEnd().isEmpty)
+    #expect(await guarding.ended().termination == .exited(128 + SIGTERM))
+  }
 }

@@ -62,6 +62,8 @@ struct GuardCommand: Command {
     case .interrupted(let signal): return 128 + signal
     case .failed(let error): throw error
     }
+    // What has been announced has its end told: from here on a signal waits until that can be done.
+    try await announceWill(over: connection, in: context)
     let status = await runCommand(router, over: connection, in: context)
     await connection.close()
     return status
@@ -70,7 +72,6 @@ struct GuardCommand: Command {
   // MARK: Should and will
 
   private enum Consent: Sendable {
-    /// And announced.
     case allowed(Connection)
     case vetoed(Verdict)
     case interrupted(Int32)
@@ -85,13 +86,20 @@ struct GuardCommand: Command {
       let parent = parentQuery(reportingTo: context.terminal)
       let verdict = try await query.ask(over: connection, parent: parent, in: context)
       guard verdict.isAllowed else { return .vetoed(verdict) }
-      // Nothing is done that was not announced: the bus has to have it.
-      try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-        try await connection.postAcknowledged(names.will, object: object)
-      }
       return .allowed(connection)
     } catch {
       return .failed(CommandError(error, status: ExitStatus.noVerdict))
+    }
+  }
+
+  /// Nothing is done that was not announced: the bus has to have it.
+  private func announceWill(over connection: Connection, in context: Context) async throws(CommandError) {
+    do throws(TribuneError) {
+      try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
+        try await connection.postAcknowledged(names.will, object: object)
+      }
+    } catch {
+      throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
 
@@ -111,6 +119,10 @@ struct GuardCommand: Command {
   private func runCommand(
     _ router: SignalRouter, over connection: Connection, in context: Context
   ) async -> Int32 {
+    if let signal = await router.interrupted {
+      await announce(names.didFailTo, UserInfo("{\"signal\":\(signal)}"), over: connection, in: context)
+      return 128 + signal
+    }
     let child: ChildProcess
     do {
       child = try ChildProcess(command, signalMask: context.signals.maskBefore)

@@ -38,6 +38,14 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
+  /// Takes the next connection at a listening socket, to play the bus to it.
+  init(acceptedAt listener: borrowing FileDescriptor) throws {
+    try listener.setTimeouts(seconds: Programs.patienceSeconds)
+    let socket = listener.rawValue
+    descriptor = FileDescriptor(owning: try retrying { Glibc.accept(socket, nil, nil) })
+    try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
+  }
+
   convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }
 
   /// Connects and exchanges hellos.
