@@ -26,7 +26,9 @@ struct Context: Sendable {
     self.signals = signals
     showsLegend = !invocation.has(.noLegend)
     isQuiet = invocation.has(.quiet)
-    timeout = min(invocation.span(.timeout)?.duration ?? .seconds(30), .seconds(365 * 86_400))
+    // A delegate's is the time for an answer, and says nothing of the bus.
+    let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
+    timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     json =
       switch invocation.text(.json) {
       case "short": .short

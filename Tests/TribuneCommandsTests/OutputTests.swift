@@ -9,10 +9,10 @@ import TribuneSystem
 /// What people see.
 @Suite("Output", .timeLimit(.minutes(1)))
 struct OutputTests {
-  private static func context(_ line: [String] = []) throws -> Context {
+  private static func context(_ line: [String] = [], of verb: [String] = ["list"]) throws -> Context {
     guard
       case .run(let invocation) = try CommandLineParser.parse(
-        (["list"] + line).map { Array($0.utf8) }, by: .standard)
+        (verb + line).map { Array($0.utf8) }, by: .standard)
     else { throw CommandError.usage("no verb runs") }
     return try Context(
       invocation, terminal: Terminal(isTerminal: false, isColoured: false), signals: try SignalWatch([]))
@@ -125,5 +125,15 @@ struct OutputTests {
     #expect(await delegate.answer(Question("a.b")) == .approve)
     await delegate.end()
     #expect(await delegate.answer(Question("a.b")) == .failed("the delegate is ending"))
+  }
+
+  @Test(
+    "the bus is waited for as long as was said, but a delegate's time is for its answer",
+    arguments: [
+      (["list"], Duration.seconds(2)), (["ask", "a.b"], .seconds(2)),
+      (["delegate", "a.b", "--approve"], .seconds(30)),
+    ])
+  func patience(verb: [String], expected: Duration) throws {
+    #expect(try Self.context(["--timeout=2"], of: verb).timeout == expected)
   }
 }
