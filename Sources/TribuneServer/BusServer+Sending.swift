@@ -163,7 +163,7 @@ extension BusServer {
       connection.isBlocked = isFull
       updateInterest(of: connection)
     }
-    if connection.flow != .flowing, connection.queue.byteCount < configuration.lowMarkBytes {
+    if connection.flow != .flowing, connection.queue.byteCount <= configuration.lowMarkBytes {
       recover(connection)
     }
     if connection.phase == .closing, connection.queue.isEmpty { close(connection) }

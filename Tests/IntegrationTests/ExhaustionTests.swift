@@ -118,6 +118,29 @@ struct ExhaustionTests {
     try stopped.settle()
   }
 
+  @Test("with no low mark, an observer that has read everything keeps up again")
+  func recovery() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=0\nPaceMaxSec=1ms\n")
+    let (observer, welcome) = try RawClient.welcomed(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    let payload = String(repeating: "x", count: 1000)
+    for serial in 1...2_000 {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
+    try poster.settle()
+    func isLossy() throws -> Bool? {
+      for case .connection(let entry) in try poster.list(List(.connections))
+      where entry.id == welcome.connection {
+        return entry.isLossy
+      }
+      return nil
+    }
+    #expect(try isLossy() == true)
+    while try observer.next().header.serial != 2_000 {}
+    #expect(try isLossy() == false)
+  }
+
   @Test("a burst that an observer reads loses nothing")
   func burst() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=10s\n")
