@@ -16,18 +16,22 @@ extension BusServer {
       case .connections:
         for case let other? in connections
         where other.phase == .open && (list.connection == 0 || other.id.rawValue == list.connection) {
+          guard connection.isServed else { return }
           say(Entry.connection(entry(of: other)), to: connection, serial: serial)
         }
       case .observations:
         for entry in bus.observationEntries(of: list.connection) {
+          guard connection.isServed else { return }
           say(Entry.observation(entry), to: connection, serial: serial)
         }
       case .delegates:
         for entry in bus.delegateEntries(of: list.connection) {
+          guard connection.isServed else { return }
           say(Entry.delegate(entry), to: connection, serial: serial)
         }
       case .chain:
         for entry in try bus.chain(name: frame.name, object: frame.object) {
+          guard connection.isServed else { return }
           say(Entry.delegate(entry), to: connection, serial: serial)
         }
       }

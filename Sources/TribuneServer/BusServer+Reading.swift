@@ -21,7 +21,7 @@ extension BusServer {
   /// Reads what a connection has sent until now.
   func readRest(of connection: Connection) {
     for _ in 0..<Self.readsOfRest {
-      guard connection.phase == .open || connection.phase == .awaitingHello, read(connection) else { return }
+      guard connection.isServed, read(connection) else { return }
     }
   }
 
@@ -53,7 +53,7 @@ extension BusServer {
       if !long { connection.begun = nil }
       do throws(WireError) {
         let end = try takeFrames(of: connection, in: buffer, from: start)
-        if connection.phase == .open || connection.phase == .awaitingHello {
+        if connection.isServed {
           try keepBegun(of: connection, in: buffer, from: end)
         }
       } catch {
@@ -86,7 +86,7 @@ extension BusServer {
       welcome(connection)
       position += Hello.length
     }
-    while connection.phase == .open,
+    while connection.isServed,
       let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
       buffer.count - position >= header.frameLength
     {

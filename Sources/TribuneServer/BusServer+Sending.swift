@@ -41,11 +41,17 @@ extension BusServer {
     if monitor.flow == .pacing { endPacing(of: monitor) } else { drop(from: monitor) }
   }
 
-  func enqueue(_ slice: ByteSlice, for connection: Connection, isNotification: Bool) {
-    guard !connection.isDeaf, connection.phase == .open || connection.phase == .awaitingHello else { return }
+  /// - Parameter rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
+  func enqueue(
+    _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool
+  ) {
+    guard !connection.isDeaf, connection.isServed else { return }
     connection.queue.append(slice, isNotification: isNotification)
+    if let rest { connection.queue.append(rest, isNotification: isNotification) }
     markDirty(connection)
     if connection.queue.byteCount > configuration.hardLimitBytes {
+      // One pass can cause any number of replies and questions: the limit cannot wait for its end.
+      if !isNotification, !connection.isBlocked { flush(connection) }
       // Notifications may go first; what is left then is what must not be dropped.
       if connection.flow != .flowing || connection.isBlocked { drop(from: connection) }
       if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
@@ -110,8 +116,7 @@ extension BusServer {
         of: question, sender: asker, serial: serial, nameLength: tail.nameLength,
         objectLength: tail.objectLength, payloadLength: tail.payloadLength)
       let head = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
-      enqueue(head, for: delegate, isNotification: false)
-      enqueue(tail.slice, for: delegate, isNotification: false)
+      enqueue(head, tail.slice, for: delegate, isNotification: false)
       if bus.isMonitored { monitorQuestion(head, tail, from: asker, to: delegate.id) }
     case .progress(let slot, let serial, let progress, let status):
       say(progress, to: connection(at: slot), serial: serial, text: status)

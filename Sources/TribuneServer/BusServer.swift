@@ -311,7 +311,7 @@ package final class BusServer: RunLoopTarget {
   /// Has the connection dismissed when the pass ends: for whoever is in the middle of going through
   /// connections.
   func doom(_ connection: Connection, _ error: WireError) {
-    guard connection.doom == nil, connection.phase != .closing, connection.phase != .closed else { return }
+    guard connection.isServed else { return }
     connection.doom = error
     doomed.append(connection)
   }
@@ -319,6 +319,7 @@ package final class BusServer: RunLoopTarget {
   /// Tells the connection why, and closes it when it has read that, or after a second.
   func dismiss(_ connection: Connection, _ error: WireError) {
     guard connection.phase != .closing, connection.phase != .closed else { return }
+    connection.doom = nil
     log.write(
       // The end of the bus is nothing that a peer did.
       error.code == .shuttingDown ? .debug : .warning,

@@ -80,6 +80,9 @@ final class Connection {
     .connection(slot: slot.index, generation: UInt32(truncatingIfNeeded: id.rawValue))
   }
 
+  /// Whether its frames are still taken, and others queued for it.
+  var isServed: Bool { doom == nil && (phase == .open || phase == .awaitingHello) }
+
   var isPaused: Bool { pauseCount > 0 }
 
   /// What the run loop watches it for.

@@ -181,6 +181,24 @@ struct ExhaustionTests {
     try other.settle()
   }
 
+  @Test("replies to what came in one read are bounded, too")
+  func listsInOneRead() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=1M\n")
+    let other = try RawClient.greeted(bus)
+    let name = String(repeating: "n", count: 200)
+    for serial in 1...1000 { try other.observe("\(name).x\(serial)", serial: Serial(serial)) }
+    let greedy = try RawClient.greeted(bus)
+    try greedy.settle()
+    let before = try bus.processStatus("VmHWM")
+    try greedy.send {
+      for serial in 1...500 { $0.appendFrame(List(.observations), serial: Serial(serial)) }
+    }
+    #expect(try greedy.nextError() == .tooSlow)
+    #expect(try greedy.readToEnd().isEmpty)
+    #expect(try bus.processStatus("VmHWM") - before < 8 * 1024)
+    try other.settle()
+  }
+
   @Test("a million distinct names cost no memory")
   func distinctNames() throws {
     let bus = try TestBus()
