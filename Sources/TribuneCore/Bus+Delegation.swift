@@ -76,6 +76,14 @@ extension Bus {
     chains.forEach(respondingTo: frame.name, object: frame.object) { delegate in
       queries[place].participants.append(.init(delegate: delegate))
     }
+    let participantCount = queries[place].participants.count
+    guard connection(at: slot).participantCount + participantCount <= limits.participantsMax else {
+      queries.remove(at: place)
+      throw WireError(
+        .limitExceeded,
+        "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
+    }
+    connections[slot.index]?.participantCount += participantCount
     connections[slot.index]?.queries[header.serial] = query.id
 
     let start = slice.range.lowerBound
@@ -197,7 +205,9 @@ extension Bus {
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
       emit(.concluded(delegate.slot, delegate.serial, concluded))
     }
-    connections[queries[place].asker.index]?.queries[queries[place].serial] = nil
+    let asker = queries[place].asker.index
+    connections[asker]?.queries[queries[place].serial] = nil
+    connections[asker]?.participantCount -= queries[place].participants.count
     queries.remove(at: place)
   }
 

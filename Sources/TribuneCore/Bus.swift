@@ -20,6 +20,8 @@ package struct Bus: ~Copyable {
     var likenesses: [ExactText: DelegateRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
     var queries: [Serial: QueryID] = [:]
+    /// Participants of all of them.
+    var participantCount = 0
 
     var registrationCount: Int { observations.count + monitors.count }
 

@@ -6,6 +6,9 @@ package struct BusLimits: Equatable, Sendable {
   package var observationsMax = 4096
   package var delegatesMax = 4096
   package var queriesMax = 1024
+  /// Delegates of all queries under way together: many queries times many delegates is what the bus
+  /// would have to keep, to go through and to send.
+  package var participantsMax = 65_536
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query whose asker named no deadline.

@@ -332,6 +332,31 @@ struct QueryTests {
     #expect(bus.take().last == "B question 1 q3 d1 5000ms x")
   }
 
+  @Test("The queries of a connection are put to so many delegates in all, and to others when one is over")
+  func participantLimit() {
+    var limits = BusLimits()
+    limits.participantsMax = 3
+    let bus = BusUnderTest(limits)
+    let (asker, other, delegate) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x", "y"], by: delegate, serial: 1)
+    bus.attach(["x"], by: delegate, serial: 2)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 6)
+    #expect(bus.take() == ["A refused 6 limitExceeded"])
+    bus.ask("y", by: asker, serial: 7)
+    bus.ask("x", by: other, serial: 5)
+    #expect(bus.take().count == 3)
+    #expect(bus.queryCount == 3)
+    bus.cancel(5, by: asker)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 8)
+    #expect(bus.take().count == 2)
+    for slot in [asker, other, delegate] { bus.disconnect(slot) }
+    #expect(bus.isEmpty)
+  }
+
   @Test("A frame whose fields end early ends the connection")
   func malformed() throws {
     let bus = BusUnderTest()
