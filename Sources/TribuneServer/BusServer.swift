@@ -11,6 +11,9 @@ import TribuneWire
 /// ready is read once and its frames are taken where they lie; what they cause is queued, and sent when
 /// the pass ends, so that a connection gets all that a pass has for it in one call.
 package final class BusServer: RunLoopTarget {
+  /// Whoever connects faster than the bus accepts does not keep it from everything else.
+  private static let acceptsPerPass = 64
+
   private let loop: RunLoop
   let log: Log
   package internal(set) var configuration: Configuration
@@ -141,7 +144,7 @@ package final class BusServer: RunLoopTarget {
   package func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
-    case .listener: accept()
+    case .listener(let index): accept(on: listeners[index])
     case .connection:
       guard let connection = connection(of: token) else { return }
       if readiness.isWritable, connection.isBlocked { markDirty(connection) }
@@ -218,22 +221,23 @@ package final class BusServer: RunLoopTarget {
 
   // MARK: Coming and going
 
-  private func accept() {
-    for listener in listeners {
-      do throws(Errno) {
-        while let descriptor = try UnixSocket.accept(listener.descriptor) {
-          try admit(descriptor)
+  private func accept(on listener: Listener) {
+    do throws(Errno) {
+      for _ in 0..<Self.acceptsPerPass {
+        guard let descriptor = try UnixSocket.accept(listener.descriptor) else {
+          if acceptIsShort {
+            acceptIsShort = false
+            log.info("accepting connections again")
+          }
+          return
         }
-        if acceptIsShort {
-          acceptIsShort = false
-          log.info("accepting connections again")
-        }
-      } catch {
-        if error.isOutOfResources {
-          pauseAccepting(because: error)
-        } else {
-          log.error("cannot accept a connection: \(error)")
-        }
+        try admit(descriptor)
+      }
+    } catch {
+      if error.isOutOfResources {
+        pauseAccepting(because: error)
+      } else {
+        log.error("cannot accept a connection: \(error)")
       }
     }
   }
