@@ -26,9 +26,11 @@ final class Server: Sendable {
     case .relay:
       process.arguments = [socketPath]
     case .tribune:
-      // An empty folder of configuration: the defaults, whatever this machine has in /etc.
+      // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
+      // not be let run for 100 ms, and what it then lost would be nobody's fault.
       let configuration = folder.appending(path: "config")
       try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
+      try Data("[Queue]\nPaceMaxSec=10s\n".utf8).write(to: configuration.appending(path: "tribuned.conf"))
       process.arguments = ["--listen=\(socketPath)", "--config=\(configuration.path)"]
     }
     do {
