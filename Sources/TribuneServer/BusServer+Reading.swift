@@ -118,16 +118,20 @@ extension BusServer {
     }
     let frameLength =
       try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
-    let length = frameLength > Self.receiveRoom ? frameLength : count
-    guard begunReserved + length <= configuration.partialFramesMemoryMaxBytes else {
+    let isLong = frameLength > Self.receiveRoom
+    let length = isLong ? frameLength : count
+    // The number of connections bounds the short ones: whoever begins long frames and leaves them does not
+    // keep everyone else from sending.
+    let reserved = isLong ? length : 0
+    guard begunReserved + reserved <= configuration.partialFramesMemoryMaxBytes else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
     }
     let begun = ByteBuffer(capacity: length)
     begun.append(buffer.bytes(in: start..<buffer.count))
     releaseBegun(connection)
     connection.begun = begun
-    connection.begunReserved = length
-    begunReserved += length
+    connection.begunReserved = reserved
+    begunReserved += reserved
     // The shared buffer gets its end back, unless frames before it are queued and it is not ours alone.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
     noteProgress(of: connection)

@@ -41,7 +41,7 @@ package final class BusServer: RunLoopTarget {
   /// Those that something was queued for in this pass.
   var dirty: [Connection] = []
   private var doomed: [Connection] = []
-  /// Bytes reserved for frames that are not whole yet.
+  /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
   private var listeners: [Listener] = []

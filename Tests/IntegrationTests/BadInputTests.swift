@@ -266,6 +266,26 @@ struct BadInputTests {
     try expectService(bus)
   }
 
+  @Test("long frames that never end keep nobody from sending short ones in pieces")
+  func shortFramesInPieces() throws {
+    let bus = try TestBus(configuration: "[Bus]\nPartialFramesMemoryMax=64K\n")
+    let long = try RawClient.greeted(bus)
+    try long.send(Self.header(length: 64 << 10, nameLength: 3) + Array("a.b".utf8))
+    try expectService(bus)
+    let post = ByteBuffer(capacity: 4096)
+    post.appendFrame(
+      Post(), flags: .acknowledge, serial: 7, name: "a.b", text: String(repeating: "x", count: 3000))
+    let bytes = [UInt8](post.bytes)
+    let other = try RawClient.greeted(bus)
+    try other.send(Array(bytes[..<2900]))
+    try expectService(bus)
+    try other.send(Array(bytes[2900...]))
+    #expect(try other.next().header.serial == 7)
+    let another = try RawClient.greeted(bus)
+    try another.send(Self.header(length: 64 << 10, nameLength: 3) + Array("a.b".utf8))
+    #expect(try another.nextError() == .outOfMemory)
+  }
+
   @Test("an answer to a question that was never put is refused, and the connection goes on")
   func unaskedAnswers() throws {
     let bus = try TestBus()

@@ -15,7 +15,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var helloTimeoutNanoseconds: UInt64 = 10_000_000_000
   /// How long a frame that has begun may take to be whole.
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
-  /// Of all frames together that are not whole yet.
+  /// Of all frames of more than 16 KiB together that are not whole yet.
   package var partialFramesMemoryMaxBytes = 256 << 20
 
   // [Queue]
