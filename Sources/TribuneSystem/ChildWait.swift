@@ -41,6 +41,7 @@ struct ChildWait: ~Copyable {
   private var captured: FileDescriptor?
   private let limit: Int
   private var output: [UInt8] = []
+  private var lastSignal: Int32?
 
   init(
     pid: pid_t, target: pid_t, ended: consuming FileDescriptor, captured: consuming FileDescriptor?,
@@ -65,11 +66,15 @@ struct ChildWait: ~Copyable {
       // Only EINTR and a passing lack of memory can make it fail.
       guard count > 0 else { continue }
       if watched[1].revents != 0 {
-        for signal in signals.take() { kill(target, signal) }
+        for signal in signals.take() {
+          kill(target, signal)
+          lastSignal = signal
+        }
       }
       if watched[2].revents != 0 { readOutput() }
       if watched[0].revents != 0 {
         readLeftOutput()
+        signalRest()
         return ChildProcess.Ending(termination: reap(), output: output)
       }
     }
@@ -93,6 +98,13 @@ struct ChildWait: ~Copyable {
       guard unsafe poll(&watched, 1, 0) > 0 else { return }
       readOutput()
     }
+  }
+
+  /// Sends the last signal again to what is left of the group. A shell blocks signals while it starts a
+  /// command; one that came in at that moment ended the shell alone. Until the leader is reaped, its group
+  /// cannot be another's.
+  private func signalRest() {
+    if target < 0, let lastSignal { kill(target, lastSignal) }
   }
 
   private func reap() -> ChildProcess.Termination {
