@@ -174,6 +174,7 @@ package struct Bus: ~Copyable {
   }
 
   func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+    guard serial != 0 else { throw WireError(.invalidValue, "serial 0 stands for no frame") }
     guard !connection(at: slot).uses(serial) else {
       throw WireError(.duplicateSerial, "serial \(serial) stands for something else still")
     }

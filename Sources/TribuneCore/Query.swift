@@ -116,9 +116,13 @@ struct Query {
     if outcome == .approved { hasApproval = true }
   }
 
-  /// Gives a participant that is being waited for more time, but never past the asker's deadline.
-  mutating func extend(_ index: Int, to until: Instant) -> Instant {
-    let until = min(until, deadline)
+  /// Gives a participant that is being waited for more time: never less than it has, and never past the
+  /// asker's deadline.
+  mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
+    guard case .waiting(let granted) = participants[index].state else {
+      preconditionFailure("nobody waits for participant \(index)")
+    }
+    let until = max(granted, min(wanted, deadline))
     participants[index].state = .waiting(until: until)
     return until
   }

@@ -50,9 +50,11 @@ extension BusServer {
       dismiss(
         connection, WireError(.unexpectedDescriptors, "descriptors came that no frame had announced"))
     case .bytes:
+      if connection.begun == nil { connection.begunAt = now }
       if !long { connection.begun = nil }
       do throws(WireError) {
         let end = try takeFrames(of: connection, in: buffer, from: start)
+        if end > start { connection.begunAt = now }
         if connection.isServed {
           try keepBegun(of: connection, in: buffer, from: end)
         }
@@ -107,7 +109,7 @@ extension BusServer {
     let count = buffer.count - start
     if let begun = connection.begun, begun === buffer {
       if start == 0 {
-        noteProgress(of: connection)
+        watchProgress(of: connection)
         return
       }
       releaseBegun(connection)
@@ -134,7 +136,7 @@ extension BusServer {
     begunReserved += reserved
     // The shared buffer gets its end back, unless frames before it are queued and it is not ours alone.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
-    noteProgress(of: connection)
+    watchProgress(of: connection)
   }
 
   func releaseBegun(_ connection: Connection) {
@@ -143,8 +145,7 @@ extension BusServer {
     connection.begun = nil
   }
 
-  private func noteProgress(of connection: Connection) {
-    connection.begunAt = now
+  private func watchProgress(of connection: Connection) {
     guard !connection.isWatchedForProgress else { return }
     connection.isWatchedForProgress = true
     frameTimeouts.append(

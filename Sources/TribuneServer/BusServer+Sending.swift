@@ -86,7 +86,9 @@ extension BusServer {
 
   /// Where the next frame is encoded.
   func encodeStart() -> Int {
-    if isKnownUniquelyReferenced(&encodeBuffer), encodeBuffer.capacity == BufferPool.bufferCapacity {
+    if isKnownUniquelyReferenced(&encodeBuffer) {
+      // One that had to grow for something long is not kept.
+      if encodeBuffer.capacity > BufferPool.bufferCapacity { encodeBuffer = pool.take() }
       encodeBuffer.truncate(to: 0)
     } else if encodeBuffer.capacity - encodeBuffer.count < Self.encodeRoom {
       encodeBuffer = pool.take()

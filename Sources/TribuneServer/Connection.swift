@@ -45,7 +45,7 @@ final class Connection {
   var begun: ByteBuffer?
   /// Bytes of `begun` that count against the limit for unfinished frames.
   var begunReserved = 0
-  /// When the last byte of a begun frame came.
+  /// When the first bytes of a begun frame came.
   var begunAt = Instant(nanoseconds: 0)
   /// A timeout is queued that will look at `begunAt`.
   var isWatchedForProgress = false

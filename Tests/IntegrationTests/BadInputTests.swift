@@ -317,6 +317,30 @@ struct BadInputTests {
     #expect(try client.nextError() == .duplicateSerial)
   }
 
+  @Test("serial 0 stands for no frame, and registers nothing")
+  func serialZero() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    try client.send(Observe(), serial: 0)
+    try client.send(Monitor(), serial: 0)
+    try client.send(Attach(patterns: ["a.b"]), serial: 0)
+    try client.send(Ask(), serial: 0, name: "a.b")
+    for _ in 1...4 { #expect(try client.nextError() == .invalidValue) }
+    try client.settle()
+  }
+
+  @Test("a frame that comes drop by drop and never ends, ends its connection all the same")
+  func drippingFrame() throws {
+    let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=100ms\n")
+    let client = try RawClient.greeted(bus)
+    try client.send(Self.header(length: 16 << 20, nameLength: 3))
+    #expect(throws: (any Error).self) {
+      while true { try client.send([0x61]) }
+    }
+    #expect(try bus.log().contains("did not come in time"))
+    try expectService(bus)
+  }
+
   @Test("descriptors that nobody asked for end the connection, and do not stay open")
   func descriptors() throws {
     let bus = try TestBus()

@@ -27,7 +27,7 @@ struct FrameReceiver {
     let reply = link.state.withLock { state -> Reply<Welcome>? in
       guard state.phase == .connecting else { return nil }
       state.phase = .open
-      state.payloadMax = Int(welcome.payloadMax)
+      state.payloadMax = min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling)
       defer { state.greeting = nil }
       return state.greeting
     }
