@@ -4,6 +4,7 @@ import Glibc
 import TribuneCommands
 import TribuneSystem
 
+StandardDescriptors.fill()
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
 Task.detached { exit(await program.run()) }
 // Waiting here rather than in `await` keeps this thread from Dispatch, which would unblock the signals

@@ -113,7 +113,7 @@ struct CommandTests {
     }
   }
 
-  @Test("what stays ends well when it is interrupted", arguments: [SIGINT, SIGTERM])
+  @Test("what stays ends well when it is interrupted", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(signal: CInt) throws {
     let bus = try TestBus()
     for program in [
@@ -124,6 +124,29 @@ struct CommandTests {
       #expect(program.status() == 0)
       #expect(try program.errors.rest() == "")
     }
+  }
+
+  @Test("what is started without standard input, output and error does its work without them")
+  func withoutStandardDescriptors() throws {
+    let bus = try TestBus()
+    let program = try Programs.path(of: "tribunectl")
+    let observer = try bus.staying("observe", "**")
+    // The delegate speaks of each question twice: to its output, and to its errors.
+    let script = """
+      "$0" delegate a --exec /nonexistent <&- >&- 2>&- & delegate=$!
+      until "$0" -j explain a | grep -q delegate; do :; done
+      "$0" -q ask a; first=$?
+      "$0" -q ask a <&- >&- 2>&-; second=$?
+      "$0" post b <&- >&- 2>&-
+      "$0" guard c -- sh -c 'test -e /proc/self/fd/0 -a -e /proc/self/fd/1' <&- >&-; third=$?
+      kill $delegate; wait $delegate
+      echo "$first $second $third $?"
+      """
+    let shell = try FinishedProgram(
+      ["/bin/sh", "-c", script, program], environment: ["TRIBUNE_ADDRESS": bus.address])
+    #expect(shell.output == "1 1 0 0\n")
+    #expect(try observer.output.line()?.hasSuffix("  b  -") == true)
+    #expect(!(try bus.log().contains("closing connection")))
   }
 
   @Test("what stays ends with 1 and says why when the bus goes")
