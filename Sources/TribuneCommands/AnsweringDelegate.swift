@@ -65,6 +65,8 @@ actor AnsweringDelegate: Delegate {
 
   /// Bytes of output that are kept for a reason; the bus keeps no more.
   private static let reasonLength = 4_096
+  /// A question's way to here takes less, so that the bus's own time is over first.
+  private static let timeoutMargin = Duration.milliseconds(250)
 
   private func answer(to question: Question, by command: [[UInt8]]) async -> Answer {
     // Nobody would be left to wait for it.
@@ -82,7 +84,8 @@ actor AnsweringDelegate: Delegate {
     }
     running[child.pid] = child
     let timer = Task { () async -> Bool in
-      await sleep(question.timeout)
+      // It is the bus that finds it silent for too long; this only ends it, and shall not be the faster.
+      await sleep(question.timeout + Self.timeoutMargin)
       if Task.isCancelled { return false }
       child.terminate()
       return true
