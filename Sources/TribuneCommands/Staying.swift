@@ -5,8 +5,8 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// What ends a verb that stays.
-  static let interrupting = [SIGINT, SIGTERM]
+  /// What ends a verb that stays: also that its terminal goes, so that no command of its is left running.
+  static let interrupting = [SIGINT, SIGTERM, SIGHUP]
 
   /// Returns at the first signal. Nobody may wait a second time.
   func interruption() async {

@@ -174,11 +174,14 @@ struct AskingCommandTests {
     #expect(try delegate.errors.line()?.contains("cannot be run: No such file") == true)
   }
 
-  @Test("a slow command is ended, and its question has timed out")
-  func slowCommand() throws {
+  @Test(
+    "a slow command is ended, and its question has timed out, whichever way it ends",
+    arguments: [
+      "trap '' TERM; while :; do sleep 1; done", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
+    ])
+  func slowCommand(script: String) throws {
     let bus = try TestBus()
-    let delegate = try bus.staying(
-      "delegate", "a", "--timeout=100ms", "--exec", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+    let delegate = try bus.staying("delegate", "a", "--timeout=100ms", "--exec", "sh", "-c", script)
     let result = try bus.tribunectl("-j", "ask", "a")
     #expect(result.status == 1)
     #expect(try Self.outcomes(try result.object()).first?["outcome"] as? String == "timedOut")
@@ -199,8 +202,8 @@ struct AskingCommandTests {
     #expect(try delegate.output.line()?.contains("\"answer\":\"withdrawn\"") == true)
   }
 
-  @Test("a delegate that ends takes its commands with it")
-  func endsWithCommands() throws {
+  @Test("a delegate that ends takes its commands with it", arguments: [SIGTERM, SIGHUP])
+  func endsWithCommands(signal: CInt) throws {
     let bus = try TestBus()
     let delegate = try bus.staying(
       "delegate", "a", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
@@ -208,7 +211,7 @@ struct AskingCommandTests {
       try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
     ])
     #expect(try delegate.errors.line() == "started")
-    delegate.signal(SIGTERM)
+    delegate.signal(signal)
     #expect(delegate.status() == 0)
     // All that held the other end of it has ended.
     #expect(try delegate.errors.rest() == "")
