@@ -14,8 +14,11 @@ extension BusServer {
       switch list.subject {
       case .bus: say(Entry.bus(busEntry), to: connection, serial: serial)
       case .connections:
-        for case let other? in connections
-        where other.phase == .open && (list.connection == 0 || other.id.rawValue == list.connection) {
+        // Slots are used again, so their order says nothing.
+        let listed = connections.lazy.compactMap { $0 }
+          .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
+          .sorted { $0.id < $1.id }
+        for other in listed {
           guard connection.isServed else { return }
           say(Entry.connection(entry(of: other)), to: connection, serial: serial)
         }

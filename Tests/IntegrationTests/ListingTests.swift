@@ -16,6 +16,23 @@ struct ListingTests {
 
   // MARK: Lists
 
+  @Test("connections are listed in the order in which they came, whatever went between")
+  func connectionOrder() throws {
+    var gone: [RawClient] = []
+    var clients: [RawClient] = []
+    for _ in 0..<5 {
+      gone.append(try RawClient.greeted(bus))
+      clients.append(try RawClient.greeted(bus))
+    }
+    gone.removeAll()
+    clients += try (0..<5).map { _ in try RawClient.greeted(bus) }
+    let ids = try clients[0].list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection.id } else { nil }
+    }
+    #expect(ids.count >= clients.count)
+    #expect(ids == ids.sorted())
+  }
+
   @Test("explaining lists who would be asked, in order, and asks nobody")
   func explain() throws {
     let (first, firstWelcome) = try RawClient.welcomed(bus)
