@@ -258,8 +258,10 @@ package final class BusServer: RunLoopTarget {
     }
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
     guard connectionCount <= configuration.connectionsMax else {
+      let most = configuration.connectionsMax
       dismiss(
-        connection, WireError(.tooManyConnections, "the bus has \(configuration.connectionsMax) connections"))
+        connection,
+        WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
       return
     }
     helloTimeouts.append(

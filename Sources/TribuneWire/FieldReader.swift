@@ -40,7 +40,7 @@ package struct FieldReader: ~Escapable {
   where T.RawValue == UInt8 {
     let number = try integer(UInt8.self)
     guard let value = T(rawValue: number) else {
-      throw WireError(.invalidValue, "\(number) is no \(T.self)")
+      throw WireError(.invalidValue, "a field has the value \(number), which it cannot have")
     }
     return value
   }
