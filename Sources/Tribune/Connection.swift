@@ -68,7 +68,8 @@ public final class Connection: Sendable {
   /// - Parameters:
   ///   - pattern: the names; nil is any.
   ///   - object: the object; nil is any.
-  ///   - limit: how many deliveries are held for the reader; the oldest are dropped first, and told.
+  ///   - limit: how many deliveries, of 64 MiB together, are held for the reader; the oldest are dropped
+  ///     first, and told.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096

@@ -7,11 +7,14 @@ protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
   /// How many were dropped, when this is what the element tells.
   var lostCount: Int? { get }
+  /// Bytes of payload that the element holds.
+  var byteCount: Int { get }
 }
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// Past its limit the oldest elements go, so that what is missing always lies before all that is held: one
+/// It holds at most so many elements, and at most so many bytes of payload, but for the newest element,
+/// which it always holds. Past either limit the oldest elements go, so that what is missing always lies before all that is held: one
 /// number at the head tells of it. The queue's own lock is all that the two sides share; neither is ever
 /// resumed under it.
 final class DeliveryStream<Element: LossReporting>: Sendable {
@@ -19,6 +22,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   private struct State {
     var held = Ring<Element>()
+    var heldBytes = 0
     /// Dropped before the first that is held.
     var lost = 0
     /// Set once, when nothing more will come; a nil inside is a clean end.
@@ -27,6 +31,9 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
   }
+
+  /// Bytes of payload, in all elements that are held.
+  static var byteLimit: Int { 64 << 20 }
 
   private let limit: Int
   private let state = Mutex(State())
@@ -38,7 +45,11 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     let reader = state.withLock { state -> Reader? in
       guard state.ending == nil else { return nil }
       if !state.readers.isEmpty { return state.readers.removeFirst().reader }
-      if state.held.count == limit, let oldest = state.held.popFirst() {
+      state.heldBytes += element.byteCount
+      while state.held.count == limit || state.heldBytes > Self.byteLimit,
+        let oldest = state.held.popFirst()
+      {
+        state.heldBytes -= oldest.byteCount
         let (sum, isTooMany) = state.lost.addingReportingOverflow(oldest.lostCount ?? 1)
         state.lost = isTooMany ? .max : sum
       }
@@ -92,7 +103,10 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       defer { state.lost = 0 }
       return .success(.lost(state.lost))
     }
-    if let element = state.held.popFirst() { return .success(element) }
+    if let element = state.held.popFirst() {
+      state.heldBytes -= element.byteCount
+      return .success(element)
+    }
     guard let ending = state.ending else { return nil }
     return ending.map { .failure($0) } ?? .success(nil)
   }

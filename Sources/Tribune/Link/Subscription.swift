@@ -28,10 +28,18 @@ extension Delivery: LossReporting {
   var lostCount: Int? {
     if case .lost(let count) = self { count } else { nil }
   }
+
+  var byteCount: Int {
+    if case .notification(let notification) = self { notification.userInfo.bytes.count } else { 0 }
+  }
 }
 
 extension TrafficDelivery: LossReporting {
   var lostCount: Int? {
     if case .lost(let count) = self { count } else { nil }
+  }
+
+  var byteCount: Int {
+    if case .item(let item) = self { item.bytes.count } else { 0 }
   }
 }

@@ -2,8 +2,8 @@
 
 /// What an observation brings.
 ///
-/// Holds at most as many deliveries that were not read as the observation's limit says; the oldest are
-/// dropped first, which the next element tells as ``Delivery/lost(_:)``. Ends by throwing when the
+/// Holds at most as many deliveries that were not read as the observation's limit says, and at most 64 MiB of
+/// their userInfo; the oldest are dropped first, which the next element tells as ``Delivery/lost(_:)``. Ends by throwing when the
 /// connection is lost, and cleanly after ``Connection/close()`` or ``cancel()``. The observation ends when
 /// nothing refers to the sequence any more.
 public struct Notifications: AsyncSequence, Sendable {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tribune
+
+/// What a stream holds for a reader that does not read.
+@Suite struct DeliveryStreamTests {
+  /// An element that says of itself how long it is.
+  enum Parcel: LossReporting, Equatable {
+    case parcel(Int, mebibytes: Int)
+    case lost(Int)
+
+    var lostCount: Int? {
+      if case .lost(let count) = self { count } else { nil }
+    }
+
+    var byteCount: Int {
+      if case .parcel(_, let mebibytes) = self { mebibytes << 20 } else { 0 }
+    }
+  }
+
+  @Test func holdsNoMoreBytesThanItsLimit() async throws {
+    let stream = DeliveryStream<Parcel>(limit: 100)
+    for number in 1...5 { stream.deliver(.parcel(number, mebibytes: 20)) }
+    #expect(try await stream.next() == .lost(2))
+    for number in 3...5 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
+    // What was read makes room again.
+    for number in 6...8 { stream.deliver(.parcel(number, mebibytes: 20)) }
+    for number in 6...8 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
+  }
+
+  @Test func holdsTheNewestHoweverLongItIs() async throws {
+    let stream = DeliveryStream<Parcel>(limit: 100)
+    stream.deliver(.parcel(1, mebibytes: 1))
+    stream.deliver(.parcel(2, mebibytes: 1000))
+    stream.finish(nil)
+    #expect(try await stream.next() == .lost(1))
+    #expect(try await stream.next() == .parcel(2, mebibytes: 1000))
+    #expect(try await stream.next() == nil)
+  }
+}
