@@ -10,7 +10,7 @@ package import TribuneWire
 ///
 /// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts
 /// them. Everything else stays until it is read. A frame of which a part has been sent is never dropped.
-package struct OutboundQueue {
+package struct OutboundQueue: ~Copyable {
   private struct Entry {
     var slice: ByteSlice
     var isNotification: Bool

@@ -37,11 +37,13 @@ extension BusServer {
     }
   }
 
+  /// - Parameter rest: what follows `slice` in the same frame.
   func monitorQuestion(
-    _ head: ByteSlice, _ tail: QueryTail, from asker: ConnectionID, to delegate: ConnectionID
+    _ slice: ByteSlice, _ rest: ByteSlice?, _ tail: QueryTail, from asker: ConnectionID,
+    to delegate: ConnectionID
   ) {
     let name = tail.slice.bytes.extracting(first: tail.nameLength)
-    show([head, tail.slice], under: name, from: asker, to: delegate, receivers: 1)
+    show([slice] + (rest.map { [$0] } ?? []), under: name, from: asker, to: delegate, receivers: 1)
   }
 
   func monitorVerdict(_ verdict: ByteSlice, _ tail: QueryTail, to asker: ConnectionID) {

@@ -148,8 +148,8 @@ extension BusServer {
   private func watchProgress(of connection: Connection) {
     guard !connection.isWatchedForProgress else { return }
     connection.isWatchedForProgress = true
-    frameTimeouts.append(
-      connection.token, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
+    timeouts.append(
+      .frame, connection.token, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
   }
 
   /// Closes a connection that has left a frame half sent for too long.
@@ -161,7 +161,8 @@ extension BusServer {
       dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
       connection.isWatchedForProgress = true
-      frameTimeouts.append(connection.token, due: due)
+      timeouts.append(
+        .frame, connection.token, due: due)
     }
   }
 

@@ -14,6 +14,9 @@ extension BusServer {
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
 
+  /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
+  private static let copiedTailLength = 1024
+
   // MARK: Queueing
 
   /// Queues a run of notifications.
@@ -24,7 +27,8 @@ extension BusServer {
     switch observer.flow {
     case .flowing:
       observer.flow = .pacing
-      paceTimeouts.append(observer.token, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
+      timeouts.append(
+        .pace, observer.token, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
       pause(poster, for: observer)
     case .pacing:
       pause(poster, for: observer)
@@ -117,9 +121,12 @@ extension BusServer {
       encodeBuffer.appendHead(
         of: question, sender: asker, serial: serial, nameLength: tail.nameLength,
         objectLength: tail.objectLength, payloadLength: tail.payloadLength)
-      let head = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
-      enqueue(head, tail.slice, for: delegate, isNotification: false)
-      if bus.isMonitored { monitorQuestion(head, tail, from: asker, to: delegate.id) }
+      let isCopied = tail.slice.count <= Self.copiedTailLength
+      if isCopied { encodeBuffer.append(tail.slice.bytes) }
+      let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+      let rest = isCopied ? nil : tail.slice
+      enqueue(slice, rest, for: delegate, isNotification: false)
+      if bus.isMonitored { monitorQuestion(slice, rest, tail, from: asker, to: delegate.id) }
     case .progress(let slot, let serial, let progress, let status):
       say(progress, to: connection(at: slot), serial: serial, text: status)
     case .verdict(let slot, let serial, let verdict, let tail):

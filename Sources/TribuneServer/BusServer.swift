@@ -48,11 +48,7 @@ package final class BusServer: RunLoopTarget {
   private var acceptIsPaused = false
   /// Accepting has failed for want of something, and has not yet been done with all that wait.
   private var acceptIsShort = false
-  private var acceptRetries = TimeoutQueue<Void>()
-  private var helloTimeouts = TimeoutQueue<WatchToken>()
-  var frameTimeouts = TimeoutQueue<WatchToken>()
-  var paceTimeouts = TimeoutQueue<WatchToken>()
-  private var closeTimeouts = TimeoutQueue<WatchToken>()
+  var timeouts = Timeouts()
   private var timer: DeadlineTimer?
 
   /// The time of this pass.
@@ -183,11 +179,7 @@ package final class BusServer: RunLoopTarget {
 
   private func scheduleTimer() {
     timer?.schedule(bus.nextDeadline)
-    timer?.schedule(helloTimeouts.nextDue)
-    timer?.schedule(frameTimeouts.nextDue)
-    timer?.schedule(paceTimeouts.nextDue)
-    timer?.schedule(closeTimeouts.nextDue)
-    timer?.schedule(acceptRetries.nextDue)
+    timer?.schedule(timeouts.nextDue)
   }
 
   /// Does what is due. Runs on the main queue, inside a pass.
@@ -195,21 +187,21 @@ package final class BusServer: RunLoopTarget {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     bus.advance(to: now)
     carryOutEffects()
-    while let token = helloTimeouts.popDue(at: now) {
+    while let token = timeouts.popDue(.hello, at: now) {
       if let connection = connection(of: token), connection.phase == .awaitingHello {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
       }
     }
-    while let token = frameTimeouts.popDue(at: now) {
+    while let token = timeouts.popDue(.frame, at: now) {
       if let connection = connection(of: token) { checkProgress(of: connection) }
     }
-    while let token = paceTimeouts.popDue(at: now) {
+    while let token = timeouts.popDue(.pace, at: now) {
       if let connection = connection(of: token) { endPacing(of: connection) }
     }
-    while let token = closeTimeouts.popDue(at: now) {
+    while let token = timeouts.popDue(.close, at: now) {
       if let connection = connection(of: token), connection.phase == .closing { close(connection) }
     }
-    while acceptRetries.popDue(at: now) != nil { resumeAccepting() }
+    while timeouts.popDue(.accept, at: now) != nil { resumeAccepting() }
   }
 
   /// The connection that is meant, if it is still there.
@@ -264,8 +256,8 @@ package final class BusServer: RunLoopTarget {
         WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
       return
     }
-    helloTimeouts.append(
-      connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+    timeouts.append(
+      .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
   }
 
   private func pauseAccepting(because error: Errno) {
@@ -278,7 +270,7 @@ package final class BusServer: RunLoopTarget {
         ["TRIBUNE_ERRNO": "\(error.rawValue)"])
     }
     for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
-    acceptRetries.append((), due: now.advanced(byNanoseconds: 1_000_000_000))
+    timeouts.append(.accept, .listener(0), due: now.advanced(byNanoseconds: 1_000_000_000))
   }
 
   private func resumeAccepting() {
@@ -338,7 +330,7 @@ package final class BusServer: RunLoopTarget {
     refuse(connection, serial: 0, error)
     connection.phase = .closing
     releaseBegun(connection)
-    closeTimeouts.append(connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
+    timeouts.append(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
 

@@ -286,7 +286,7 @@ struct OutboundQueueTests {
 }
 
 /// A queue, the frames that go into it, and the reader at its end.
-private struct QueuedTraffic {
+private struct QueuedTraffic: ~Copyable {
   var queue = OutboundQueue()
   /// What the reader has got.
   var sent: [UInt8] = []

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+
+/// Everything that the server waits for at most so long, each kind in a queue of its own.
+///
+/// Every pass asks for the earliest moment of all, and hardly any changes it: so it is kept.
+nonisolated struct Timeouts {
+  enum Kind: Int, CaseIterable {
+    /// A connection has said hello.
+    case hello
+    /// A frame that began has ended.
+    case frame
+    /// An observer has caught up.
+    case pace
+    /// A connection has read why it is closed.
+    case close
+    /// There may be descriptors again for those who want to connect.
+    case accept
+  }
+
+  private var queues = Kind.allCases.map { _ in TimeoutQueue<WatchToken>() }
+  /// The earliest moment at which something is to be looked at.
+  private(set) var nextDue: Instant?
+
+  mutating func append(_ kind: Kind, _ token: WatchToken, due: Instant) {
+    queues[kind.rawValue].append(token, due: due)
+    nextDue = nextDue.map { min($0, due) } ?? due
+  }
+
+  /// Who is to be looked at next, of those whose time has come.
+  mutating func popDue(_ kind: Kind, at now: Instant) -> WatchToken? {
+    guard let token = queues[kind.rawValue].popDue(at: now) else { return nil }
+    nextDue = queues.compactMap(\.nextDue).min()
+    return token
+  }
+}
