@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import TribuneWire
 
@@ -197,6 +198,25 @@ struct ExhaustionTests {
     #expect(try greedy.readToEnd().isEmpty)
     #expect(try bus.processStatus("VmHWM") - before < 8 * 1024)
     try other.settle()
+  }
+
+  @Test("nothing is listed to somebody who is gone")
+  func listsForNobody() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=1M\n")
+    let other = try RawClient.greeted(bus)
+    for serial in 1...4096 { try other.observe("n.x\(serial)", serial: Serial(serial)) }
+    var gone: RawClient? = try RawClient.greeted(bus)
+    try gone?.settle()
+    let before = try bus.processorTicks()
+    try bus.freeze()
+    try gone?.send {
+      for serial in 1...1500 { $0.appendFrame(List(.observations), serial: Serial(serial)) }
+    }
+    gone = nil
+    bus.signal(SIGCONT)
+    try other.settle()
+    // To list all that costs over a hundred.
+    #expect(try bus.processorTicks() - before < 40)
   }
 
   @Test("a million distinct names cost no memory")
