@@ -15,6 +15,7 @@ actor AnsweringDelegate: Delegate {
   private let context: Context
   private var running: [Int32: ChildProcess] = [:]
   private var hasEnded = false
+  private var hasReportedOutput = false
   private let (outputErrors, outputError) = AsyncStream<CommandError>.makeStream()
 
   init(_ way: Way, in context: Context) {
@@ -33,7 +34,7 @@ actor AnsweringDelegate: Delegate {
     return answer
   }
 
-  /// Returns when an answer could not be shown any more.
+  /// Returns when nobody reads any more what is answered.
   nonisolated func brokenOutput() async -> CommandError {
     for await error in outputErrors { return error }
     // The task was cancelled, and nobody waits.
@@ -56,12 +57,19 @@ actor AnsweringDelegate: Delegate {
       } else {
         try context.print(question.json(with: answer))
       }
-    } catch {
+    } catch  where error.message.isEmpty {
       outputError.yield(error)
+    } catch {
+      // A disk that is full must not lift a veto.
+      if !hasReportedOutput { context.terminal.report("answering goes on, unseen: \(error.message)") }
+      hasReportedOutput = true
     }
   }
 
   // MARK: Commands
+
+  /// Commands that run at a time. Whoever asks more than that is answered without one.
+  private static let commandsMax = 64
 
   /// Bytes of output that are kept for a reason; the bus keeps no more.
   private static let reasonLength = 4_096
@@ -71,6 +79,7 @@ actor AnsweringDelegate: Delegate {
   private func answer(to question: Question, by command: [[UInt8]]) async -> Answer {
     // Nobody would be left to wait for it.
     if hasEnded { return .failed("the delegate is ending") }
+    if running.count >= Self.commandsMax { return .failed("\(running.count) commands run already") }
     let child: ChildProcess
     do {
       child = try ChildProcess(

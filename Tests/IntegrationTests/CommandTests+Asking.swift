@@ -218,6 +218,37 @@ struct AskingCommandTests {
     #expect(asker.status() == 1)
   }
 
+  @Test("a delegate whose answers cannot be written down goes on answering, and says so once")
+  func fullDisk() throws {
+    let bus = try TestBus()
+    let delegate = try RunningProgram([
+      "/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", try Programs.path(of: "tribunectl"),
+      "--address=\(bus.address)", "delegate", "a", "--veto=no",
+    ])
+    #expect(try delegate.errors.line()?.hasPrefix("attached ") == true)
+    for _ in 1...2 { #expect(try bus.tribunectl("ask", "a").status == 1) }
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+    #expect(
+      try delegate.errors.rest()
+        == "tribunectl: answering goes on, unseen: standard output: No space left on device\n")
+  }
+
+  @Test("a delegate runs so many commands at a time, and fails what is asked beyond that")
+  func tooManyCommands() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("delegate", "a", "--timeout=1min", "--exec", "sleep", "1000")
+    let asker = try RawClient.greeted(bus)
+    for serial in 1...70 { try asker.send(Ask(), serial: Serial(serial), name: "a") }
+    for _ in 1...6 {
+      let outcomes = try asker.next(.verdict).decode(Verdict.self).outcomes
+      #expect(outcomes.map(\.outcome) == [.failed])
+      #expect(outcomes.map(\.reason) == ["64 commands run already"])
+    }
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+  }
+
   @Test("many questions at once are answered at once")
   func concurrent() throws {
     let bus = try TestBus()
