@@ -12,6 +12,9 @@ private func pass(count: Int, names: String, to process: pid_t = getpid()) {
   unsafe setenv("LISTEN_FDNAMES", names, 1)
 }
 
+/// A copy of a descriptor, if there is one, under a number that is none of those that are passed.
+private func stepAside(_ descriptor: CInt) -> CInt { fcntl(descriptor, F_DUPFD, 100) }
+
 @Suite("Activated sockets")
 struct ActivatedSocketsTests {
   @Test("are listening Unix stream sockets, and nothing else")
@@ -49,7 +52,7 @@ struct ActivatedSocketsTests {
       try UnixSocket.bind(listener, to: folder.path + "/bus")
       try UnixSocket.listen(listener)
       // This process's own descriptor 3 steps aside for as long.
-      let own = dup(3)
+      let own = stepAside(3)
       try #require(dup2(listener.rawValue, 3) == 3)
       pass(count: 1, names: "bus")
       let sockets = try ActivatedSockets.take()
@@ -66,19 +69,15 @@ struct ActivatedSocketsTests {
   }
 
   @Test("that are wrong are all named")
-  func wrong() async {
-    await #expect(processExitsWith: .success) {
-      let own = (dup(3), dup(4))
-      let null = unsafe open("/dev/null", O_RDONLY)
-      try #require(dup2(null, 3) == 3 && dup2(null, 4) == 4)
-      pass(count: 2, names: "bus:varlink")
-      let error = #expect(throws: ActivatedSockets.PassedError.self) { try ActivatedSockets.take() }
-      try #require(own.0 == -1 ? close(3) == 0 : dup2(own.0, 3) == 3)
-      try #require(own.1 == -1 ? close(4) == 0 : dup2(own.1, 4) == 4)
-      #expect(
-        error?.description
-          == "what was passed as descriptor 3 (\"bus\"), 4 (\"varlink\") is no listening Unix stream socket")
-    }
+  func wrong() throws {
+    let null = FileDescriptor(owning: unsafe open("/dev/null", O_RDONLY))
+    let wrong = ["bus", "varlink"].map { ActivatedSockets.Socket(descriptor: null.rawValue, name: $0) }
+    let error = #expect(throws: ActivatedSockets.PassedError.self) { try ActivatedSockets.check(wrong) }
+    let number = null.rawValue
+    #expect(
+      error?.description
+        == "what was passed as descriptor \(number) (\"bus\"), \(number) (\"varlink\") is no listening Unix stream socket"
+    )
   }
 
   @Test("are none where nothing was passed, or to another process")
