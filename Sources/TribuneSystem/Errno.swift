@@ -19,7 +19,6 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let brokenPipe = Errno(rawValue: EPIPE)
   package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
   package static let noSuchFile = Errno(rawValue: ENOENT)
-  package static let addressInUse = Errno(rawValue: EADDRINUSE)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)

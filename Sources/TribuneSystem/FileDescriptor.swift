@@ -40,8 +40,4 @@ package struct FileDescriptor: ~Copyable, Sendable {
     let flags = try retrying { fcntl(rawValue, F_GETFL) }
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
-
-  package func setCloseOnExec() throws(Errno) {
-    _ = try retrying { fcntl(rawValue, F_SETFD, FD_CLOEXEC) }
-  }
 }
