@@ -34,6 +34,27 @@ package struct FieldReader: ~Escapable {
     return String(repairing: bytes.extracting(position..<position + length))
   }
 
+  @_lifetime(self: copy self)
+  package mutating func flag() throws(WireError) -> Bool {
+    try integer(UInt8.self) != 0
+  }
+
+  /// Bytes with their number in 32 bits before them.
+  @_lifetime(self: copy self)
+  package mutating func byteArray() throws(WireError) -> [UInt8] {
+    [UInt8](try run("a run of"))
+  }
+
+  /// Texts with their number in 16 bits before them.
+  @_lifetime(self: copy self)
+  package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
+    let count = Int(try integer(UInt16.self))
+    guard count <= max else { throw WireError(.limitExceeded, "\(count) \(what), at most \(max)") }
+    var texts: [String] = []
+    for _ in 0..<count { texts.append(try text()) }
+    return texts
+  }
+
   /// One of the values of an enumeration that has a number on the wire.
   @_lifetime(self: copy self)
   package mutating func value<T: RawRepresentable>(_ type: T.Type = T.self) throws(WireError) -> T
@@ -49,12 +70,18 @@ package struct FieldReader: ~Escapable {
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader {
+    FieldReader(try run("a record of"))
+  }
+
+  @_lifetime(copy self)
+  @_lifetime(self: copy self)
+  private mutating func run(_ what: String) throws(WireError) -> RawSpan {
     let length = Int(try integer(UInt32.self))
     guard bytes.byteCount - position >= length else {
-      throw WireError(.malformedFrame, "a record of \(length) bytes reaches past the end of the fields")
+      throw WireError(.malformedFrame, "\(what) \(length) bytes reaches past the end of the fields")
     }
     defer { position += length }
-    return FieldReader(bytes.extracting(position..<position + length))
+    return bytes.extracting(position..<position + length)
   }
 }
 
@@ -65,6 +92,20 @@ extension ByteBuffer {
     let text = text.prefix(utf8Length: Int(UInt16.max))
     append(UInt16(text.utf8.count))
     append(text)
+  }
+
+  package func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }
+
+  /// Appends texts as `FieldReader.texts(max:_:)` reads them.
+  package func appendFields(_ texts: [String]) {
+    append(UInt16(texts.count))
+    for text in texts { appendField(text) }
+  }
+
+  /// Appends bytes as `FieldReader.byteArray()` reads them.
+  package func appendBytesField(_ bytes: [UInt8]) {
+    append(UInt32(bytes.count))
+    append(bytes.rawBytes)
   }
 
   /// Appends a record: its length in 32 bits, then what `body` appends.

@@ -21,6 +21,9 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case entry = 17
   case monitor = 18
   case traffic = 19
+  case hold = 20
+  case ended = 21
+  case declare = 22
 }
 
 package struct FrameFlags: OptionSet, Sendable {

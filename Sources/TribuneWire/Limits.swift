@@ -15,6 +15,10 @@ package enum WireLimits {
   package static let reasonLength = 4_096
   /// Name patterns in one `attach`.
   package static let patternsPerDelegate = 128
+  /// Protocols that one `attach` conforms to.
+  package static let protocolsPerDelegate = 32
+  /// Bytes in the name of a protocol.
+  package static let protocolNameLength = 255
   /// Bytes of payload that any bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
   /// Bytes of payload that a bus can be set to accept at most.

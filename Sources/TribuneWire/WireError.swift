@@ -28,6 +28,14 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case notAsked = 72
   case limitExceeded = 73
   case cancelled = 74
+  case recursion = 75
+  case notPermitted = 76
+  case unknownProtocol = 77
+  case invalidProtocol = 78
+  case notConforming = 79
+  case unknownName = 80
+  case invalidParameter = 81
+  case conflict = 82
 
   /// Whether the bus closes the connection after it has said this.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }

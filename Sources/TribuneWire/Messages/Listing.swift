@@ -6,8 +6,15 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case connections = 1
   case observations = 2
   case delegates = 3
-  /// The delegates that a query of the frame's name and object would be put to, in order.
+  /// What a query of the frame's name and object would meet: holds, required delegates that are missing, and
+  /// the delegates that it would be put to, in order.
   case chain = 4
+  case holds = 5
+  /// Objects that are declared or have delegates of their own.
+  case objects = 6
+  case protocols = 7
+  /// What the protocol of the frame's object has, or the protocol that is so called.
+  case members = 8
 }
 
 /// Asks for one `entry` each of what there is, and an `ok` behind the last.
@@ -40,11 +47,16 @@ package enum Entry: FrameFields {
   case connection(ConnectionEntry)
   case observation(ObservationEntry)
   case delegate(DelegateEntry)
+  case hold(HoldEntry)
+  case missing(MissingEntry)
+  case object(ObjectEntry)
+  case `protocol`(ProtocolEntry)
+  case member(MemberEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
-    case bus, connection, observation, delegate
+    case bus, connection, observation, delegate, hold, missing, object, `protocol`, member
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -53,6 +65,11 @@ package enum Entry: FrameFields {
     case .connection: self = .connection(try ConnectionEntry(from: &reader))
     case .observation: self = .observation(try ObservationEntry(from: &reader))
     case .delegate: self = .delegate(try DelegateEntry(from: &reader))
+    case .hold: self = .hold(try HoldEntry(from: &reader))
+    case .missing: self = .missing(try MissingEntry(from: &reader))
+    case .object: self = .object(try ObjectEntry(from: &reader))
+    case .protocol: self = .protocol(try ProtocolEntry(from: &reader))
+    case .member: self = .member(try MemberEntry(from: &reader))
     }
   }
 
@@ -70,196 +87,21 @@ package enum Entry: FrameFields {
     case .delegate(let entry):
       buffer.append(Tag.delegate.rawValue)
       entry.append(to: buffer)
+    case .hold(let entry):
+      buffer.append(Tag.hold.rawValue)
+      entry.append(to: buffer)
+    case .missing(let entry):
+      buffer.append(Tag.missing.rawValue)
+      entry.append(to: buffer)
+    case .object(let entry):
+      buffer.append(Tag.object.rawValue)
+      entry.append(to: buffer)
+    case .protocol(let entry):
+      buffer.append(Tag.protocol.rawValue)
+      entry.append(to: buffer)
+    case .member(let entry):
+      buffer.append(Tag.member.rawValue)
+      entry.append(to: buffer)
     }
-  }
-}
-
-/// The bus as a whole. Counters count from its start.
-package struct BusEntry: Equatable, Sendable {
-  package var pid: UInt32 = 0
-  package var software = ""
-  package var address = ""
-  /// Microseconds.
-  package var uptime: UInt64 = 0
-  package var connections: UInt32 = 0
-  package var observations: UInt32 = 0
-  package var delegates: UInt32 = 0
-  package var queries: UInt32 = 0
-  package var posted: UInt64 = 0
-  package var delivered: UInt64 = 0
-  package var lost: UInt64 = 0
-  package var asked: UInt64 = 0
-  package var vetoed: UInt64 = 0
-
-  package init() {}
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    pid = try reader.integer()
-    software = try reader.text()
-    address = try reader.text()
-    uptime = try reader.integer()
-    connections = try reader.integer()
-    observations = try reader.integer()
-    delegates = try reader.integer()
-    queries = try reader.integer()
-    posted = try reader.integer()
-    delivered = try reader.integer()
-    lost = try reader.integer()
-    asked = try reader.integer()
-    vetoed = try reader.integer()
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(pid)
-    buffer.appendField(software)
-    buffer.appendField(address)
-    buffer.append(uptime)
-    buffer.append(connections)
-    buffer.append(observations)
-    buffer.append(delegates)
-    buffer.append(queries)
-    buffer.append(posted)
-    buffer.append(delivered)
-    buffer.append(lost)
-    buffer.append(asked)
-    buffer.append(vetoed)
-  }
-}
-
-package struct ConnectionEntry: Equatable, Sendable {
-  package var id: ConnectionID
-  package var peer: PeerIdentity
-  /// Microseconds since it connected.
-  package var age: UInt64
-  package var observations: UInt32
-  package var delegates: UInt32
-  /// Queries that it has asked and that are not over.
-  package var queries: UInt32
-  /// Bytes that wait for it to read.
-  package var queued: UInt64
-  /// Notifications that it lost because it did not read.
-  package var lost: UInt64
-  /// Notifications that it posted.
-  package var posted: UInt64
-  /// The bus is not reading from it, to let its observers catch up.
-  package var isPaused: Bool
-  /// It does not read, and loses notifications.
-  package var isLossy: Bool
-
-  package init(
-    id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
-    queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool
-  ) {
-    self.id = id
-    self.peer = peer
-    self.age = age
-    self.observations = observations
-    self.delegates = delegates
-    self.queries = queries
-    self.queued = queued
-    self.lost = lost
-    self.posted = posted
-    self.isPaused = isPaused
-    self.isLossy = isLossy
-  }
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    id = ConnectionID(rawValue: try reader.integer())
-    peer = try PeerIdentity(from: &reader)
-    age = try reader.integer()
-    observations = try reader.integer()
-    delegates = try reader.integer()
-    queries = try reader.integer()
-    queued = try reader.integer()
-    lost = try reader.integer()
-    posted = try reader.integer()
-    let flags = try reader.integer(UInt8.self)
-    isPaused = flags & 1 != 0
-    isLossy = flags & 2 != 0
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(id.rawValue)
-    peer.append(to: buffer)
-    buffer.append(age)
-    buffer.append(observations)
-    buffer.append(delegates)
-    buffer.append(queries)
-    buffer.append(queued)
-    buffer.append(lost)
-    buffer.append(posted)
-    buffer.append(UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0)))
-  }
-}
-
-package struct ObservationEntry: Equatable, Sendable {
-  package var connection: ConnectionID
-  package var pattern: String
-  /// Empty for any.
-  package var object: String
-
-  package init(connection: ConnectionID, pattern: String, object: String) {
-    self.connection = connection
-    self.pattern = pattern
-    self.object = object
-  }
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    pattern = try reader.text()
-    object = try reader.text()
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(connection.rawValue)
-    buffer.appendField(pattern)
-    buffer.appendField(object)
-  }
-}
-
-package struct DelegateEntry: Equatable, Sendable {
-  package var connection: ConnectionID
-  package var delegate: DelegateIdentity
-  /// Empty for any.
-  package var object: String
-  package var order: Int32
-  package var failurePolicy: FailurePolicy
-  /// Milliseconds.
-  package var timeout: UInt32
-  package var patterns: [String]
-
-  package init(
-    connection: ConnectionID, delegate: DelegateIdentity, object: String, order: Int32,
-    failurePolicy: FailurePolicy, timeout: UInt32, patterns: [String]
-  ) {
-    self.connection = connection
-    self.delegate = delegate
-    self.object = object
-    self.order = order
-    self.failurePolicy = failurePolicy
-    self.timeout = timeout
-    self.patterns = patterns
-  }
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    object = try reader.text()
-    order = try reader.integer()
-    failurePolicy = try reader.value()
-    timeout = try reader.integer()
-    patterns = []
-    for _ in 0..<(try reader.integer(UInt16.self)) { patterns.append(try reader.text()) }
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(connection.rawValue)
-    delegate.append(to: buffer)
-    buffer.appendField(object)
-    buffer.append(order)
-    buffer.append(failurePolicy.rawValue)
-    buffer.append(timeout)
-    buffer.append(UInt16(patterns.count))
-    for pattern in patterns { buffer.appendField(pattern) }
   }
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The bus as a whole. Counters count from its start.
+package struct BusEntry: Equatable, Sendable {
+  package var pid: UInt32 = 0
+  package var software = ""
+  package var address = ""
+  /// Microseconds.
+  package var uptime: UInt64 = 0
+  package var connections: UInt32 = 0
+  package var observations: UInt32 = 0
+  package var delegates: UInt32 = 0
+  package var queries: UInt32 = 0
+  package var posted: UInt64 = 0
+  package var delivered: UInt64 = 0
+  package var lost: UInt64 = 0
+  package var asked: UInt64 = 0
+  package var vetoed: UInt64 = 0
+
+  package init() {}
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    pid = try reader.integer()
+    software = try reader.text()
+    address = try reader.text()
+    uptime = try reader.integer()
+    connections = try reader.integer()
+    observations = try reader.integer()
+    delegates = try reader.integer()
+    queries = try reader.integer()
+    posted = try reader.integer()
+    delivered = try reader.integer()
+    lost = try reader.integer()
+    asked = try reader.integer()
+    vetoed = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(pid)
+    buffer.appendField(software)
+    buffer.appendField(address)
+    buffer.append(uptime)
+    buffer.append(connections)
+    buffer.append(observations)
+    buffer.append(delegates)
+    buffer.append(queries)
+    buffer.append(posted)
+    buffer.append(delivered)
+    buffer.append(lost)
+    buffer.append(asked)
+    buffer.append(vetoed)
+  }
+}
+
+package struct ConnectionEntry: Equatable, Sendable {
+  package var id: ConnectionID
+  package var peer: PeerIdentity
+  /// Microseconds since it connected.
+  package var age: UInt64
+  package var observations: UInt32
+  package var delegates: UInt32
+  /// Queries that it has asked and that are not over.
+  package var queries: UInt32
+  /// Bytes that wait for it to read.
+  package var queued: UInt64
+  /// Notifications that it lost because it did not read.
+  package var lost: UInt64
+  /// Notifications that it posted.
+  package var posted: UInt64
+  /// The bus is not reading from it, to let its observers catch up.
+  package var isPaused: Bool
+  /// It does not read, and loses notifications.
+  package var isLossy: Bool
+
+  package init(
+    id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
+    queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool
+  ) {
+    self.id = id
+    self.peer = peer
+    self.age = age
+    self.observations = observations
+    self.delegates = delegates
+    self.queries = queries
+    self.queued = queued
+    self.lost = lost
+    self.posted = posted
+    self.isPaused = isPaused
+    self.isLossy = isLossy
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    id = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    age = try reader.integer()
+    observations = try reader.integer()
+    delegates = try reader.integer()
+    queries = try reader.integer()
+    queued = try reader.integer()
+    lost = try reader.integer()
+    posted = try reader.integer()
+    let flags = try reader.integer(UInt8.self)
+    isPaused = flags & 1 != 0
+    isLossy = flags & 2 != 0
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(id.rawValue)
+    peer.append(to: buffer)
+    buffer.append(age)
+    buffer.append(observations)
+    buffer.append(delegates)
+    buffer.append(queries)
+    buffer.append(queued)
+    buffer.append(lost)
+    buffer.append(posted)
+    buffer.append(UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0)))
+  }
+}
+
+package struct ObservationEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var pattern: String
+  /// Empty for any.
+  package var object: String
+
+  package init(connection: ConnectionID, pattern: String, object: String) {
+    self.connection = connection
+    self.pattern = pattern
+    self.object = object
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    pattern = try reader.text()
+    object = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.appendField(pattern)
+    buffer.appendField(object)
+  }
+}
+
+package struct DelegateEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var delegate: DelegateIdentity
+  /// Empty for any.
+  package var object: String
+  package var order: Int32
+  package var failurePolicy: FailurePolicy
+  /// Milliseconds.
+  package var timeout: UInt32
+  package var patterns: [String]
+
+  package init(
+    connection: ConnectionID, delegate: DelegateIdentity, object: String, order: Int32,
+    failurePolicy: FailurePolicy, timeout: UInt32, patterns: [String]
+  ) {
+    self.connection = connection
+    self.delegate = delegate
+    self.object = object
+    self.order = order
+    self.failurePolicy = failurePolicy
+    self.timeout = timeout
+    self.patterns = patterns
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    delegate = try DelegateIdentity(from: &reader)
+    object = try reader.text()
+    order = try reader.integer()
+    failurePolicy = try reader.value()
+    timeout = try reader.integer()
+    patterns = try reader.texts(max: Int(UInt16.max), "patterns")
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    delegate.append(to: buffer)
+    buffer.appendField(object)
+    buffer.append(order)
+    buffer.append(failurePolicy.rawValue)
+    buffer.append(timeout)
+    buffer.appendFields(patterns)
+  }
+}
