@@ -39,6 +39,23 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
+    /// The query is already being asked: one of the same name and object is among the queries that it is asked
+    /// within, or those are more than 32.
+    public static let recursion = Code("recursion")
+    /// This user may not do that.
+    public static let notPermitted = Code("notPermitted")
+    /// No protocol is so called.
+    public static let unknownProtocol = Code("unknownProtocol")
+    /// The definitions have mistakes, which the message names with their lines and columns.
+    public static let invalidProtocol = Code("invalidProtocol")
+    /// The delegate does not conform to the protocol of the object, which the message tells in full.
+    public static let notConforming = Code("notConforming")
+    /// The protocol of the object has no message of that name.
+    public static let unknownName = Code("unknownName")
+    /// userInfo does not fit the parameters that the protocol of the object says; the message names the field.
+    public static let invalidParameter = Code("invalidParameter")
+    /// Something else is defined or declared under the same name already.
+    public static let conflict = Code("conflict")
     /// The bus refuses it for a reason that only the message tells.
     public static let refused = Code("refused")
 

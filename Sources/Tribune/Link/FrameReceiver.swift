@@ -72,7 +72,9 @@ struct FrameReceiver {
       let item = TrafficDelivery.item(try TrafficItem(frame))
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
-    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor:
+    case .ended:
+      _ = try frame.decode(Ended.self)
+    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:
@@ -116,8 +118,8 @@ struct FrameReceiver {
       query: fields.query.rawValue, name: String(repairing: frame.name),
       object: String(repairing: frame.object), userInfo: UserInfo([UInt8](frame.payload)),
       timeout: .milliseconds(Int(fields.timeout)),
-      asker: Asker(fields.asker, connection: frame.header.sender), delegate: fields.delegate.rawValue,
-      link: link)
+      asker: Asker(fields.asker, connection: frame.header.sender), isDryRun: fields.isDryRun,
+      wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue, link: link)
     link.receive(question, attachment: frame.header.serial)
   }
 }

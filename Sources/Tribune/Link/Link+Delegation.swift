@@ -100,7 +100,7 @@ extension Link {
 
   func `defer`(_ question: Question, by span: Duration, status: String) throws(TribuneError) {
     let key = LinkState.QuestionKey(question)
-    let payload = Array(status.prefix(utf8Length: WireLimits.reasonLength).utf8)
+    let payload = status.reasonBytes
     let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
       try state.requireOpen()
       guard let open = state.questions[key], !open.isAnswered else {
@@ -126,17 +126,27 @@ extension LinkState {
   }
 
   mutating func appendAnswer(_ answer: Tribune.Answer, to key: QuestionKey) -> Outbox.Duty {
-    let (kind, text): (AnswerKind, String) =
+    var (kind, payload): (AnswerKind, [UInt8]) =
       switch answer {
-      case .approve: (.approve, "")
-      case .veto(let reason): (.veto, reason)
-      case .abstain: (.abstain, "")
-      case .failed(let error): (.failed, error)
+      case .approve: (.approve, [])
+      case .veto(let reason): (.veto, reason.reasonBytes)
+      case .abstain: (.abstain, [])
+      case .failed(let error): (.failed, error.reasonBytes)
+      case .value(let value): (.value, value.bytes)
       }
+    if payload.count > payloadMax {
+      let error = "a value of \(payload.count) bytes is over the bus's limit of \(payloadMax)"
+      (kind, payload) = (.failed, error.reasonBytes)
+    }
     return outbox.append(
       TribuneWire.Answer(query: key.query, delegate: key.delegate, answer: kind), serial: nextSerial(),
-      payload: Array(text.prefix(utf8Length: WireLimits.reasonLength).utf8))
+      payload: payload)
   }
+}
+
+extension String {
+  /// As a reason or a status travels.
+  fileprivate var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
 }
 
 extension LinkState.QuestionKey {

@@ -38,20 +38,28 @@ extension TrafficItem.Content {
       self = .post
     case .ask:
       let ask = try frame.decode(Ask.self)
-      self = .ask(
-        mode: Mode(ask.mode), deadline: ask.deadline == 0 ? nil : .milliseconds(Int(ask.deadline)),
-        fallback: .init(ask.fallback), parent: ask.parent == 0 ? nil : ask.parent)
+      let deadline: Duration? = ask.deadline == 0 ? nil : .milliseconds(Int(ask.deadline))
+      let parent = ask.parent == 0 ? nil : ask.parent
+      if let mode = Mode(ask.mode) {
+        self = .ask(
+          mode: mode, deadline: deadline, fallback: .init(ask.fallback), parent: parent,
+          override: ask.flags.contains(.overrides) ? ask.overrideReason : nil,
+          isDryRun: ask.flags.contains(.isDryRun))
+      } else {
+        self = .query(collectsAll: ask.mode == .collect, deadline: deadline, parent: parent)
+      }
     case .question:
       let question = try frame.decode(TribuneWire.Question.self)
       self = .question(
         query: question.query.rawValue, delegate: question.delegate.rawValue,
         timeout: .milliseconds(Int(question.timeout)),
-        asker: Asker(question.asker, connection: frame.header.sender))
+        asker: Asker(question.asker, connection: frame.header.sender), isDryRun: question.isDryRun,
+        wantsValue: question.wantsValue)
     case .answer:
       let answer = try frame.decode(TribuneWire.Answer.self)
       self = .answer(
         query: answer.query.rawValue, delegate: answer.delegate.rawValue,
-        Answer(answer.answer, text: String(repairing: frame.payload)))
+        Answer(answer.answer, payload: [UInt8](frame.payload)))
     case .defer:
       let deferral = try frame.decode(Defer.self)
       self = .deferral(
@@ -90,22 +98,40 @@ extension TrafficItem.Content {
   fileprivate var words: [String] {
     switch self {
     case .post, .other: []
-    case .ask(let mode, let deadline, let fallback, let parent):
-      ["mode \(mode.rawValue)", "default \(fallback.rawValue)"] + (deadline.map { ["within \($0)"] } ?? [])
-        + (parent.map { ["while answering query \($0)"] } ?? [])
-    case .question(let query, let delegate, let timeout, _):
-      ["query \(query)", "delegate \(delegate)", "within \(timeout)"]
+    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
+      ["mode \(mode.rawValue)", "default \(fallback.rawValue)"] + Self.words(within: deadline, under: parent)
+        + (override.map { ["overriding: \($0)"] } ?? []) + (isDryRun ? ["dry run"] : [])
+    case .query(let collectsAll, let deadline, let parent):
+      [collectsAll ? "for all values" : "for a value"] + Self.words(within: deadline, under: parent)
+    case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
+      ["query \(query)", "delegate \(delegate)", "within \(timeout)"] + (isDryRun ? ["dry run"] : [])
+        + (wantsValue ? ["for a value"] : [])
     case .answer(let query, let delegate, let answer):
       ["query \(query)", "delegate \(delegate)", answer.words]
     case .deferral(let query, let delegate, let span, let status):
       ["query \(query)", "delegate \(delegate)", "by \(span)"] + (status.isEmpty ? [] : [status])
     case .progress(let progress):
-      ["query \(progress.query)", "delegate \(progress.delegate)", "within \(progress.timeout)"]
+      ["query \(progress.query)", "delegate \(progress.delegate)", progress.stage.words(progress.timeout)]
         + (progress.status.isEmpty ? [] : [progress.status])
     case .verdict(let verdict):
       ["query \(verdict.query)", verdict.decision.rawValue] + (verdict.isUnanswered ? ["unanswered"] : [])
+        + (verdict.isOverridden ? ["overridden"] : []) + (verdict.isDryRun ? ["dry run"] : [])
     case .concluded(let conclusion, let delegate):
       ["query \(conclusion.query)", "delegate \(delegate)", conclusion.ending.rawValue]
+    }
+  }
+
+  private static func words(within deadline: Duration?, under parent: UInt64?) -> [String] {
+    (deadline.map { ["within \($0)"] } ?? []) + (parent.map { ["while answering query \($0)"] } ?? [])
+  }
+}
+
+extension Progress.Stage {
+  fileprivate func words(_ timeout: Duration) -> String {
+    switch self {
+    case .asked: "asked, within \(timeout)"
+    case .deferred: "within \(timeout)"
+    case .settled(let kind): kind.rawValue
     }
   }
 }
@@ -117,6 +143,7 @@ extension Answer {
     case .veto(let reason): reason.isEmpty ? "vetoes" : "vetoes: \(reason)"
     case .abstain: "abstains"
     case .failed(let error): error.isEmpty ? "failed" : "failed: \(error)"
+    case .value: "gives a value"
     }
   }
 }

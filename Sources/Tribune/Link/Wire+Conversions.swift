@@ -33,6 +33,14 @@ extension TribuneError.Code {
       case .reservedName: .reservedName
       case .notFound, .notAsked: .notFound
       case .cancelled: .cancelled
+      case .recursion: .recursion
+      case .notPermitted: .notPermitted
+      case .unknownProtocol: .unknownProtocol
+      case .invalidProtocol: .invalidProtocol
+      case .notConforming: .notConforming
+      case .unknownName: .unknownName
+      case .invalidParameter: .invalidParameter
+      case .conflict: .conflict
       case .unknownKind, .invalidValue, .duplicateSerial: .refused
       }
   }
@@ -69,13 +77,14 @@ extension FailurePolicy {
 }
 
 extension Mode {
-  init(_ mode: QueryMode) {
-    self =
-      switch mode {
-      case .parallel: .parallel
-      case .all: .all
-      case .order: .order
-      }
+  /// Nil for the modes in which values are wanted, not leave.
+  init?(_ mode: QueryMode) {
+    switch mode {
+    case .parallel: self = .parallel
+    case .all: self = .all
+    case .order: self = .order
+    case .first, .collect: return nil
+    }
   }
 
   var wire: QueryMode {
@@ -108,7 +117,8 @@ extension Verdict {
   init(_ verdict: TribuneWire.Verdict) {
     self.init(
       Decision(verdict.verdict), query: verdict.query.rawValue, isUnanswered: verdict.isUnanswered,
-      outcomes: verdict.outcomes.map(Outcome.init))
+      outcomes: verdict.outcomes.map(Outcome.init), isOverridden: verdict.isOverridden,
+      isDryRun: verdict.isDryRun)
   }
 }
 
@@ -118,7 +128,8 @@ extension Outcome {
     self.init(
       delegate: outcome.delegate.id.rawValue, label: outcome.delegate.label, kind: Kind(outcome.outcome),
       reason: outcome.reason, pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process,
-      unit: peer.unit, elapsed: .microseconds(Int64(clamping: outcome.elapsed)))
+      unit: peer.unit, elapsed: .microseconds(Int64(clamping: outcome.elapsed)),
+      value: outcome.outcome == .answered ? UserInfo(outcome.value) : nil)
   }
 }
 
@@ -133,6 +144,7 @@ extension Outcome.Kind {
       case .gone: .gone
       case .failed: .failed
       case .held: .held
+      case .answered: .answered
       }
   }
 }
@@ -143,7 +155,18 @@ extension Progress {
     self.init(
       query: progress.query.rawValue, delegate: progress.delegate.id.rawValue, label: progress.delegate.label,
       status: status, timeout: .milliseconds(Int(progress.timeout)), pid: Int32(clamping: peer.pid),
-      uid: peer.uid, process: peer.process, unit: peer.unit)
+      uid: peer.uid, process: peer.process, unit: peer.unit, stage: Stage(progress))
+  }
+}
+
+extension Progress.Stage {
+  fileprivate init(_ progress: TribuneWire.Progress) {
+    self =
+      switch progress.stage {
+      case .asked: .asked
+      case .deferred: .deferred
+      case .settled: .settled(.init(progress.outcome))
+      }
   }
 }
 
@@ -156,13 +179,15 @@ extension Asker {
 }
 
 extension Answer {
-  init(_ answer: AnswerKind, text: String) {
+  init(_ answer: AnswerKind, payload: [UInt8]) {
+    let text = String(decoding: payload, as: UTF8.self)
     self =
       switch answer {
       case .approve: .approve
       case .veto: .veto(text)
       case .abstain: .abstain
       case .failed: .failed(text)
+      case .value: .value(UserInfo(payload))
       }
   }
 }

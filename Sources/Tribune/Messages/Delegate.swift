@@ -32,6 +32,8 @@ public enum Answer: Hashable, Sendable {
   case abstain
   /// The delegate broke, and how; its failure policy decides.
   case failed(String)
+  /// What was asked for, where a value is wanted (``Question/wantsValue``). To another question it is a failure.
+  case value(UserInfo)
 }
 
 /// What the failure of a delegate counts as, be it silence, a lost connection or an error.
@@ -81,8 +83,13 @@ public struct Question: Sendable {
   public let timeout: Duration
   /// Who asks.
   public let asker: Asker
+  /// Nothing will come of it, whatever the verdict: the asker wants to know what would be said.
+  public let isDryRun: Bool
+  /// A value is wanted (``Answer/value(_:)``), not leave.
+  public let wantsValue: Bool
+  /// The id of the attachment through which it was asked (``Attachment/id``).
+  public let delegate: UInt64
 
-  let delegate: UInt64
   /// Where it came from; nil for a question that somebody made.
   let link: Link?
 
@@ -90,17 +97,17 @@ public struct Question: Sendable {
   /// does nothing.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
-    timeout: Duration = .seconds(5), asker: Asker = Asker()
+    timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
+    delegate: UInt64 = 1
   ) {
     self.init(
       query: query, name: name, object: object, userInfo: userInfo, timeout: timeout, asker: asker,
-      delegate: 0,
-      link: nil)
+      isDryRun: isDryRun, wantsValue: wantsValue, delegate: delegate, link: nil)
   }
 
   init(
     query: UInt64, name: String, object: String, userInfo: UserInfo, timeout: Duration, asker: Asker,
-    delegate: UInt64, link: Link?
+    isDryRun: Bool, wantsValue: Bool, delegate: UInt64, link: Link?
   ) {
     self.query = query
     self.name = name
@@ -108,6 +115,8 @@ public struct Question: Sendable {
     self.userInfo = userInfo
     self.timeout = timeout
     self.asker = asker
+    self.isDryRun = isDryRun
+    self.wantsValue = wantsValue
     self.delegate = delegate
     self.link = link
   }

@@ -6,15 +6,20 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable {
     /// A notification.
     case post
-    /// A query; a nil deadline is the bus's default.
-    case ask(mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?)
+    /// A query for leave; a nil deadline is the bus's default, a nil override that vetoes count.
+    case ask(
+      mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
+      isDryRun: Bool)
+    /// A query for a value, or for all values there are; a nil deadline is the bus's default.
+    case query(collectsAll: Bool, deadline: Duration?, parent: UInt64?)
     /// A query, as it is put to one delegate.
-    case question(query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker)
+    case question(
+      query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
     /// What a delegate says.
     case answer(query: UInt64, delegate: UInt64, Answer)
     /// A delegate asks for more time.
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
-    /// The asker is told that a delegate has asked for more time.
+    /// The asker is told how the query goes on with one delegate.
     case progress(Progress)
     /// What came of a query.
     case verdict(Verdict)

@@ -37,12 +37,15 @@ extension UserInfo {
   }
 
   /// As a member of a JSON object: under its own name if it is JSON, and null if there is none.
-  var jsonMember: (name: String, value: JSONValue) {
-    if isEmpty { return ("userInfo", .null) }
+  var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
+
+  /// Under that name if it is JSON, with `Base64` behind the name if it is not.
+  func jsonMember(named name: String) -> (name: String, value: JSONValue) {
+    if isEmpty { return (name, .null) }
     do {
-      return ("userInfo", .text(try JSONText(bytes)))
+      return (name, .text(try JSONText(bytes)))
     } catch {
-      return ("userInfoBase64", .string(base64(bytes)))
+      return (name + "Base64", .string(base64(bytes)))
     }
   }
 }

@@ -29,19 +29,26 @@ extension TrafficItem {
   private var detail: String {
     switch content {
     case .post, .other: ""
-    case .ask(let mode, let deadline, let fallback, let parent):
+    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
       [
         mode == .parallel ? nil : "mode \(mode.rawValue)", deadline.map { "within \($0.inWords)" },
         fallback == .vetoed ? "vetoed by default" : nil, parent.map { "under query \($0)" },
+        override.map { "overrides vetoes: \($0.terminalSafe)" }, isDryRun ? "dry run" : nil,
       ].compactMap { $0 }.joined(separator: ", ")
-    case .question(let query, let delegate, let timeout, _):
-      "query \(query) to delegate \(delegate), within \(timeout.inWords)"
+    case .query(let collectsAll, let deadline, let parent):
+      [
+        collectsAll ? "for all values" : "for a value", deadline.map { "within \($0.inWords)" },
+        parent.map { "under query \($0)" },
+      ].compactMap { $0 }.joined(separator: ", ")
+    case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
+      "\(isDryRun ? "dry run of " : "")query \(query) to delegate \(delegate)"
+        + "\(wantsValue ? " for a value" : ""), within \(timeout.inWords)"
     case .answer(let query, let delegate, let answer):
       "query \(query) by delegate \(delegate): \(answer.words)"
     case .deferral(let query, let delegate, let time, let status):
       "query \(query) by delegate \(delegate): \(time.inWords) more\(status.isEmpty ? "" : ": \(status.terminalSafe)")"
     case .progress(let progress):
-      "query \(progress.query) waits for delegate \(progress.delegate)"
+      "query \(progress.query) \(progress.stage.words) delegate \(progress.delegate)"
         + (progress.status.isEmpty ? "" : ": \(progress.status.terminalSafe)")
     case .verdict(let verdict):
       "query \(verdict.query): \(verdict.decision.rawValue)"
@@ -68,21 +75,28 @@ extension TrafficItem {
   private var contentMembers: [(name: String, value: JSONValue)] {
     switch content {
     case .post, .other: []
-    case .ask(let mode, let deadline, let fallback, let parent):
+    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
       [
         ("mode", .string(mode.rawValue)), ("deadline", deadline.map { .seconds($0) } ?? .null),
         ("default", .string(fallback.rawValue)), ("parent", parent.map { .unsigned($0) } ?? .null),
+        ("override", override.map { .string($0) } ?? .null), ("dryRun", .bool(isDryRun)),
       ]
-    case .question(let query, let delegate, let timeout, let asker):
+    case .query(let collectsAll, let deadline, let parent):
+      [
+        ("mode", .string(collectsAll ? "collect" : "first")),
+        ("deadline", deadline.map { .seconds($0) } ?? .null),
+        ("parent", parent.map { .unsigned($0) } ?? .null),
+      ]
+    case .question(let query, let delegate, let timeout, let asker, let isDryRun, let wantsValue):
       [
         ("query", .unsigned(query)), ("delegate", .unsigned(delegate)), ("timeout", .seconds(timeout)),
-        ("asker", asker.json),
+        ("asker", asker.json), ("dryRun", .bool(isDryRun)), ("wantsValue", .bool(wantsValue)),
       ]
     case .answer(let query, let delegate, let answer):
       [
         ("query", .unsigned(query)), ("delegate", .unsigned(delegate)), ("answer", .string(answer.word)),
         ("reason", .string(answer.reason)),
-      ]
+      ] + (answer.value.map { [$0.jsonMember(named: "value")] } ?? [])
     case .deferral(let query, let delegate, let time, let status):
       [
         ("query", .unsigned(query)), ("delegate", .unsigned(delegate)), ("extension", .seconds(time)),
@@ -91,8 +105,8 @@ extension TrafficItem {
     case .progress(let progress):
       [
         ("query", .unsigned(progress.query)), ("delegate", .unsigned(progress.delegate)),
-        ("label", .string(progress.label)), ("timeout", .seconds(progress.timeout)),
-        ("status", .string(progress.status)),
+        ("label", .string(progress.label)), ("stage", .string(progress.stage.word)),
+        ("timeout", .seconds(progress.timeout)), ("status", .string(progress.status)),
       ]
     case .verdict(let verdict): verdict.members
     case .concluded(let conclusion, let delegate):
@@ -111,17 +125,44 @@ extension Answer {
     case .veto: "vetoed"
     case .abstain: "abstained"
     case .failed: "failed"
+    case .value: "answered"
     }
   }
 
   var reason: String {
     switch self {
-    case .approve, .abstain: ""
+    case .approve, .abstain, .value: ""
     case .veto(let reason), .failed(let reason): reason
     }
   }
 
-  var words: String { reason.isEmpty ? word : "\(word): \(reason.terminalSafe)" }
+  var value: UserInfo? {
+    if case .value(let value) = self { value } else { nil }
+  }
+
+  var words: String {
+    let said = value?.line ?? reason.terminalSafe
+    return said.isEmpty ? word : "\(word): \(said)"
+  }
+}
+
+extension Progress.Stage {
+  /// The outcome's own word once there is one.
+  var word: String {
+    switch self {
+    case .asked: "asked"
+    case .deferred: "deferred"
+    case .settled(let kind): kind.rawValue
+    }
+  }
+
+  fileprivate var words: String {
+    switch self {
+    case .asked: "is put to"
+    case .deferred: "waits for"
+    case .settled(let kind): "is \(kind.rawValue) by"
+    }
+  }
 }
 
 extension Asker {

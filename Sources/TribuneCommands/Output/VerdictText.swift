@@ -34,11 +34,11 @@ extension Outcome {
   }
 
   /// Whether it can be why something is not allowed; the failure policy decides for what failed.
-  var speaksAgainst: Bool { kind != .approved && kind != .abstained }
+  var speaksAgainst: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
   private var style: Style {
     switch kind {
-    case .approved: .green
+    case .approved, .answered: .green
     case .vetoed, .held: .red
     case .timedOut, .gone, .failed: .yellow
     case .abstained: .faint

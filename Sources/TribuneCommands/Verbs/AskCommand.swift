@@ -87,7 +87,7 @@ struct Query: Sendable {
         name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         parent: parent,
         progress: { progress in
-          if !context.isQuiet { context.terminal.reportLine(progress.line) }
+          if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
         })
     }
   }
