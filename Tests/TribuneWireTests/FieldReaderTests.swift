@@ -19,12 +19,16 @@ struct FieldReaderTests {
   @Test(
     "A number that an enumeration does not have is an invalid value",
     arguments: [
-      Enumeration(file: "attach", offset: 4, first: 2), Enumeration(file: "ask", offset: 4, first: 3),
-      Enumeration(file: "ask", offset: 5, first: 2), Enumeration(file: "answer-veto", offset: 16, first: 4),
-      Enumeration(file: "verdict", offset: 8, first: 2), Enumeration(file: "verdict", offset: 82, first: 7),
-      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 5),
-      Enumeration(file: "entry-bus", offset: 0, first: 4),
+      Enumeration(file: "attach", offset: 4, first: 2), Enumeration(file: "ask", offset: 4, first: 5),
+      Enumeration(file: "ask", offset: 5, first: 2), Enumeration(file: "answer-veto", offset: 16, first: 5),
+      Enumeration(file: "progress", offset: 76, first: 3),
+      Enumeration(file: "progress", offset: 77, first: 8),
+      Enumeration(file: "verdict", offset: 8, first: 2), Enumeration(file: "verdict", offset: 82, first: 8),
+      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 9),
+      Enumeration(file: "entry-bus", offset: 0, first: 9),
       Enumeration(file: "entry-delegate", offset: 93, first: 2),
+      Enumeration(file: "entry-member", offset: 24, first: 4),
+      Enumeration(file: "ended-replaced", offset: 0, first: 2),
     ])
   func unknownNumber(_ enumeration: Enumeration) throws {
     let vector = try #require(FrameVector.all.first { $0.file == enumeration.file })
@@ -51,12 +55,88 @@ struct FieldReaderTests {
     #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
   }
 
+  @Test(
+    "An attach conforms to at most 32 protocols",
+    arguments: [(32, nil), (33, .limitExceeded), (65_535, .limitExceeded)] as [(Int, ErrorCode?)])
+  func protocolCount(_ count: Int, _ code: ErrorCode?) {
+    let buffer = ByteBuffer(capacity: 0)
+    Attach(patterns: ["a"], protocols: Array(repeating: "A", count: count)).append(to: buffer)
+    #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
+  }
+
+  @Test(
+    "A count of texts is checked against its limit before the texts, and then against what there is",
+    arguments: [
+      ([], .malformedFrame), ([0x01], .malformedFrame), ([0x00, 0x00], nil), ([0x01, 0x00], .malformedFrame),
+      ([0x01, 0x00, 0x01, 0x00], .malformedFrame), ([0x01, 0x00, 0x00, 0x00], nil),
+      ([0x02, 0x00, 0x00, 0x00], .malformedFrame), ([0x02, 0x00, 0x00, 0x00, 0x00, 0x00], nil),
+      ([0x03, 0x00], .limitExceeded), ([0xFF, 0xFF], .limitExceeded),
+    ] as [([UInt8], ErrorCode?)])
+  func texts(_ bytes: [UInt8], _ code: ErrorCode?) {
+    #expect(
+      refusal { () throws(WireError) in
+        var reader = FieldReader(bytes.raw)
+        _ = try reader.texts(max: 2, "texts")
+      } == code)
+  }
+
+  @Test("Texts are read in their order, and what stands behind them in its place")
+  func textsInOrder() throws {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendFields(["b", "", "ä"])
+    buffer.append(UInt8(7))
+    var reader = FieldReader(buffer.bytes)
+    let (texts, next) = (try reader.texts(max: 3, "texts"), try reader.integer(UInt8.self))
+    #expect(texts == ["b", "", "ä"] && next == 7)
+  }
+
+  @Test(
+    "Bytes that reach past the end are malformed, and nothing is made ready for them",
+    arguments: [
+      ([], .malformedFrame), ([0x00, 0x00, 0x00], .malformedFrame), ([0x00, 0x00, 0x00, 0x00], nil),
+      ([0x01, 0x00, 0x00, 0x00], .malformedFrame), ([0x01, 0x00, 0x00, 0x00, 0xFF], nil),
+      ([0x02, 0x00, 0x00, 0x00, 0xFF], .malformedFrame), ([0xFF, 0xFF, 0xFF, 0xFF, 0xFF], .malformedFrame),
+    ] as [([UInt8], ErrorCode?)])
+  func bytesPastEnd(_ bytes: [UInt8], _ code: ErrorCode?) {
+    #expect(
+      refusal { () throws(WireError) in
+        var reader = FieldReader(bytes.raw)
+        _ = try reader.byteArray()
+      } == code)
+  }
+
+  @Test("Bytes are read as they are, and what stands behind them in its place")
+  func byteArray() throws {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendBytesField([0x00, 0xFF, 0x80])
+    buffer.appendBytesField([])
+    buffer.append(UInt8(7))
+    var reader = FieldReader(buffer.bytes)
+    let (bytes, none) = (try reader.byteArray(), try reader.byteArray())
+    let next = try reader.integer(UInt8.self)
+    #expect(bytes == [0x00, 0xFF, 0x80] && none.isEmpty && next == 7)
+  }
+
+  @Test("A flag is set by any number but 0", arguments: [(0, false), (1, true), (2, true), (255, true)])
+  func flag(_ byte: UInt8, _ expected: Bool) throws {
+    let bytes = [byte]
+    var reader = FieldReader(bytes.raw)
+    let (flag, isAtEnd) = (try reader.flag(), reader.isAtEnd)
+    #expect(flag == expected && isAtEnd)
+    let code = refusal { () throws(WireError) in
+      var empty = FieldReader([UInt8]().raw)
+      _ = try empty.flag()
+    }
+    #expect(code == .malformedFrame)
+  }
+
   @Test("A count of more than there is is malformed, and nothing is made ready for it")
   func hugeCounts() {
     let buffer = ByteBuffer(capacity: 0)
     Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []).append(
       to: buffer)
-    buffer.store(UInt32.max, at: buffer.count - 4)
+    // The two flags stand behind the outcomes.
+    buffer.store(UInt32.max, at: buffer.count - 6)
     let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
     #expect(decoding(buffer.array, as: empty) == .malformedFrame)
   }
@@ -136,10 +216,13 @@ struct FieldReaderTests {
         record.append(outcome.outcome.rawValue)
         record.appendField(outcome.reason)
         record.append(outcome.elapsed)
+        record.appendBytesField(outcome.value)
         record.append(UInt64.max)
         record.appendField("more")
       }
     }
+    buffer.append(verdict.isOverridden)
+    buffer.append(verdict.isDryRun)
     var reader = FieldReader(buffer.bytes)
     let decoded = try Verdict(from: &reader)
     let isAtEnd = reader.isAtEnd

@@ -9,6 +9,10 @@ extension FrameVector {
   private static let query = QueryID(rawValue: 41)
   private static let delegate = DelegateID(rawValue: 19)
   private static let identity = DelegateIdentity(id: delegate, label: "restore of db", peer: restore)
+  private static let other = DelegateIdentity(id: DelegateID(rawValue: 23), label: "", peer: shell)
+  private static let pictures = DelegateIdentity(id: DelegateID(rawValue: 29), label: "pictures", peer: shell)
+  private static let holder = DelegateIdentity(id: DelegateID(rawValue: 37), label: "", peer: restore)
+  private static let why = "a restore is reading from here"
 
   private static let bus: BusEntry = {
     var entry = BusEntry()
@@ -35,7 +39,8 @@ extension FrameVector {
   }()
 
   /// One for each file in Vectors/ but for the hellos.
-  static let all: [FrameVector] = session + notifications + delegation + listing
+  static let all: [FrameVector] =
+    session + notifications + delegation + queries + values + listing + protocols
 
   private static let session: [FrameVector] = [
     FrameVector(
@@ -83,40 +88,135 @@ extension FrameVector {
       serial: 3, object: "folder/backups"),
     FrameVector("attach-any", Attach(patterns: ["**"]), serial: 4),
     FrameVector(
+      "attach-set",
+      Attach(
+        label: "taps", patterns: ["scrollView.didTap", "scrollView.*"], isSet: true,
+        protocols: ["TapScrollViewDelegate", "Printable"]),
+      serial: 31, object: "view/1"),
+    FrameVector(
+      "hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", payload: Array(why.utf8)),
+    FrameVector(
+      "hold-expiry", Hold(expiry: 3_600_000_000_000), serial: 39, name: "unit.shouldRestart",
+      payload: Array("backup".utf8)),
+    FrameVector(
+      "ended-replaced",
+      Ended.replaced(
+        by: DelegateEntry(
+          connection: ConnectionID(rawValue: 8), delegate: pictures, object: "folder/backups", order: 0,
+          failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])),
+      serial: 3),
+    FrameVector("ended-expired", Ended.expired, serial: 39),
+    FrameVector(
+      "declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
+    FrameVector(
+      "declare-definitions", Declare(protocolName: "ScrollViewDelegate"), serial: 41, object: "view/1",
+      payload: Array(
+        """
+        # What a scroll view tells.
+        protocol ScrollViewDelegate {
+            required did scrollView.didTap (x: float, y: float)
+        }
+
+        """.utf8)),
+    FrameVector(
+      "declare-only-definitions", Declare(), serial: 42, payload: Array("protocol Printable {\n}\n".utf8)),
+  ]
+
+  private static let queries: [FrameVector] = [
+    FrameVector(
       "ask", Ask(deadline: 60_000, mode: .all), serial: 5, name: "archive.shouldPrune",
       object: "folder/backups", payload: Array(#"{"count": 3}"#.utf8)),
     FrameVector(
       "ask-within", Ask(mode: .order, fallback: .vetoed, parent: 41), serial: 6, name: "window.shouldClose"),
     FrameVector(
+      "ask-dry-run", Ask(flags: [.isDryRun, .tellsProgress]), serial: 32, name: "archive.shouldPrune",
+      object: "folder/backups"),
+    FrameVector(
+      "ask-override", Ask(flags: .overrides, overrideReason: "the disk is full"), serial: 33,
+      name: "archive.shouldPrune", object: "folder/backups"),
+    FrameVector(
       "question", Question(query: query, delegate: delegate, timeout: 2500, asker: shell), sender: 9,
       serial: 3, name: "archive.shouldPrune", object: "folder/backups",
       payload: Array(#"{"count": 3}"#.utf8)),
+    FrameVector(
+      "question-dry-run",
+      Question(query: query, delegate: delegate, timeout: 2500, asker: shell, isDryRun: true), sender: 9,
+      serial: 3, name: "archive.shouldPrune", object: "folder/backups"),
     FrameVector("answer-approve", Answer(query: query, delegate: delegate, answer: .approve), serial: 8),
     FrameVector(
       "answer-veto", Answer(query: query, delegate: delegate, answer: .veto), serial: 9,
-      payload: Array("a restore is reading from here".utf8)),
+      payload: Array(why.utf8)),
     FrameVector(
       "defer", Defer(query: query, delegate: delegate, extension: 10_000), serial: 10,
       payload: Array("unmounting".utf8)),
     FrameVector(
+      "defer-any", Defer(query: query, delegate: DelegateID(rawValue: 0), extension: 10_000),
+      flags: .acknowledge, serial: 37, payload: Array("unmounting".utf8)),
+    FrameVector(
       "progress", Progress(query: query, delegate: identity, timeout: 10_000), serial: 5,
       payload: Array("unmounting".utf8)),
+    FrameVector(
+      "progress-asked", Progress(query: query, delegate: identity, timeout: 2500, stage: .asked), serial: 32),
+    FrameVector(
+      "progress-settled",
+      Progress(query: query, delegate: identity, timeout: 0, stage: .settled, outcome: .vetoed), serial: 32,
+      payload: Array(why.utf8)),
     FrameVector(
       "verdict",
       Verdict(
         query: query, verdict: .vetoed, isUnanswered: false,
         outcomes: [
-          Outcome(
-            delegate: identity, outcome: .vetoed, reason: "a restore is reading from here", elapsed: 1500),
-          Outcome(
-            delegate: DelegateIdentity(id: DelegateID(rawValue: 23), label: "", peer: shell),
-            outcome: .timedOut, reason: "", elapsed: 5_000_000),
+          Outcome(delegate: identity, outcome: .vetoed, reason: why, elapsed: 1500),
+          Outcome(delegate: other, outcome: .timedOut, reason: "", elapsed: 5_000_000),
         ]),
       serial: 5),
     FrameVector(
       "verdict-unanswered",
       Verdict(query: QueryID(rawValue: 42), verdict: .allowed, isUnanswered: true, outcomes: []), serial: 6),
+    FrameVector(
+      "verdict-overridden",
+      Verdict(
+        query: QueryID(rawValue: 43), verdict: .allowed, isUnanswered: false,
+        outcomes: [
+          Outcome(delegate: holder, outcome: .held, reason: why, elapsed: 0),
+          Outcome(delegate: identity, outcome: .vetoed, reason: why, elapsed: 1500),
+        ], isOverridden: true),
+      serial: 33),
+    FrameVector(
+      "verdict-dry-run",
+      Verdict(
+        query: QueryID(rawValue: 44), verdict: .vetoed, isUnanswered: false,
+        outcomes: [Outcome(delegate: identity, outcome: .vetoed, reason: why, elapsed: 1500)], isDryRun: true),
+      serial: 32),
     FrameVector("concluded", Concluded(query: query, delegate: delegate, conclusion: .vetoed), serial: 3),
+  ]
+
+  private static let values: [FrameVector] = [
+    FrameVector(
+      "ask-first", Ask(mode: .first), serial: 34, name: "timeline.page", object: "view/1",
+      payload: Array(#"{"page": 2}"#.utf8)),
+    FrameVector(
+      "ask-collect", Ask(mode: .collect, flags: [.isDryRun, .tellsProgress]), serial: 35,
+      name: "timeline.page"),
+    FrameVector(
+      "question-value",
+      Question(query: query, delegate: delegate, timeout: 5000, asker: shell, wantsValue: true), sender: 9,
+      serial: 31, name: "timeline.page", object: "view/1", payload: Array(#"{"page": 2}"#.utf8)),
+    FrameVector(
+      "answer-value", Answer(query: query, delegate: delegate, answer: .value), serial: 36,
+      payload: Array(#"["a", "b"]"#.utf8)),
+    FrameVector(
+      "verdict-values",
+      Verdict(
+        query: QueryID(rawValue: 45), verdict: .allowed, isUnanswered: false,
+        outcomes: [
+          Outcome(
+            delegate: identity, outcome: .answered, reason: "", elapsed: 1500,
+            value: Array(#"["a", "b"]"#.utf8)),
+          Outcome(delegate: other, outcome: .answered, reason: "", elapsed: 1600),
+          Outcome(delegate: pictures, outcome: .failed, reason: "no network", elapsed: 1700),
+        ], isDryRun: true),
+      serial: 35),
   ]
 
   private static let listing: [FrameVector] = [
@@ -151,5 +251,48 @@ extension FrameVector {
           connection: ConnectionID(rawValue: 7), delegate: identity, object: "folder/backups", order: -10,
           failurePolicy: .abstain, timeout: 2500, patterns: ["archive.shouldPrune", "window.*"])),
       serial: 20),
+    FrameVector("list-holds", List(.holds, connection: 7), serial: 43),
+    FrameVector(
+      "entry-hold",
+      Entry.hold(
+        HoldEntry(
+          connection: ConnectionID(rawValue: 7), delegate: holder, pattern: "archive.**",
+          object: "folder/backups", why: why, age: 90_000_000, remaining: 30_000_000)),
+      serial: 43),
+    FrameVector("entry-missing", Entry.missing(MissingEntry(name: "restore@db.service")), serial: 21),
+  ]
+
+  private static let protocols: [FrameVector] = [
+    FrameVector("list-objects", List(.objects), serial: 44),
+    FrameVector("list-protocols", List(.protocols), serial: 45),
+    FrameVector("list-members", List(.members), serial: 46, object: "view/1"),
+    FrameVector(
+      "entry-object",
+      Entry.object(
+        ObjectEntry(
+          object: "view/1", protocolName: "ScrollViewDelegate", delegates: 2,
+          connection: ConnectionID(rawValue: 9))),
+      serial: 44),
+    FrameVector(
+      "entry-protocol",
+      Entry.protocol(
+        ProtocolEntry(
+          name: "TapScrollViewDelegate", parents: ["ScrollViewDelegate", "Printable"], members: 4,
+          connection: .bus, documentation: "Taps, and all else.")),
+      serial: 45),
+    FrameVector(
+      "entry-member",
+      Entry.member(
+        MemberEntry(
+          origin: "TapScrollViewDelegate", kind: .value, isRequired: false, name: "scrollView.zoomTarget",
+          parameters: "()", result: "(view: ?string)", documentation: "What to zoom on.")),
+      serial: 46),
+    FrameVector(
+      "entry-member-required",
+      Entry.member(
+        MemberEntry(
+          origin: "ScrollViewDelegate", kind: .did, isRequired: true, name: "scrollView.didTap",
+          parameters: "(x: float, y: float)", result: "", documentation: "")),
+      serial: 46),
   ]
 }

@@ -84,6 +84,9 @@ extension FrameVector {
     case .entry: Entry.self
     case .monitor: Monitor.self
     case .traffic: Traffic.self
+    case .hold: Hold.self
+    case .ended: Ended.self
+    case .declare: Declare.self
     }
   }
 
@@ -115,29 +118,35 @@ extension FrameVector {
     case .attach:
       return Attach(
         order: random.integer(), failurePolicy: random.any(), timeout: random.integer(), label: random.text(),
-        patterns: random.texts(countMax: WireLimits.patternsPerDelegate))
+        patterns: random.texts(countMax: WireLimits.patternsPerDelegate), isSet: random.oneIn(2),
+        protocols: random.texts(countMax: WireLimits.protocolsPerDelegate))
     case .ask:
       return Ask(
-        deadline: random.integer(), mode: random.any(), fallback: random.any(), parent: random.integer())
+        deadline: random.integer(), mode: random.any(), fallback: random.any(), parent: random.integer(),
+        flags: QueryFlags(rawValue: random.integer()), overrideReason: random.text(lengthMax: 500))
     case .question:
       return Question(
-        query: random.query(), delegate: random.delegate(), timeout: random.integer(), asker: random.peer())
+        query: random.query(), delegate: random.delegate(), timeout: random.integer(), asker: random.peer(),
+        isDryRun: random.oneIn(2), wantsValue: random.oneIn(2))
     case .answer:
       return Answer(query: random.query(), delegate: random.delegate(), answer: random.any())
     case .defer:
       return Defer(query: random.query(), delegate: random.delegate(), extension: random.integer())
     case .progress:
-      return Progress(query: random.query(), delegate: random.identity(), timeout: random.integer())
+      return Progress(
+        query: random.query(), delegate: random.identity(), timeout: random.integer(), stage: random.any(),
+        outcome: random.any())
     case .verdict:
       var outcomes: [Outcome] = []
       for _ in 0..<Int.random(in: 0...20, using: &random) {
         outcomes.append(
           Outcome(
             delegate: random.identity(), outcome: random.any(), reason: random.text(lengthMax: 500),
-            elapsed: random.integer()))
+            elapsed: random.integer(), value: random.bytes(countMax: 300)))
       }
       return Verdict(
-        query: random.query(), verdict: random.any(), isUnanswered: random.oneIn(2), outcomes: outcomes)
+        query: random.query(), verdict: random.any(), isUnanswered: random.oneIn(2), outcomes: outcomes,
+        isOverridden: random.oneIn(2), isDryRun: random.oneIn(2))
     case .concluded:
       return Concluded(query: random.query(), delegate: random.delegate(), conclusion: random.any())
     case .list:
@@ -148,6 +157,12 @@ extension FrameVector {
         receivers: random.integer())
     case .entry:
       return random.entry()
+    case .hold:
+      return Hold(expiry: random.integer())
+    case .ended:
+      return random.oneIn(2) ? Ended.expired : Ended.replaced(by: random.delegateEntry())
+    case .declare:
+      return Declare(protocolName: random.text())
     }
   }
 }
@@ -179,7 +194,7 @@ extension SplitMix64 {
   }
 
   fileprivate mutating func entry() -> Entry {
-    switch Int.random(in: 0..<4, using: &self) {
+    switch Int.random(in: 0..<9, using: &self) {
     case 0:
       var entry = BusEntry()
       entry.pid = integer()
@@ -204,11 +219,34 @@ extension SplitMix64 {
           isLossy: oneIn(2)))
     case 2:
       return .observation(ObservationEntry(connection: connection(), pattern: text(), object: text()))
+    case 3:
+      return .delegate(delegateEntry())
+    case 4:
+      return .hold(
+        HoldEntry(
+          connection: connection(), delegate: identity(), pattern: text(), object: text(),
+          why: text(lengthMax: 500), age: integer(), remaining: integer()))
+    case 5:
+      return .missing(MissingEntry(name: text()))
+    case 6:
+      return .object(
+        ObjectEntry(object: text(), protocolName: text(), delegates: integer(), connection: connection()))
+    case 7:
+      return .protocol(
+        ProtocolEntry(
+          name: text(), parents: texts(countMax: 20), members: integer(), connection: connection(),
+          documentation: text(lengthMax: 500)))
     default:
-      return .delegate(
-        DelegateEntry(
-          connection: connection(), delegate: identity(), object: text(), order: integer(),
-          failurePolicy: any(), timeout: integer(), patterns: texts(countMax: 20)))
+      return .member(
+        MemberEntry(
+          origin: text(), kind: any(), isRequired: oneIn(2), name: text(), parameters: text(lengthMax: 500),
+          result: text(), documentation: text(lengthMax: 500)))
     }
+  }
+
+  fileprivate mutating func delegateEntry() -> DelegateEntry {
+    DelegateEntry(
+      connection: connection(), delegate: identity(), object: text(), order: integer(), failurePolicy: any(),
+      timeout: integer(), patterns: texts(countMax: 20))
   }
 }

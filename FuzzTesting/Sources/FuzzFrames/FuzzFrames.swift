@@ -85,6 +85,9 @@ private func readParts(_ frame: FrameView) {
     case .entry: try readFields(Entry.self, of: frame)
     case .monitor: try readFields(Monitor.self, of: frame)
     case .traffic: try readFields(Traffic.self, of: frame)
+    case .hold: try readFields(Hold.self, of: frame)
+    case .ended: try readFields(Ended.self, of: frame)
+    case .declare: try readFields(Declare.self, of: frame)
     }
   } catch {
     precondition([.malformedFrame, .invalidValue, .limitExceeded].contains(error.code))
