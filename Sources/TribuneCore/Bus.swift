@@ -18,28 +18,35 @@ package struct Bus: ~Copyable {
     var delegates: [Serial: DelegateRegistration] = [:]
     /// The same ones, by what makes another the same thing.
     var likenesses: [ExactText: DelegateRegistration] = [:]
+    var holds: [Serial: HoldRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
     var queries: [Serial: QueryID] = [:]
     /// Participants of all of them.
     var participantCount = 0
+    /// Of the values that all of them have been given.
+    var valueByteCount = 0
 
     var registrationCount: Int { observations.count + monitors.count }
+    /// Delegates, and the holds that stand in for some.
+    var delegateCount: Int { delegates.count + holds.count }
 
     func uses(_ serial: Serial) -> Bool {
       observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
-        || queries[serial] != nil
+        || holds[serial] != nil || queries[serial] != nil
     }
   }
 
   package var limits: BusLimits
-  package private(set) var center: NotificationCenter
+  package var policy = BusPolicy()
+  var center: NotificationCenter
   /// Queries that came to a verdict, and those of them that were vetoed, from the start.
   package private(set) var askedCount: UInt64 = 0
   package private(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
   private var monitors: NotificationCenter
-  var chains = DelegateChains()
+  var chains: DelegateChains
+  var holds: Holds
   var queries = QueryTable()
   private var lastQuery: UInt64 = 0
   private var lastDelegate: UInt64 = 0
@@ -50,17 +57,25 @@ package struct Bus: ~Copyable {
     self.limits = limits
     center = NotificationCenter(seed: seed)
     monitors = NotificationCenter(seed: ~seed)
+    chains = DelegateChains(seed: seed &+ 1)
+    holds = Holds(seed: seed &+ 2)
   }
 
   package var observationCount: Int { center.observationCount }
   package var delegateCount: Int { chains.count }
+  package var holdCount: Int { holds.count }
   package var queryCount: Int { queries.count }
   /// Differs whenever something was registered, taken back or decided.
-  package var changeCount: UInt64 { center.changeCount &+ chains.changeCount &+ askedCount }
+  package var changeCount: UInt64 {
+    center.changeCount &+ chains.changeCount &+ holds.changeCount &+ askedCount
+  }
   package var isMonitored: Bool { monitors.observationCount > 0 }
 
   /// The moment at which `advance` next has something to do.
-  package var nextDeadline: Instant? { queries.nextDue }
+  package var nextDeadline: Instant? {
+    guard let expiry = holds.nextExpiry else { return queries.nextDue }
+    return queries.nextDue.map { min($0, expiry) } ?? expiry
+  }
 
   /// Hands over what is to be sent, in order, and forgets it.
   ///
@@ -89,13 +104,12 @@ package struct Bus: ~Copyable {
     for (serial, pattern) in connection.monitors {
       monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: serial)
     }
-    for delegate in connection.delegates.values {
-      chains.remove(delegate)
-      delegate.isAttached = false
-    }
+    let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
+    for delegate in delegates { leave(delegate) }
+    for hold in connection.holds.values { holds.remove(hold) }
     for id in connection.queries.values.sorted() { cancel(id) }
     connections[slot.index] = nil
-    if !connection.delegates.isEmpty { settleGone(at: now) }
+    for delegate in delegates { settleGone(delegate, at: now) }
   }
 
   // MARK: Notifications
@@ -129,7 +143,8 @@ package struct Bus: ~Copyable {
       switch frame.header.kind {
       case .observe: try observe(frame, from: slot)
       case .monitor: try monitor(frame, from: slot)
-      case .attach: try attach(frame, from: slot)
+      case .attach: try attach(frame, from: slot, at: now)
+      case .hold: try hold(frame, from: slot, at: now)
       case .ask: try ask(frame, in: slice, from: slot, at: now)
       case .answer: try answer(frame, from: slot, at: now)
       case .defer: try deferAnswer(frame, from: slot, at: now)
@@ -197,11 +212,9 @@ package struct Bus: ~Copyable {
       monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: target)
       connections[slot.index]?.monitors[target] = nil
     } else if let delegate = connection.delegates[target] {
-      chains.remove(delegate)
-      delegate.isAttached = false
-      connections[slot.index]?.delegates[target] = nil
-      connections[slot.index]?.likenesses[delegate.likeness] = nil
-      settleGone(at: now)
+      detach(delegate, at: now)
+    } else if let hold = connection.holds[target] {
+      release(hold)
     } else if let query = connection.queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
       cancel(query)
@@ -233,7 +246,7 @@ package struct Bus: ~Copyable {
 
 extension FrameView {
   /// The frame's name as a pattern; left out, it is any.
-  fileprivate func pattern() throws(WireError) -> Pattern {
+  func pattern() throws(WireError) -> Pattern {
     name.byteCount == 0 ? .any : try Pattern(String(repairing: name))
   }
 }

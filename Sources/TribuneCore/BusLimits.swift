@@ -4,11 +4,16 @@
 package struct BusLimits: Equatable, Sendable {
   /// Observations and monitors.
   package var observationsMax = 4096
+  /// Delegates and holds.
   package var delegatesMax = 4096
   package var queriesMax = 1024
   /// Delegates of all queries under way together: many queries times many delegates is what the bus
   /// would have to keep, to go through and to send.
   package var participantsMax = 65_536
+  /// Bytes of the values that a connection's queries have been given and that it has not been sent yet.
+  package var valuesMax = 32 << 20
+  /// Queries that one can be asked within.
+  package var ancestorsMax = 32
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query whose asker named no deadline.

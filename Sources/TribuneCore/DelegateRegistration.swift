@@ -15,14 +15,21 @@ package final class DelegateRegistration {
   package let failurePolicy: FailurePolicy
   /// Milliseconds.
   package let timeout: UInt32
+  /// Each once.
   package let patterns: [Pattern]
+  /// Protocols that it says it conforms to.
+  package let protocols: [String]
+
+  /// Queries that wait for it.
+  private(set) var openQueries: [QueryID] = []
 
   /// Cleared when it leaves the chain, and never set again.
   package internal(set) var isAttached = true
 
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
-    object: String, order: Int32, failurePolicy: FailurePolicy, timeout: UInt32, patterns: [Pattern]
+    object: String, order: Int32, failurePolicy: FailurePolicy, timeout: UInt32, patterns: [Pattern],
+    protocols: [String]
   ) {
     self.identity = identity
     self.connection = connection
@@ -33,6 +40,7 @@ package final class DelegateRegistration {
     self.failurePolicy = failurePolicy
     self.timeout = timeout
     self.patterns = patterns
+    self.protocols = protocols
   }
 
   /// What two registrations of one connection have in common when they are the same thing: the object,
@@ -47,9 +55,13 @@ package final class DelegateRegistration {
     Self.likeness(object: object, patterns: patterns, label: identity.label)
   }
 
-  func responds(to name: RawSpan) -> Bool {
-    for pattern in patterns where pattern.matches(name) { return true }
-    return false
+  func beginWaiting(_ query: QueryID) { openQueries.append(query) }
+
+  func endWaiting(_ query: QueryID) {
+    guard let index = openQueries.firstIndex(of: query) else {
+      preconditionFailure("query \(query.rawValue) did not wait for delegate \(identity.id.rawValue)")
+    }
+    openQueries.remove(at: index)
   }
 
   /// Whether it stands before `other`: by order, then by time of attaching, which ids count.
@@ -64,75 +76,8 @@ package final class DelegateRegistration {
   }
 }
 
-/// The delegates of each object, in order.
-struct DelegateChains {
-  private var chains: [ExactText: [DelegateRegistration]] = [:]
-  /// Those for any object.
-  private var forAny: [DelegateRegistration] = []
-  private(set) var count = 0
-  private(set) var changeCount: UInt64 = 0
+extension DelegateRegistration: Hashable {
+  package static func == (one: DelegateRegistration, other: DelegateRegistration) -> Bool { one === other }
 
-  mutating func insert(_ delegate: DelegateRegistration) {
-    count += 1
-    changeCount += 1
-    if delegate.object.isEmpty {
-      forAny.insertSorted(delegate)
-    } else {
-      chains[ExactText(delegate.object), default: []].insertSorted(delegate)
-    }
-  }
-
-  mutating func remove(_ delegate: DelegateRegistration) {
-    count -= 1
-    changeCount += 1
-    if delegate.object.isEmpty {
-      forAny.removeSorted(delegate)
-    } else {
-      let object = ExactText(delegate.object)
-      chains[object]?.removeSorted(delegate)
-      if chains[object]?.isEmpty == true { chains[object] = nil }
-    }
-  }
-
-  /// Calls `found` for each delegate that responds to `name` for `object`, in the chain's order.
-  func forEach(respondingTo name: RawSpan, object: RawSpan, _ found: (DelegateRegistration) -> Void) {
-    var own: [DelegateRegistration] = []
-    if object.byteCount > 0, !chains.isEmpty { own = chains[ExactText(String(repairing: object))] ?? [] }
-    var ownIndex = 0
-    var anyIndex = 0
-    while ownIndex < own.count || anyIndex < forAny.count {
-      let next: DelegateRegistration
-      if anyIndex == forAny.count || (ownIndex < own.count && own[ownIndex].precedes(forAny[anyIndex])) {
-        next = own[ownIndex]
-        ownIndex += 1
-      } else {
-        next = forAny[anyIndex]
-        anyIndex += 1
-      }
-      if next.responds(to: name) { found(next) }
-    }
-  }
-}
-
-extension [DelegateRegistration] {
-  /// The place of the first that does not stand before `delegate`.
-  private func place(of delegate: DelegateRegistration) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].precedes(delegate) { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  fileprivate mutating func insertSorted(_ delegate: DelegateRegistration) {
-    insert(delegate, at: place(of: delegate))
-  }
-
-  fileprivate mutating func removeSorted(_ delegate: DelegateRegistration) {
-    let place = place(of: delegate)
-    precondition(place < count && self[place] === delegate, "a delegate is not where its order says")
-    remove(at: place)
-  }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -11,8 +11,22 @@ package enum Effect {
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String)
   /// The tail is what is kept of the query's, for those who watch.
-  case verdict(ConnectionSlot, Serial, Verdict, QueryTail)
+  case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded)
+  /// A registration has ended that its connection did not take back.
+  case ended(ConnectionSlot, Serial, Ended)
+}
+
+/// A verdict, with what else is worth knowing about it.
+package struct Decision {
+  package let verdict: Verdict
+  package let mode: QueryMode
+  package let asker: ConnectionID
+  package let askerPeer: PeerIdentity
+  /// Why vetoes were to be overridden; empty unless they were.
+  package let overrideReason: String
+  /// From the ask to the verdict.
+  package let elapsedNanoseconds: UInt64
 }
 
 /// Name, object and userInfo of a query, as they lay in its frame.

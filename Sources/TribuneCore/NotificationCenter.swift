@@ -5,10 +5,7 @@ package import TribuneWire
 /// Who observes what, and so who receives a notification.
 ///
 /// A route is the connections that receive one (name, object), each once however many of its
-/// observations match. Finding it walks the tree; what was found is kept in a table with one place for
-/// each hash, so that the common post finds its route by one comparison, hostile names cannot make the
-/// table grow, and a collision costs no more than another walk. Any change of an observation ages
-/// everything that is in the table.
+/// observations match. Delegates observe, too: what announces or reports an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
@@ -16,43 +13,57 @@ package struct NotificationCenter {
     package let object: String?
   }
 
-  fileprivate struct Route {
-    /// The name's length, the name, the object; empty where no route has been kept yet.
-    var key: [UInt8] = []
-    var generation: UInt64 = 0
-    var receivers: [ConnectionSlot] = []
+  /// One registration: whose, and under which serial.
+  private struct Key: Hashable {
+    var slot: ConnectionSlot
+    var serial: Serial
+    /// It is a delegate's, who receives no other names than those that will or did something.
+    var isDelegate = false
   }
 
-  private static let placeCount = 2048
-  /// Receivers in all kept routes together, so that many routes to many do not add up.
-  private static let receiversKeptMax = 1 << 20
-
-  private var tree = PatternTree()
-  private var routes: [Route]
-  private var receiversKept = 0
-  private var generation: UInt64 = 1
-  private let seed: UInt64
+  private var tree = PatternTree<Key>()
+  private var routes: RouteCache<ConnectionSlot>
+  package private(set) var observationCount = 0
   /// Round in which a slot was last found, so that each is taken once.
   private var lastRound: [UInt64] = []
   private var round: UInt64 = 0
 
-  /// - Parameter seed: keeps peers from choosing names that fall on one place.
+  /// - Parameter seed: keeps peers from choosing names that make it slow.
   package init(seed: UInt64) {
-    self.seed = seed
-    routes = Array(repeating: Route(), count: Self.placeCount)
+    routes = RouteCache(placeCount: 2048, seed: seed)
   }
 
-  package var observationCount: Int { tree.count }
-  package var changeCount: UInt64 { generation }
+  package var changeCount: UInt64 { routes.generation }
 
   mutating func add(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
     tree.insert(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
-    generation += 1
+    observationCount += 1
+    routes.age()
   }
 
   mutating func remove(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
     tree.remove(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
-    generation += 1
+    observationCount -= 1
+    routes.age()
+  }
+
+  mutating func add(_ delegate: DelegateRegistration) {
+    change(delegate) { $0.insert($1, pattern: $2, object: $3) }
+  }
+
+  mutating func remove(_ delegate: DelegateRegistration) {
+    change(delegate) { $0.remove($1, pattern: $2, object: $3) }
+  }
+
+  private mutating func change(
+    _ delegate: DelegateRegistration, _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
+  ) {
+    let patterns = delegate.patterns.filter(\.matchesWillOrDid)
+    guard !patterns.isEmpty else { return }
+    let key = Key(slot: delegate.slot, serial: delegate.serial, isDelegate: true)
+    let object = delegate.object.isEmpty ? nil : delegate.object
+    for pattern in patterns { change(&tree, key, pattern, object) }
+    routes.age()
   }
 
   /// The connections that receive a notification, in the order of their slots.
@@ -63,10 +74,8 @@ package struct NotificationCenter {
   package mutating func receivers(
     of key: RawSpan, nameLength: Int
   ) throws(WireError) -> [ConnectionSlot] {
-    let place = Int(truncatingIfNeeded: key.hash(seed: seed &+ UInt64(nameLength)) % UInt64(Self.placeCount))
-    if routes[place].generation == generation, routes[place].matches(key, nameLength: nameLength) {
-      return routes[place].receivers
-    }
+    let place = routes.place(of: key, nameLength: nameLength)
+    if let receivers = routes.receivers(at: place, of: key, nameLength: nameLength) { return receivers }
     let name = key.extracting(first: nameLength)
     let object = key.extracting(droppingFirst: nameLength)
     try name.requireName()
@@ -76,9 +85,11 @@ package struct NotificationCenter {
     let round = round
     var receivers: [ConnectionSlot] = []
     if !tree.isEmpty {
+      let concernsDelegates = NameSyntax.isWillOrDid(name)
       var lastRound = self.lastRound
       self.lastRound = []
       tree.forEach(matching: String(repairing: name), object: String(repairing: object)) { found in
+        guard !found.isDelegate || concernsDelegates else { return }
         let index = found.slot.index
         if index >= lastRound.count {
           lastRound.append(contentsOf: repeatElement(0, count: index + 1 - lastRound.count))
@@ -90,57 +101,12 @@ package struct NotificationCenter {
       self.lastRound = lastRound
       receivers.sort { $0.index < $1.index }
     }
-    keep(receivers, at: place, key: key, nameLength: nameLength)
+    routes.keep(receivers, at: place, of: key, nameLength: nameLength)
     return receivers
-  }
-
-  private mutating func keep(
-    _ receivers: [ConnectionSlot], at place: Int, key: RawSpan, nameLength: Int
-  ) {
-    receiversKept += receivers.count - routes[place].receivers.count
-    if receiversKept > Self.receiversKeptMax {
-      for index in routes.indices { routes[index].receivers = [] }
-      generation += 1
-      receiversKept = receivers.count
-    }
-    routes[place].receivers = receivers
-    routes[place].generation = generation
-    routes[place].setKey(key, nameLength: nameLength)
-  }
-}
-
-extension NotificationCenter.Route {
-  fileprivate func matches(_ bytes: RawSpan, nameLength: Int) -> Bool {
-    guard key.count == bytes.byteCount + 1, Int(key[0]) == nameLength else { return false }
-    for offset in 0..<bytes.byteCount
-    where key[offset + 1] != bytes.integer(at: offset, as: UInt8.self) { return false }
-    return true
-  }
-
-  fileprivate mutating func setKey(_ bytes: RawSpan, nameLength: Int) {
-    key.removeAll(keepingCapacity: true)
-    key.append(UInt8(nameLength))
-    for offset in 0..<bytes.byteCount { key.append(bytes.integer(at: offset, as: UInt8.self)) }
   }
 }
 
 extension RawSpan {
-  /// A hash that depends on every byte and on `seed`. Not a cryptographic one: whoever learns the seed
-  /// can make the table useless, not wrong.
-  func hash(seed: UInt64) -> UInt64 {
-    var hash = seed ^ (UInt64(byteCount) &* 0x9E37_79B9_7F4A_7C15)
-    var offset = 0
-    while offset + 8 <= byteCount {
-      hash = (hash ^ integer(at: offset, as: UInt64.self)).mixed
-      offset += 8
-    }
-    while offset < byteCount {
-      hash = (hash ^ UInt64(integer(at: offset, as: UInt8.self))).mixed
-      offset += 1
-    }
-    return hash ^ (hash >> 29)
-  }
-
   func requireName() throws(WireError) {
     guard NameSyntax.isName(self) else {
       throw WireError(.invalidName, "\"\(String(repairing: self).escaped)\" is no name")
@@ -151,12 +117,5 @@ extension RawSpan {
     guard NameSyntax.isObject(self) else {
       throw WireError(.invalidObject, "\"\(String(repairing: self).escaped)\" is no object")
     }
-  }
-}
-
-extension UInt64 {
-  fileprivate var mixed: UInt64 {
-    let product = self &* 0xD6E8_FEB8_6659_FD93
-    return product ^ (product >> 32)
   }
 }

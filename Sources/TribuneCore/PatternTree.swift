@@ -8,13 +8,9 @@ import TribuneWire
 /// branch and is looked at on the way. What does not lie on these paths costs a lookup nothing, however
 /// much of it there is. Branches that hold nothing any more are cut, so that memory follows what is
 /// registered.
-struct PatternTree {
-  /// One registration: whose, and under which serial.
-  struct Key: Hashable {
-    var slot: ConnectionSlot
-    var serial: Serial
-  }
-
+///
+/// A key is one registration; it may be in the tree under several patterns.
+struct PatternTree<Key: Hashable> {
   private struct Leaf {
     var anyObject: Set<Key> = []
     var byObject: [ExactText: Set<Key>] = [:]

@@ -4,9 +4,9 @@ import TribuneWire
 
 /// One query, from the question to the verdict.
 ///
-/// A participant is first `unasked` (only *in order* leaves it there), then `waiting` until it answers or
-/// its time is over, then `settled`, which it stays: a veto is sticky because nothing leaves that state.
-/// The query is over as soon as `isDecided`; its owner then takes `verdict(fallback:)` from it.
+/// A participant is first `unasked` (only the modes that ask one at a time leave it there), then `waiting`
+/// until it answers or its time is over, then `settled`, which it stays: a veto is sticky because nothing
+/// leaves that state. The query is over as soon as `isDecided`; its owner then takes `verdict` from it.
 struct Query {
   struct Participant {
     enum State {
@@ -23,6 +23,7 @@ struct Query {
     var asked = Instant(nanoseconds: 0)
     /// From the question to what came of it.
     var elapsedNanoseconds: UInt64 = 0
+    var value: [UInt8] = []
 
     /// Whether what came of it counts as a veto.
     var isVeto: Bool {
@@ -30,10 +31,13 @@ struct Query {
       return switch outcome {
       case .vetoed, .held: true
       case .timedOut, .gone, .failed: delegate.failurePolicy == .veto
-      case .approved, .abstained: false
+      case .approved, .abstained, .answered: false
       }
     }
   }
+
+  /// With more participants than this, finding one by its id goes by a table.
+  private static let searchedMax = 32
 
   let id: QueryID
   let asker: ConnectionSlot
@@ -41,79 +45,158 @@ struct Query {
   let askerPeer: PeerIdentity
   let serial: Serial
   let mode: QueryMode
+  let flags: QueryFlags
   let fallback: VerdictKind
+  /// The query that it was asked within.
+  let parent: QueryID?
+  let overrideReason: String
+  let started: Instant
   /// The asker's own; bounds everything.
   let deadline: Instant
-  var participants: [Participant] = []
+  /// What stands against it before anyone is asked: holds, and required delegates that are missing.
+  private(set) var standing: [Outcome] = []
+  private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  private var hasApproval = false
+  /// Somebody approved, or gave a value.
+  private var hasConsent = false
+  private(set) var valueByteCount = 0
   /// The first participant that has not been asked.
   private(set) var next = 0
+  /// No participant's time is over before this. It is not put off when one of them settles, which costs a look
+  /// at all of them: at worst the query is looked at once too early.
+  private(set) var nextExpiry: Instant
+  /// Those that have settled since `takeSettled`, for an asker that wants to know.
+  private var newlySettled: [Int] = []
+  /// Places by delegate, if there are many.
+  private var places: [DelegateID: Int] = [:]
 
   init(
     id: QueryID, asker: ConnectionSlot, askerID: ConnectionID, askerPeer: PeerIdentity, serial: Serial,
-    mode: QueryMode, fallback: VerdictKind, deadline: Instant
+    _ ask: Ask, started: Instant, deadline: Instant
   ) {
     self.id = id
     self.asker = asker
     self.askerID = askerID
     self.askerPeer = askerPeer
     self.serial = serial
-    self.mode = mode
-    self.fallback = fallback
+    mode = ask.mode
+    flags = ask.flags
+    fallback = ask.fallback
+    parent = ask.parent == 0 ? nil : QueryID(rawValue: ask.parent)
+    overrideReason = ask.overrideReason
+    self.started = started
     self.deadline = deadline
+    nextExpiry = deadline
   }
+
+  // MARK: Who takes part
+
+  mutating func setParticipants(_ delegates: [DelegateRegistration]) {
+    participants.reserveCapacity(delegates.count)
+    for delegate in delegates { participants.append(Participant(delegate: delegate)) }
+    guard delegates.count > Self.searchedMax else { return }
+    for (place, delegate) in delegates.enumerated() { places[delegate.identity.id] = place }
+  }
+
+  mutating func setStanding(_ outcomes: [Outcome]) {
+    standing = outcomes
+    hasVeto = !outcomes.isEmpty
+  }
+
+  /// Takes over the room that an earlier query had for its participants.
+  mutating func takeRoom(from other: inout Query) {
+    swap(&participants, &other.participants)
+  }
+
+  /// Lets go of everything that is heavy, once the query is over.
+  mutating func forget(keepingRoomFor count: Int) {
+    if participants.count <= count {
+      participants.removeAll(keepingCapacity: true)
+    } else {
+      participants = []
+    }
+    standing = []
+    newlySettled = []
+    places = [:]
+  }
+
+  /// The place of a participant that is being waited for.
+  func waitingIndex(of delegate: DelegateID) -> Int? {
+    let found =
+      places.isEmpty
+      ? participants.firstIndex { $0.delegate.identity.id == delegate } : places[delegate]
+    guard let found, case .waiting = participants[found].state else { return nil }
+    return found
+  }
+
+  // MARK: How it goes on
+
+  /// Whether a veto, or a value where one is wanted, ends it before everyone has been heard.
+  private var waitsForAll: Bool { mode == .all || mode == .collect || flags.contains(.overrides) }
 
   /// Whether nothing that can still come would change the verdict, or be waited for.
   var isDecided: Bool {
-    if hasVeto, mode != .all { return true }
+    if !waitsForAll, mode.isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
   /// The next participant to be asked now, if the mode lets one be asked. Those that have gone since the
   /// query began are settled on the way.
   mutating func takeNext(at now: Instant) -> Int? {
-    while next < participants.count, !isDecided, mode != .order || waitingCount == 0 {
+    while next < participants.count, !isDecided, !mode.isSequential || waitingCount == 0 {
       let index = next
       next += 1
       participants[index].asked = now
-      guard participants[index].delegate.isAttached else {
-        settle(index, .gone, reason: "", at: now, wasWaiting: false)
+      let delegate = participants[index].delegate
+      guard delegate.isAttached else {
+        settle(index, .gone, reason: "", at: now)
         continue
       }
-      let until = min(deadline, now.advanced(byMilliseconds: participants[index].delegate.timeout))
+      let until = min(deadline, now.advanced(byMilliseconds: delegate.timeout))
       participants[index].state = .waiting(until: until)
       participants[index].wasAsked = true
+      delegate.beginWaiting(id)
       waitingCount += 1
+      nextExpiry = min(nextExpiry, until)
       return index
     }
     return nil
   }
 
-  /// The place of a participant that is being waited for.
-  func waitingIndex(of delegate: DelegateID) -> Int? {
-    participants.firstIndex { participant in
-      guard participant.delegate.identity.id == delegate, case .waiting = participant.state else {
-        return false
-      }
-      return true
-    }
-  }
-
-  /// Notes what came of a participant that was being waited for.
-  mutating func settle(_ index: Int, _ outcome: OutcomeKind, reason: String, at now: Instant) {
-    settle(index, outcome, reason: reason, at: now, wasWaiting: true)
-  }
-
-  private mutating func settle(
-    _ index: Int, _ outcome: OutcomeKind, reason: String, at now: Instant, wasWaiting: Bool
+  /// Notes what came of a participant.
+  mutating func settle(
+    _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], at now: Instant
   ) {
-    if wasWaiting { waitingCount -= 1 }
+    if case .waiting = participants[index].state {
+      waitingCount -= 1
+      participants[index].delegate.endWaiting(id)
+    }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
     if participants[index].isVeto { hasVeto = true }
-    if outcome == .approved { hasApproval = true }
+    if outcome == .approved || outcome == .answered { hasConsent = true }
+    if !value.isEmpty {
+      participants[index].value = value
+      valueByteCount += value.count
+    }
+    if flags.contains(.tellsProgress) { newlySettled.append(index) }
+  }
+
+  /// Waits for nobody any more.
+  mutating func stopWaiting() {
+    guard waitingCount > 0 else { return }
+    for participant in participants {
+      if case .waiting = participant.state { participant.delegate.endWaiting(id) }
+    }
+    waitingCount = 0
+  }
+
+  /// Those that have settled since this was last called.
+  mutating func takeSettled() -> [Int] {
+    if newlySettled.isEmpty { return [] }
+    defer { newlySettled = [] }
+    return newlySettled
   }
 
   /// Gives a participant that is being waited for more time: never less than it has, and never past the
@@ -130,47 +213,44 @@ struct Query {
   /// Notes everyone whose time is over at `now`. Past the asker's deadline that is everyone of whom
   /// nothing has come, asked or not: who could not be asked in time did not approve.
   mutating func expire(at now: Instant) {
+    var earliest = deadline
     for index in participants.indices {
-      if case .waiting(let until) = participants[index].state, until <= now {
+      guard case .waiting(let until) = participants[index].state else { continue }
+      if until <= now {
         settle(index, .timedOut, reason: "", at: now)
+      } else {
+        earliest = min(earliest, until)
       }
     }
+    nextExpiry = earliest
     guard deadline <= now else { return }
     while next < participants.count, !isDecided {
       participants[next].asked = now
-      settle(next, .timedOut, reason: "", at: now, wasWaiting: false)
+      settle(next, .timedOut, reason: "", at: now)
       next += 1
     }
   }
 
-  /// Notes that those delegates are gone which are not attached any more.
-  mutating func settleGone(at now: Instant) {
-    for index in participants.indices where !participants[index].delegate.isAttached {
-      if case .waiting = participants[index].state { settle(index, .gone, reason: "", at: now) }
-    }
-  }
-
-  /// The earliest moment at which somebody's time is over.
-  var nextExpiry: Instant {
-    var earliest = deadline
-    for participant in participants {
-      if case .waiting(let until) = participant.state, until < earliest { earliest = until }
-    }
-    return earliest
-  }
-
   var verdict: Verdict {
-    var outcomes: [Outcome] = []
+    var outcomes = standing
     for participant in participants {
       guard case .settled(let outcome, let reason) = participant.state else { continue }
       outcomes.append(
         Outcome(
           delegate: participant.delegate.identity, outcome: outcome, reason: reason,
-          elapsed: participant.elapsedNanoseconds / 1000))
+          elapsed: participant.elapsedNanoseconds / 1000, value: participant.value))
     }
-    let isAnswered = hasVeto || hasApproval
+    let isDryRun = flags.contains(.isDryRun)
+    if mode.isForValues {
+      return Verdict(
+        query: id, verdict: hasConsent ? .allowed : .vetoed, isUnanswered: !hasConsent, outcomes: outcomes,
+        isDryRun: isDryRun)
+    }
+    let isOverridden = hasVeto && flags.contains(.overrides)
+    let isAnswered = hasVeto || hasConsent
     return Verdict(
-      query: id, verdict: hasVeto ? .vetoed : hasApproval ? .allowed : fallback,
-      isUnanswered: !isAnswered, outcomes: outcomes)
+      query: id,
+      verdict: isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : fallback,
+      isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden, isDryRun: isDryRun)
   }
 }

@@ -5,8 +5,7 @@ import TribuneWire
 /// The queries under way, by id, with the moment at which each next needs attention.
 ///
 /// A record is used again for a later query, with the room that its arrays and its buffer have grown to,
-/// so that the common query costs no allocation of its own. The deadlines are a binary heap that knows
-/// where each record stands in it, so that nothing of a query that is over stays behind.
+/// so that the common query costs no allocation of its own.
 struct QueryTable {
   private struct Record {
     /// The query, or the last one that was here: then without participants, and not in `places`.
@@ -15,8 +14,6 @@ struct QueryTable {
     var tail = ByteBuffer(capacity: 0)
     var nameLength = 0
     var objectLength = 0
-    var due = Instant(nanoseconds: 0)
-    var heapPlace = 0
 
     /// Copies `bytes`, into the room that is there if no question still lies in it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
@@ -39,11 +36,11 @@ struct QueryTable {
   private var records: [Record] = []
   private var free: [Int] = []
   private var places: [QueryID: Int] = [:]
-  private var heap: [Int] = []
+  private var deadlines = DeadlineHeap()
 
   var count: Int { places.count }
 
-  var nextDue: Instant? { heap.first.map { records[$0].due } }
+  var nextDue: Instant? { deadlines.first?.due }
 
   /// The places of all queries under way, the oldest query first.
   var allPlaces: [Int] { places.sorted { $0.key < $1.key }.map(\.value) }
@@ -56,18 +53,15 @@ struct QueryTable {
     if let reused = free.popLast() {
       place = reused
       var query = query
-      swap(&query.participants, &records[place].query.participants)
+      query.takeRoom(from: &records[place].query)
       records[place].query = query
     } else {
       place = records.count
       records.append(Record(query: query))
     }
     places[query.id] = place
-    records[place].due = query.deadline
     records[place].setTail(tail, nameLength: nameLength, objectLength: objectLength)
-    records[place].heapPlace = heap.count
-    heap.append(place)
-    siftUp(heap.count - 1)
+    deadlines.insert(place, due: query.deadline)
     return place
   }
 
@@ -75,18 +69,8 @@ struct QueryTable {
   mutating func remove(at place: Int) {
     places[records[place].query.id] = nil
     if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
-    if records[place].query.participants.count <= Self.participantsKept {
-      records[place].query.participants.removeAll(keepingCapacity: true)
-    } else {
-      records[place].query.participants = []
-    }
-    let heapPlace = records[place].heapPlace
-    swapInHeap(heapPlace, heap.count - 1)
-    heap.removeLast()
-    if heapPlace < heap.count {
-      siftDown(heapPlace)
-      siftUp(heapPlace)
-    }
+    records[place].query.forget(keepingRoomFor: Self.participantsKept)
+    deadlines.remove(place)
     free.append(place)
   }
 
@@ -105,45 +89,12 @@ struct QueryTable {
 
   /// Sets the moment at which the query at `place` next needs attention.
   mutating func setDue(_ due: Instant, at place: Int) {
-    records[place].due = due
-    siftDown(records[place].heapPlace)
-    siftUp(records[place].heapPlace)
+    deadlines.set(place, due: due)
   }
 
   /// The place of a query whose time has come at `now`.
   func firstDue(at now: Instant) -> Int? {
-    guard let place = heap.first, records[place].due <= now else { return nil }
-    return place
-  }
-
-  private mutating func swapInHeap(_ one: Int, _ other: Int) {
-    heap.swapAt(one, other)
-    records[heap[one]].heapPlace = one
-    records[heap[other]].heapPlace = other
-  }
-
-  private func isEarlier(_ one: Int, _ other: Int) -> Bool {
-    records[heap[one]].due < records[heap[other]].due
-  }
-
-  private mutating func siftUp(_ start: Int) {
-    var place = start
-    while place > 0, isEarlier(place, (place - 1) / 2) {
-      swapInHeap(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private mutating func siftDown(_ start: Int) {
-    var place = start
-    while true {
-      var least = place
-      for child in [2 * place + 1, 2 * place + 2] where child < heap.count && isEarlier(child, least) {
-        least = child
-      }
-      if least == place { return }
-      swapInHeap(place, least)
-      place = least
-    }
+    guard let first = deadlines.first, first.due <= now else { return nil }
+    return first.item
   }
 }

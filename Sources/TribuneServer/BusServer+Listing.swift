@@ -35,10 +35,17 @@ extension BusServer {
           say(Entry.delegate(entry), to: connection, serial: serial)
         }
       case .chain:
-        for entry in try bus.chain(name: frame.name, object: frame.object) {
+        for entry in try bus.explain(frame, at: now) {
           guard connection.isServed else { return }
-          say(Entry.delegate(entry), to: connection, serial: serial)
+          say(entry, to: connection, serial: serial)
         }
+      case .holds:
+        for entry in bus.holdEntries(of: list.connection, at: now) {
+          guard connection.isServed else { return }
+          say(Entry.hold(entry), to: connection, serial: serial)
+        }
+      case .objects, .protocols, .members:
+        throw WireError(.unknownKind, "this bus has no protocols")
       }
       say(Okay(), to: connection, serial: serial)
     } catch {

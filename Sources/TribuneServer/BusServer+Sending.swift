@@ -129,15 +129,17 @@ extension BusServer {
       if bus.isMonitored { monitorQuestion(slice, rest, tail, from: asker, to: delegate.id) }
     case .progress(let slot, let serial, let progress, let status):
       say(progress, to: connection(at: slot), serial: serial, text: status)
-    case .verdict(let slot, let serial, let verdict, let tail):
+    case .verdict(let slot, let serial, let decision, let tail):
       let asker = connection(at: slot)
       let start = encodeStart()
-      encodeBuffer.appendFrame(verdict, serial: serial)
+      encodeBuffer.appendFrame(decision.verdict, serial: serial)
       let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
       enqueue(slice, for: asker, isNotification: false)
       if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
     case .concluded(let slot, let serial, let concluded):
       say(concluded, to: connection(at: slot), serial: serial)
+    case .ended(let slot, let serial, let ended):
+      say(ended, to: connection(at: slot), serial: serial)
     }
   }
 

@@ -42,6 +42,16 @@ package enum NameSyntax {
       && name.extracting(first: prefix.byteCount).isEqual(to: prefix)
   }
 
+  /// Whether the name, which must be one, announces or reports an action: its last token is `will` or `did`
+  /// and a verb, as in `willClose`. Delegates receive such notifications (AppKit registers a window's
+  /// delegate for them likewise).
+  package static func isWillOrDid(_ name: RawSpan) -> Bool {
+    var start = name.byteCount
+    while start > 0, name.integer(at: start - 1, as: UInt8.self) != UInt8(ascii: ".") { start -= 1 }
+    let token = name.extracting(droppingFirst: start)
+    return token.isVerb(behind: "will") || token.isVerb(behind: "did")
+  }
+
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -78,6 +88,11 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether only one name matches.
   package var isLiteral: Bool { !text.utf8.contains(UInt8(ascii: "*")) }
+
+  /// Whether it matches names that `NameSyntax.isWillOrDid` takes for such.
+  package var matchesWillOrDid: Bool {
+    text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
+  }
 
   package var tokens: [Substring] { text.split(separator: ".", omittingEmptySubsequences: false) }
 
@@ -126,6 +141,16 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawSpan {
+  /// Whether a verb follows the word: anything but a small letter, which would make it another word.
+  fileprivate func isVerb(behind word: String) -> Bool {
+    let word = word.utf8Bytes
+    guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word) else {
+      return false
+    }
+    let next = integer(at: word.byteCount, as: UInt8.self)
+    return !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next)
+  }
+
   fileprivate func isStar(at offset: Int) -> Bool {
     offset < byteCount && integer(at: offset, as: UInt8.self) == UInt8(ascii: "*")
   }

@@ -30,11 +30,11 @@ final class BusUnderTest {
   // MARK: What happens
 
   @discardableResult
-  func connect(pid: UInt32 = 0) -> ConnectionSlot {
+  func connect(pid: UInt32 = 0, uid: UInt32 = 1000) -> ConnectionSlot {
     let slot = freeSlots.popLast() ?? ConnectionSlot(index: slotCount)
     slotCount = max(slotCount, slot.index + 1)
     lastConnection += 1
-    let peer = PeerIdentity(pid: pid, uid: 1000, gid: 1000, process: "test", unit: "test.service")
+    let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", unit: "test.service")
     bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
     return slot
   }
@@ -96,19 +96,31 @@ final class BusUnderTest {
 
   func attach(
     _ patterns: [String], to object: String = "", by slot: ConnectionSlot, serial: Serial, order: Int32 = 0,
-    policy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = ""
+    policy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = "", isSet: Bool = false
   ) {
     let fields = Attach(
-      order: order, failurePolicy: policy, timeout: timeout, label: label, patterns: patterns)
+      order: order, failurePolicy: policy, timeout: timeout, label: label, patterns: patterns, isSet: isSet)
     send(fields, from: slot, serial: serial, object: object)
   }
 
   func ask(
     _ name: String, object: String = "", by slot: ConnectionSlot, serial: Serial,
-    mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, deadline: UInt32 = 0, text: String = ""
+    mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, deadline: UInt32 = 0, text: String = "",
+    parent: UInt64 = 0, flags: QueryFlags = [], because overrideReason: String = ""
   ) {
-    let fields = Ask(deadline: deadline, mode: mode, fallback: fallback)
+    let fields = Ask(
+      deadline: deadline, mode: mode, fallback: fallback, parent: parent, flags: flags,
+      overrideReason: overrideReason)
     send(fields, from: slot, serial: serial, name: name, object: object, text: text)
+  }
+
+  /// - Parameter expiry: milliseconds from now; nil for none.
+  func hold(
+    _ pattern: String = "", object: String = "", why: String = "busy", for expiry: UInt32? = nil,
+    by slot: ConnectionSlot, serial: Serial
+  ) {
+    let fields = Hold(expiry: expiry.map { now.advanced(byMilliseconds: $0).nanoseconds } ?? 0)
+    send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
   }
 
   func answer(
@@ -154,7 +166,17 @@ final class BusUnderTest {
   }
 
   func chain(_ name: String, object: String = "") throws(WireError) -> [DelegateEntry] {
-    try bus.chain(name: name.utf8Bytes, object: object.utf8Bytes)
+    try explain(name, object: object).compactMap { if case .delegate(let entry) = $0 { entry } else { nil } }
+  }
+
+  /// Holds, missing delegates and the chain, as a `list` of it gives them.
+  func explain(_ name: String, object: String = "") throws(WireError) -> [Entry] {
+    let frame = ByteBuffer(capacity: 0)
+    frame.appendFrame(List(.chain), serial: 1, name: name, object: object)
+    guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a test made half a frame")
+    }
+    return try bus.explain(FrameView(header, frame.bytes), at: now)
   }
 
   var isMonitored: Bool { bus.isMonitored }
@@ -172,8 +194,8 @@ final class BusUnderTest {
 
   /// Nothing is registered and nothing is asked.
   var isEmpty: Bool {
-    bus.observationCount == 0 && bus.delegateCount == 0 && bus.queryCount == 0 && !bus.isMonitored
-      && bus.nextDeadline == nil
+    bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
+      && !bus.isMonitored && bus.nextDeadline == nil
   }
 
   private func note() {
@@ -181,7 +203,7 @@ final class BusUnderTest {
     bus.takeEffects(&effects)
     for effect in effects {
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
-      if case .verdict(_, _, let verdict, _) = effect { lastVerdict = verdict }
+      if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       onEffect?(effect)
       transcript.append(effect.line)
     }
@@ -210,12 +232,27 @@ extension Effect {
         + "\(question.timeout)ms \(text)"
     case .progress(let slot, let serial, let progress, let status):
       return "\(slot.letter) progress \(serial) q\(progress.query.rawValue) "
-        + "d\(progress.delegate.id.rawValue) \(progress.timeout)ms \(status)"
-    case .verdict(let slot, let serial, let verdict, _):
-      return "\(slot.letter) verdict \(serial) q\(verdict.query.rawValue) \(verdict.summary)"
+        + "d\(progress.delegate.id.rawValue) \(progress.summary) \(status)"
+    case .verdict(let slot, let serial, let decision, _):
+      return
+        "\(slot.letter) verdict \(serial) q\(decision.verdict.query.rawValue) \(decision.verdict.summary)"
     case .concluded(let slot, let serial, let concluded):
       return "\(slot.letter) concluded \(serial) q\(concluded.query.rawValue) "
         + "d\(concluded.delegate.rawValue) \(concluded.conclusion)"
+    case .ended(let slot, let serial, .replaced(let entry)):
+      return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
+    case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
+    }
+  }
+}
+
+extension Progress {
+  /// `5000ms` for a deferral, else what it is.
+  fileprivate var summary: String {
+    switch stage {
+    case .deferred: "\(timeout)ms"
+    case .asked: "asked \(timeout)ms"
+    case .settled: "\(outcome)"
     }
   }
 }
@@ -224,9 +261,11 @@ extension Verdict {
   /// `vetoed: d1 approved, d2 vetoed (busy)`; an unanswered one has a question mark.
   var summary: String {
     let said = outcomes.map { outcome in
-      let reason = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
+      let text = outcome.value.isEmpty ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)
+      let reason = text.isEmpty ? "" : " (\(text))"
       return "d\(outcome.delegate.id.rawValue) \(outcome.outcome)\(reason)"
     }
-    return "\(verdict)\(isUnanswered ? "?" : "")" + (said.isEmpty ? "" : ": ") + said.joined(separator: ", ")
+    let marks = (isUnanswered ? "?" : "") + (isOverridden ? " overridden" : "") + (isDryRun ? " dry" : "")
+    return "\(verdict)\(marks)" + (said.isEmpty ? "" : ": ") + said.joined(separator: ", ")
   }
 }

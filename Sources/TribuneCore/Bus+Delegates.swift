@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Who is in the chains, and who holds.
+extension Bus {
+  // MARK: Delegates
+
+  mutating func attach(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+    let fields = try frame.decode(Attach.self)
+    let serial = frame.header.serial
+    try frame.object.requireObject()
+    let object = String(repairing: frame.object)
+    guard !fields.patterns.isEmpty else {
+      throw WireError(.invalidPattern, "a delegate responds to one name at least")
+    }
+    guard fields.label.utf8.count <= WireLimits.labelLength else {
+      throw WireError(.limitExceeded, "a label has at most \(WireLimits.labelLength) bytes")
+    }
+    var patterns: [Pattern] = []
+    for text in fields.patterns {
+      let pattern = try Pattern(text)
+      if !patterns.contains(pattern) { patterns.append(pattern) }
+    }
+    try requireFresh(serial, from: slot)
+
+    let connection = connection(at: slot)
+    let likeness = DelegateRegistration.likeness(
+      object: object, patterns: patterns, label: fields.label)
+    let before = fields.isSet ? chains.delegates(of: object) : []
+    let delegate: DelegateRegistration
+    if let existing = connection.likenesses[likeness] {
+      delegate = existing
+    } else {
+      // Those of its own that it replaces make room.
+      let replacedCount = before.count { $0.slot == slot }
+      try requireRoomForDelegate(from: slot, besides: replacedCount)
+      delegate = DelegateRegistration(
+        identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
+        connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
+        failurePolicy: fields.failurePolicy,
+        timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
+        protocols: fields.protocols)
+      chains.insert(delegate)
+      center.add(delegate)
+      connections[slot.index]?.delegates[serial] = delegate
+      connections[slot.index]?.likenesses[likeness] = delegate
+    }
+    emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
+    for replaced in before where replaced !== delegate {
+      emit(.ended(replaced.slot, replaced.serial, .replaced(by: delegate.entry)))
+      detach(replaced, at: now)
+    }
+  }
+
+  /// Takes a delegate back.
+  mutating func detach(_ delegate: DelegateRegistration, at now: Instant) {
+    leave(delegate)
+    connections[delegate.slot.index]?.delegates[delegate.serial] = nil
+    connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
+    settleGone(delegate, at: now)
+  }
+
+  /// Takes a delegate out of its chain. What it has not answered is settled by `settleGone`.
+  mutating func leave(_ delegate: DelegateRegistration) {
+    chains.remove(delegate)
+    center.remove(delegate)
+    delegate.isAttached = false
+  }
+
+  private func requireRoomForDelegate(from slot: ConnectionSlot, besides leaving: Int = 0) throws(WireError) {
+    guard connection(at: slot).delegateCount - leaving < limits.delegatesMax else {
+      throw WireError(
+        .limitExceeded, "a connection can have \(limits.delegatesMax) delegates and holds")
+    }
+  }
+
+  // MARK: Holds
+
+  mutating func hold(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+    let fields = try frame.decode(Hold.self)
+    let serial = frame.header.serial
+    let pattern = try frame.pattern()
+    try frame.object.requireObject()
+    let why = frame.text()
+    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold says why") }
+    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
+    if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has expired already") }
+    try requireFresh(serial, from: slot)
+    try requireRoomForDelegate(from: slot)
+    let connection = connection(at: slot)
+    let hold = HoldRegistration(
+      identity: DelegateIdentity(id: makeDelegateID(), label: "", peer: connection.peer),
+      connection: connection.id, slot: slot, serial: serial, pattern: pattern,
+      object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
+      expiry: expiry)
+    holds.insert(hold)
+    connections[slot.index]?.holds[serial] = hold
+    emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
+  }
+
+  /// Takes a hold back.
+  mutating func release(_ hold: HoldRegistration) {
+    holds.remove(hold)
+    connections[hold.slot.index]?.holds[hold.serial] = nil
+  }
+
+  /// Ends the holds whose time is over at `now`.
+  mutating func expireHolds(at now: Instant) {
+    while let hold = holds.firstExpired(at: now) {
+      emit(.ended(hold.slot, hold.serial, .expired))
+      release(hold)
+    }
+  }
+}

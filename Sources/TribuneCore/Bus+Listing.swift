@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What there is, for those who want to know.
+extension Bus {
+  /// What a query would meet now: holds, then required delegates that are missing, then the delegates that it
+  /// would be put to, in order.
+  ///
+  /// - Throws: `invalidName`, `invalidObject`.
+  package mutating func explain(
+    _ frame: FrameView, at now: Instant
+  ) throws(WireError) -> [Entry] {
+    try frame.name.requireName()
+    try frame.object.requireObject()
+    let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
+    let nameLength = frame.header.nameLength
+    let delegates = chains.responding(to: key, nameLength: nameLength)
+    return holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
+      + policy.missing(for: frame.name, among: delegates).map { .missing(MissingEntry(name: $0)) }
+      + delegates.map { .delegate($0.entry) }
+  }
+
+  /// All holds, or those of one connection, the oldest first.
+  package func holdEntries(of connection: UInt64, at now: Instant) -> [HoldEntry] {
+    connections.lazy.compactMap { $0 }
+      .filter { connection == 0 || $0.id.rawValue == connection }
+      .flatMap { $0.holds.values }
+      .sorted { $0.identity.id < $1.identity.id }
+      .map { $0.entry(at: now) }
+  }
+
+  /// All delegates, or those of one connection, in the order of attaching.
+  package func delegateEntries(of connection: UInt64) -> [DelegateEntry] {
+    connections.lazy.compactMap { $0 }
+      .filter { connection == 0 || $0.id.rawValue == connection }
+      .flatMap { $0.delegates.values }
+      .sorted { $0.identity.id < $1.identity.id }
+      .map(\.entry)
+  }
+
+  /// All observations, or those of one connection, by connection and then by serial.
+  package func observationEntries(of connection: UInt64) -> [ObservationEntry] {
+    connections.lazy.compactMap { $0 }
+      .filter { connection == 0 || $0.id.rawValue == connection }
+      .sorted { $0.id < $1.id }
+      .flatMap { connection in
+        connection.observations.sorted { $0.key < $1.key }
+          .map { _, observation in
+            ObservationEntry(
+              connection: connection.id, pattern: observation.pattern.text,
+              object: observation.object ?? "")
+          }
+      }
+  }
+
+  /// How much one connection has registered and asked.
+  package func counts(
+    at slot: ConnectionSlot
+  ) -> (observations: Int, delegates: Int, queries: Int) {
+    let connection = connection(at: slot)
+    return (connection.registrationCount, connection.delegates.count, connection.queries.count)
+  }
+
+  /// Name and object of a query under way, for a monitor.
+  package func tail(of query: QueryID) -> QueryTail? {
+    queries.place(of: query).map { queries.tail(at: $0) }
+  }
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What is asked, and how it goes on.
+extension Bus {
+  // MARK: Queries
+
+  mutating func ask(
+    _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let fields = try frame.decode(Ask.self)
+    let header = frame.header
+    try frame.name.requireName()
+    try frame.object.requireObject()
+    guard !NameSyntax.isReserved(frame.name) else {
+      throw WireError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
+    }
+    try requireKnownAndPermitted(fields, from: slot)
+    guard fields.deadline <= limits.deadlineMax else {
+      throw WireError(
+        .invalidValue, "a deadline of \(fields.deadline) ms is over the limit of \(limits.deadlineMax) ms")
+    }
+    try requireFresh(header.serial, from: slot)
+    guard connection(at: slot).queries.count < limits.queriesMax else {
+      throw WireError(.limitExceeded, "a connection can have \(limits.queriesMax) queries under way")
+    }
+
+    let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
+    if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
+
+    let delegates = chains.responding(to: key, nameLength: header.nameLength)
+    guard connection(at: slot).participantCount + delegates.count <= limits.participantsMax else {
+      throw WireError(
+        .limitExceeded,
+        "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
+    }
+    let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
+    let query = Query(
+      id: makeQueryID(), asker: slot, askerID: connection(at: slot).id,
+      askerPeer: connection(at: slot).peer, serial: header.serial, fields, started: now,
+      deadline: now.advanced(byMilliseconds: deadline))
+    // Only a query that asks one at a time has a use for the userInfo after this pass.
+    let kept = fields.mode.isSequential ? header.frameLength : header.payloadStart
+    let place = queries.insert(
+      query, tail: frame.bytes.extracting(header.nameStart..<kept), nameLength: header.nameLength,
+      objectLength: header.objectLength)
+    queries[place].setParticipants(delegates)
+    if !fields.mode.isForValues {
+      let standing = standing(against: key, nameLength: header.nameLength, delegates)
+      if !standing.isEmpty { queries[place].setStanding(standing) }
+    }
+    connections[slot.index]?.participantCount += delegates.count
+    connections[slot.index]?.queries[header.serial] = query.id
+
+    let start = slice.range.lowerBound
+    let tail = QueryTail(
+      slice: ByteSlice(slice.buffer, start + header.nameStart..<start + header.frameLength),
+      nameLength: header.nameLength, objectLength: header.objectLength)
+    proceed(place, tail: tail, at: now)
+  }
+
+  private func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
+    guard QueryFlags.known.isSuperset(of: ask.flags) else {
+      throw WireError(.invalidValue, "flags \(ask.flags.rawValue) are not all known")
+    }
+    guard ask.flags.contains(.overrides) else { return }
+    guard !ask.mode.isForValues else {
+      throw WireError(.invalidValue, "there is nothing to override in a query for values")
+    }
+    guard !ask.overrideReason.isEmpty, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
+      throw WireError(
+        .invalidValue, "an override gives a reason of at most \(WireLimits.reasonLength) bytes")
+    }
+    let user = connection(at: slot).peer.uid
+    guard policy.overriders.contains(user) else {
+      throw WireError(.notPermitted, "user \(user) may not override vetoes")
+    }
+  }
+
+  /// Refuses a query that is asked within one of the same name and object, or too deep.
+  private func requireNoRecursion(
+    _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
+  ) throws(WireError) {
+    var ancestor: QueryID? = parent
+    var depth = 0
+    while let id = ancestor, let place = queries.place(of: id) {
+      depth += 1
+      guard depth <= limits.ancestorsMax else {
+        throw WireError(.recursion, "more than \(limits.ancestorsMax) queries lie within each other")
+      }
+      let tail = queries.tail(at: place)
+      if tail.nameLength == header.nameLength, tail.objectLength == header.objectLength,
+        tail.slice.bytes.extracting(first: key.byteCount).isEqual(to: key)
+      {
+        let name = String(repairing: key.extracting(first: header.nameLength))
+        throw WireError(.recursion, "\(name) is asked within itself, query \(id.rawValue)")
+      }
+      ancestor = queries[place].parent
+    }
+  }
+
+  /// What speaks against a query before anyone is asked.
+  private mutating func standing(
+    against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
+  ) -> [Outcome] {
+    var outcomes = holds.against(key, nameLength: nameLength).map(\.outcome)
+    guard !policy.requirements.isEmpty else { return outcomes }
+    for name in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
+      let peer = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
+      outcomes.append(
+        Outcome(
+          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: name, peer: peer), outcome: .gone,
+          reason: "required, and not attached", elapsed: 0))
+    }
+    return outcomes
+  }
+
+  mutating func answer(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let fields = try frame.decode(Answer.self)
+    let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
+    settle(place, index, fields.answer, frame.payload, at: now)
+    proceed(place, tail: nil, at: now)
+  }
+
+  private mutating func settle(
+    _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan, at now: Instant
+  ) {
+    let reason = answer == .value ? "" : payload.reason
+    switch answer {
+    case .approve: queries[place].settle(index, .approved, reason: reason, at: now)
+    case .veto: queries[place].settle(index, .vetoed, reason: reason, at: now)
+    case .abstain: queries[place].settle(index, .abstained, reason: reason, at: now)
+    case .failed: queries[place].settle(index, .failed, reason: reason, at: now)
+    case .value:
+      guard queries[place].mode.isForValues else {
+        let reason = "a value was given where leave was asked"
+        queries[place].settle(index, .failed, reason: reason, at: now)
+        return
+      }
+      let asker = queries[place].asker.index
+      let held = connections[asker]?.valueByteCount ?? 0
+      guard held + payload.byteCount <= limits.valuesMax else {
+        let reason = "the values for one asker can have \(limits.valuesMax) bytes together"
+        queries[place].settle(index, .failed, reason: reason, at: now)
+        return
+      }
+      connections[asker]?.valueByteCount += payload.byteCount
+      queries[place].settle(index, .answered, reason: "", value: [UInt8](payload), at: now)
+    }
+  }
+
+  mutating func deferAnswer(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let fields = try frame.decode(Defer.self)
+    let (place, index) = try deferring(fields.query, fields.delegate, from: slot)
+    let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extensionTime))
+    emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
+    if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
+  }
+
+  /// Where the bus waits for that delegate in that query.
+  ///
+  /// - Throws: `notAsked` when it does not, or not for this connection: it never asked, it has the
+  ///   answer already, or the query is over.
+  private func waiting(
+    _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
+  ) throws(WireError) -> (place: Int, participant: Int) {
+    guard let place = queries.place(of: query),
+      let index = queries[place].waitingIndex(of: delegate),
+      queries[place].participants[index].delegate.slot == slot
+    else {
+      throw WireError(
+        .notAsked, "nobody waits for delegate \(delegate.rawValue) in query \(query.rawValue)")
+    }
+    return (place, index)
+  }
+
+  /// Likewise, for any connection of the delegate's user: what runs under a delegate has one of its own.
+  private func deferring(
+    _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
+  ) throws(WireError) -> (place: Int, participant: Int) {
+    let user = connection(at: slot).peer.uid
+    guard let place = queries.place(of: query) else {
+      throw WireError(.notAsked, "there is no query \(query.rawValue), or it is over")
+    }
+    if delegate.rawValue != 0 {
+      guard let index = queries[place].waitingIndex(of: delegate),
+        queries[place].participants[index].delegate.identity.peer.uid == user
+      else { return try waiting(query, delegate, from: slot) }
+      return (place, index)
+    }
+    let indices = queries[place].participants.indices.filter { index in
+      guard case .waiting = queries[place].participants[index].state else { return false }
+      return queries[place].participants[index].delegate.identity.peer.uid == user
+    }
+    guard let index = indices.first else {
+      throw WireError(.notAsked, "nobody waits for a delegate of user \(user) in query \(query.rawValue)")
+    }
+    guard indices.count == 1 else {
+      throw WireError(
+        .invalidValue,
+        "\(indices.count) delegates of user \(user) are waited for in query \(query.rawValue): name one")
+    }
+    return (place, index)
+  }
+
+  // MARK: Time
+
+  /// Does what is due at `now`.
+  package mutating func advance(to now: Instant) {
+    expireHolds(at: now)
+    while let place = queries.firstDue(at: now) {
+      queries[place].expire(at: now)
+      proceed(place, tail: nil, at: now)
+    }
+  }
+
+  // MARK: Going on
+
+  /// Asks whom there is to ask, and ends the query when it is decided.
+  ///
+  /// - Parameter tail: what the questions carry; nil for what the table has kept.
+  private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
+    var asked = false
+    while let index = queries[place].takeNext(at: now) {
+      asked = true
+      let participant = queries[place].participants[index]
+      let delegate = participant.delegate
+      guard case .waiting(let until) = participant.state else {
+        preconditionFailure("asked, but not waiting")
+      }
+      let question = Question(
+        query: queries[place].id, delegate: delegate.identity.id,
+        timeout: until.milliseconds(since: now), asker: queries[place].askerPeer,
+        isDryRun: queries[place].flags.contains(.isDryRun), wantsValue: queries[place].mode.isForValues)
+      emit(
+        .question(
+          delegate.slot, delegate.serial, asker: queries[place].askerID, question,
+          tail ?? queries.tail(at: place)))
+      if queries[place].flags.contains(.tellsProgress) {
+        emitProgress(place, index, .asked, timeout: question.timeout, status: "")
+      }
+    }
+    for index in queries[place].takeSettled() {
+      guard case .settled(let outcome, let reason) = queries[place].participants[index].state else {
+        preconditionFailure("settled, but not settled")
+      }
+      emitProgress(place, index, .settled, outcome, timeout: 0, status: reason)
+    }
+    if queries[place].isDecided {
+      conclude(place, at: now)
+    } else if asked || queries.nextDue.map({ $0 <= now }) == true {
+      queries.setDue(queries[place].nextExpiry, at: place)
+    }
+  }
+
+  private mutating func emitProgress(
+    _ place: Int, _ index: Int, _ stage: ProgressStage, _ outcome: OutcomeKind = .approved,
+    timeout: UInt32, status: String
+  ) {
+    let progress = Progress(
+      query: queries[place].id, delegate: queries[place].participants[index].delegate.identity,
+      timeout: timeout, stage: stage, outcome: outcome)
+    emit(.progress(queries[place].asker, queries[place].serial, progress, status: status))
+  }
+
+  private mutating func conclude(_ place: Int, at now: Instant) {
+    let verdict = queries[place].verdict
+    if !verdict.isDryRun, !queries[place].mode.isForValues { countVerdict(verdict.verdict) }
+    let decision = Decision(
+      verdict: verdict, mode: queries[place].mode, asker: queries[place].askerID,
+      askerPeer: queries[place].askerPeer, overrideReason: queries[place].overrideReason,
+      elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
+    emit(.verdict(queries[place].asker, queries[place].serial, decision, queries.tail(at: place)))
+    end(place, verdict.verdict == .allowed ? .allowed : .vetoed)
+  }
+
+  /// Ends a query without a verdict.
+  mutating func cancel(_ query: QueryID) {
+    guard let place = queries.place(of: query) else { preconditionFailure("query \(query.rawValue) is over") }
+    end(place, .cancelled)
+  }
+
+  /// Ends every query without a verdict.
+  package mutating func cancelQueries() {
+    for place in queries.allPlaces { end(place, .cancelled) }
+  }
+
+  /// Tells everyone who was asked how it ended, and takes the query out.
+  private mutating func end(_ place: Int, _ conclusion: ConclusionKind) {
+    let id = queries[place].id
+    for participant in queries[place].participants where participant.wasAsked {
+      let delegate = participant.delegate
+      guard delegate.isAttached else { continue }
+      let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
+      emit(.concluded(delegate.slot, delegate.serial, concluded))
+    }
+    queries[place].stopWaiting()
+    let asker = queries[place].asker.index
+    connections[asker]?.queries[queries[place].serial] = nil
+    connections[asker]?.participantCount -= queries[place].participants.count
+    connections[asker]?.valueByteCount -= queries[place].valueByteCount
+    queries.remove(at: place)
+  }
+
+  /// Settles every question to a delegate that has left its chain.
+  mutating func settleGone(_ delegate: DelegateRegistration, at now: Instant) {
+    for query in delegate.openQueries {
+      // The one before it may have ended this one, too.
+      guard let place = queries.place(of: query),
+        let index = queries[place].waitingIndex(of: delegate.identity.id)
+      else { continue }
+      queries[place].settle(index, .gone, reason: "", at: now)
+      proceed(place, tail: nil, at: now)
+    }
+  }
+}
+
+extension RawSpan {
+  /// The bytes as a reason or a status, cut at the limit.
+  fileprivate var reason: String {
+    let length = min(byteCount, WireLimits.reasonLength)
+    return String(repairing: extracting(first: length)).prefix(utf8Length: WireLimits.reasonLength)
+  }
+}
+
+extension FrameView {
+  /// The payload as a reason or a status, cut at the limit.
+  func text() -> String { payload.reason }
+}

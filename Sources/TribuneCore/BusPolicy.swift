@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What the configuration says about queries.
+package struct BusPolicy: Equatable, Sendable {
+  /// Delegates that a query must find attached.
+  package struct Requirement: Equatable, Sendable {
+    /// The queries that are meant.
+    package var pattern: Pattern
+    /// Labels or systemd units, each of which one delegate must have that responds to the query.
+    package var names: [String]
+
+    package init(pattern: Pattern, names: [String]) {
+      self.pattern = pattern
+      self.names = names
+    }
+  }
+
+  /// Who may go past vetoes.
+  package enum Overriders: Equatable, Sendable {
+    case everyone
+    /// User ids.
+    case users(Set<UInt32>)
+
+    func contains(_ user: UInt32) -> Bool {
+      switch self {
+      case .everyone: true
+      case .users(let users): users.contains(user)
+      }
+    }
+  }
+
+  package var requirements: [Requirement] = []
+  package var overriders = Overriders.everyone
+
+  package init() {}
+
+  /// Required for a query, and not among those who would be asked; each once.
+  func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [String] {
+    var missing: [String] = []
+    for requirement in requirements where requirement.pattern.matches(name) {
+      for name in requirement.names where !missing.contains(name) {
+        let isThere = delegates.contains { delegate in
+          delegate.identity.label == name || delegate.identity.peer.unit == name
+        }
+        if !isThere { missing.append(name) }
+      }
+    }
+    return missing
+  }
+}

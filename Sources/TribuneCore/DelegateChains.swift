@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// The delegates of each object, and who of them responds to what.
+///
+/// The chain for a query is those of its object and those for any object that respond to its name, by
+/// order and then by time of attaching. It is found as the receivers of a notification are, and remembered
+/// likewise, so that the cost of an ask does not grow with delegates that have nothing to do with it.
+struct DelegateChains {
+  /// By object; those for any object have the empty one.
+  private var byObject: [ExactText: [DelegateRegistration]] = [:]
+  private var tree = PatternTree<DelegateRegistration>()
+  private var routes: RouteCache<DelegateRegistration>
+  private(set) var count = 0
+
+  init(seed: UInt64) {
+    routes = RouteCache(placeCount: 512, seed: seed)
+  }
+
+  var changeCount: UInt64 { routes.generation }
+
+  mutating func insert(_ delegate: DelegateRegistration) {
+    count += 1
+    byObject[ExactText(delegate.object), default: []].insertSorted(delegate)
+    let object = delegate.object.isEmpty ? nil : delegate.object
+    for pattern in delegate.patterns { tree.insert(delegate, pattern: pattern, object: object) }
+    routes.age()
+  }
+
+  mutating func remove(_ delegate: DelegateRegistration) {
+    count -= 1
+    let key = ExactText(delegate.object)
+    byObject[key]?.removeSorted(delegate)
+    if byObject[key]?.isEmpty == true { byObject[key] = nil }
+    let object = delegate.object.isEmpty ? nil : delegate.object
+    for pattern in delegate.patterns { tree.remove(delegate, pattern: pattern, object: object) }
+    routes.age()
+  }
+
+  /// The delegates of just that object, in order; those for any object, when it is empty.
+  func delegates(of object: String) -> [DelegateRegistration] { byObject[ExactText(object)] ?? [] }
+
+  /// How many delegates each object has, those for any object left out.
+  var objectCounts: [(object: String, count: Int)] {
+    byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
+  }
+
+  /// Those who respond to a name for an object, in order.
+  ///
+  /// - Parameter key: a valid name and object, joined as they lie in the frame.
+  mutating func responding(to key: RawSpan, nameLength: Int) -> [DelegateRegistration] {
+    if tree.isEmpty { return [] }
+    let place = routes.place(of: key, nameLength: nameLength)
+    if let chain = routes.receivers(at: place, of: key, nameLength: nameLength) { return chain }
+    var found: Set<DelegateRegistration> = []
+    let name = String(repairing: key.extracting(first: nameLength))
+    let object = String(repairing: key.extracting(droppingFirst: nameLength))
+    tree.forEach(matching: name, object: object) { found.insert($0) }
+    let chain = found.sorted { $0.precedes($1) }
+    routes.keep(chain, at: place, of: key, nameLength: nameLength)
+    return chain
+  }
+}
+
+extension [DelegateRegistration] {
+  /// The place of the first that does not stand before `delegate`.
+  private func place(of delegate: DelegateRegistration) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].precedes(delegate) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  fileprivate mutating func insertSorted(_ delegate: DelegateRegistration) {
+    insert(delegate, at: place(of: delegate))
+  }
+
+  fileprivate mutating func removeSorted(_ delegate: DelegateRegistration) {
+    let place = place(of: delegate)
+    precondition(place < count && self[place] === delegate, "a delegate is not where its order says")
+    remove(at: place)
+  }
+}

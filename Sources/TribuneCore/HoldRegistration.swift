@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A standing veto.
+final class HoldRegistration: Hashable {
+  /// Holds and delegates share one row of ids, so that a verdict's outcome names either.
+  let identity: DelegateIdentity
+  let connection: ConnectionID
+  let slot: ConnectionSlot
+  let serial: Serial
+  let pattern: Pattern
+  /// nil for any.
+  let object: String?
+  let why: String
+  let taken: Instant
+  /// nil for none.
+  let expiry: Instant?
+  /// Its number among the holds that expire.
+  fileprivate(set) var item: Int?
+
+  init(
+    identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
+    pattern: Pattern, object: String?, why: String, taken: Instant, expiry: Instant?
+  ) {
+    self.identity = identity
+    self.connection = connection
+    self.slot = slot
+    self.serial = serial
+    self.pattern = pattern
+    self.object = object
+    self.why = why
+    self.taken = taken
+    self.expiry = expiry
+  }
+
+  static func == (one: HoldRegistration, other: HoldRegistration) -> Bool { one === other }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// What it is in a verdict.
+  var outcome: Outcome { Outcome(delegate: identity, outcome: .held, reason: why, elapsed: 0) }
+
+  func entry(at now: Instant) -> HoldEntry {
+    HoldEntry(
+      connection: connection, delegate: identity, pattern: pattern.text, object: object ?? "", why: why,
+      age: now.nanoseconds(since: taken) / 1000,
+      // One that is due this instant still has a remainder, since 0 stands for none.
+      remaining: expiry.map { max(1, $0.nanoseconds(since: now) / 1000) } ?? 0)
+  }
+}
+
+/// The holds there are, found by name and object, and by when they expire.
+struct Holds {
+  private var tree = PatternTree<HoldRegistration>()
+  private var routes: RouteCache<HoldRegistration>
+  private var deadlines = DeadlineHeap()
+  /// Those that expire, by number.
+  private var expiring: [HoldRegistration?] = []
+  private var free: [Int] = []
+
+  init(seed: UInt64) {
+    routes = RouteCache(placeCount: 64, seed: seed)
+  }
+
+  var count: Int { tree.count }
+  var changeCount: UInt64 { routes.generation }
+  var nextExpiry: Instant? { deadlines.first?.due }
+
+  mutating func insert(_ hold: HoldRegistration) {
+    tree.insert(hold, pattern: hold.pattern, object: hold.object)
+    routes.age()
+    guard let expiry = hold.expiry else { return }
+    let item = free.popLast() ?? expiring.count
+    if item == expiring.count { expiring.append(hold) } else { expiring[item] = hold }
+    hold.item = item
+    deadlines.insert(item, due: expiry)
+  }
+
+  mutating func remove(_ hold: HoldRegistration) {
+    tree.remove(hold, pattern: hold.pattern, object: hold.object)
+    routes.age()
+    guard let item = hold.item else { return }
+    hold.item = nil
+    expiring[item] = nil
+    free.append(item)
+    deadlines.remove(item)
+  }
+
+  /// A hold whose time is over at `now`.
+  func firstExpired(at now: Instant) -> HoldRegistration? {
+    guard let first = deadlines.first, first.due <= now else { return nil }
+    return expiring[first.item]
+  }
+
+  /// Those against a name and object, the oldest first.
+  ///
+  /// - Parameter key: a valid name and object, joined as they lie in the frame.
+  mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
+    if tree.isEmpty { return [] }
+    let place = routes.place(of: key, nameLength: nameLength)
+    if let holds = routes.receivers(at: place, of: key, nameLength: nameLength) { return holds }
+    var found: [HoldRegistration] = []
+    let name = String(repairing: key.extracting(first: nameLength))
+    let object = String(repairing: key.extracting(droppingFirst: nameLength))
+    tree.forEach(matching: name, object: object) { found.append($0) }
+    found.sort { $0.identity.id < $1.identity.id }
+    routes.keep(found, at: place, of: key, nameLength: nameLength)
+    return found
+  }
+}
