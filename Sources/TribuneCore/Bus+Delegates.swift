@@ -58,7 +58,7 @@ extension Bus {
     leave(delegate)
     connections[delegate.slot.index]?.delegates[delegate.serial] = nil
     connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
-    settleGone(delegate, at: now)
+    settleGone([delegate], at: now)
   }
 
   /// Takes a delegate out of its chain. What it has not answered is settled by `settleGone`.

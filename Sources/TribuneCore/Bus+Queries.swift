@@ -307,14 +307,22 @@ extension Bus {
     queries.remove(at: place)
   }
 
-  /// Settles every question to a delegate that has left its chain.
-  mutating func settleGone(_ delegate: DelegateRegistration, at now: Instant) {
-    for query in delegate.openQueries {
-      // The one before it may have ended this one, too.
-      guard let place = queries.place(of: query),
-        let index = queries[place].waitingIndex(of: delegate.identity.id)
-      else { continue }
-      queries[place].settle(index, .gone, reason: "", at: now)
+  /// Settles every question to delegates that have left their chains.
+  mutating func settleGone(_ delegates: [DelegateRegistration], at now: Instant) {
+    var gone: [QueryID: [DelegateID]] = [:]
+    for delegate in delegates {
+      for query in delegate.openQueries { gone[query, default: []].append(delegate.identity.id) }
+    }
+    for (query, delegates) in gone.sorted(by: { $0.key < $1.key }) {
+      guard let place = queries.place(of: query) else {
+        preconditionFailure("query \(query.rawValue) is over and waits")
+      }
+      for delegate in delegates {
+        guard let index = queries[place].waitingIndex(of: delegate) else {
+          preconditionFailure("query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
+        }
+        queries[place].settle(index, .gone, reason: "", at: now)
+      }
       proceed(place, tail: nil, at: now)
     }
   }

@@ -109,7 +109,7 @@ package struct Bus: ~Copyable {
     for hold in connection.holds.values { holds.remove(hold) }
     for id in connection.queries.values.sorted() { cancel(id) }
     connections[slot.index] = nil
-    for delegate in delegates { settleGone(delegate, at: now) }
+    settleGone(delegates, at: now)
   }
 
   // MARK: Notifications

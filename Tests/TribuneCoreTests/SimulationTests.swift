@@ -281,7 +281,7 @@ private final class Simulation {
   private func check(_ effect: Effect) {
     switch effect {
     case .question(let slot, let serial, _, let question, _): check(question, to: slot, serial: serial)
-    case .verdict(let slot, let serial, let verdict, _): check(verdict, to: slot, serial: serial)
+    case .verdict(let slot, let serial, let decision, _): check(decision.verdict, to: slot, serial: serial)
     case .concluded(let slot, let serial, let concluded): check(concluded, to: slot, serial: serial)
     case .refusal(let slot, let serial, let error) where error.code == .cancelled:
       let query = queries.first { $0.value.asker == slot && $0.value.serial == serial }
@@ -300,6 +300,7 @@ private final class Simulation {
       let query = queries[progress.query.rawValue]
       expect(query?.asker == slot && query?.serial == serial && query?.ending == nil)
       if let query { expect(progress.timeout <= query.deadline.milliseconds(since: bus.now)) }
+    case .ended: fail("nothing that the bus ends was registered")
     }
   }
 
@@ -348,6 +349,7 @@ private final class Simulation {
       case .gone: expect(said == nil && attached[delegate] == nil)
       case .timedOut: expect(said == nil)
       case .held: fail("nothing was held")
+      case .answered: fail("no values were asked for")
       }
       if query.late.contains(delegate) { expect(outcome.outcome == .timedOut) }
       let policy = query.chain.first { $0.id == delegate }?.policy
