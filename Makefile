@@ -15,7 +15,7 @@ INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(SYSUSERSDIR) $(DOCDIR) $(C
 UNITS = tribuned.service tribuned.socket user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
-DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/PROTOCOL.md
+DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md
 
 FUZZ_SECONDS ?= 60
 

@@ -22,6 +22,7 @@ import Testing
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf", "etc/tribune/tribuned.conf",
       "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
+      "usr/share/doc/tribune/CONVERSATION.md",
     ])
   func places(_ file: String) async throws {
     try await make("install")

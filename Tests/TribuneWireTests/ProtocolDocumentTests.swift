@@ -4,7 +4,8 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// docs/PROTOCOL.md is what somebody else writes a client from: it has to say what the code does.
+/// docs/PROTOCOL.md is what somebody else writes a client from: it has to say what the code does, and so do
+/// its examples in docs/CONVERSATION.md.
 @Suite("docs/PROTOCOL.md") struct ProtocolDocumentTests {
   @Test("shows each frame of its conversation as the code writes it", arguments: Conversation.frames)
   func example(_ example: Conversation.Example) throws {
@@ -44,7 +45,10 @@ import TribuneWire
     arguments: [
       ("name, pattern", WireLimits.nameLength), ("object", WireLimits.objectLength),
       ("label", WireLimits.labelLength), ("fields of a frame to the bus", WireLimits.fieldsLength),
+      ("name of a protocol", WireLimits.protocolNameLength),
+      ("reason of an override", WireLimits.reasonLength),
       ("patterns in one `attach`", WireLimits.patternsPerDelegate),
+      ("protocols in one `attach`", WireLimits.protocolsPerDelegate),
     ])
   func limit(_ what: String, _ limit: Int) throws {
     let document = try ProtocolDocument()
@@ -52,8 +56,8 @@ import TribuneWire
   }
 }
 
-/// The document, and the bytes of its examples: blocks of ```` ```hex NAME ````, with what stands behind
-/// a `#` left out.
+/// The document, and the bytes of its conversation's frames: blocks of ```` ```hex NAME ````, with what
+/// stands behind a `#` left out.
 private struct ProtocolDocument {
   let text: String
   private(set) var examples: [String: [UInt8]] = [:]
@@ -61,8 +65,10 @@ private struct ProtocolDocument {
   init() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     text = try String(contentsOf: root.appending(path: "../docs/PROTOCOL.md"), encoding: .utf8)
+    let conversation = try String(
+      contentsOf: root.appending(path: "../docs/CONVERSATION.md"), encoding: .utf8)
     var name: String?
-    for line in text.split(separator: "\n") {
+    for line in conversation.split(separator: "\n") {
       if line.hasPrefix("```") {
         name = line.hasPrefix("```hex ") ? String(line.dropFirst(7)) : nil
         if let name { examples[name] = [] }
@@ -94,10 +100,14 @@ enum Conversation {
   private static let editor = DelegateIdentity(
     id: DelegateID(rawValue: 31), label: "editor",
     peer: PeerIdentity(pid: 4710, uid: 1000, gid: 1000, process: "editor", unit: ""))
+  private static let asker = PeerIdentity(
+    pid: 4711, uid: 1000, gid: 1000, process: "wm", unit: "session-2.scope")
   private static let query = QueryID(rawValue: 12)
   private static let client = ConnectionID(rawValue: 7)
 
-  static let frames: [Example] = [
+  static let frames = asking + holding + values + watching
+
+  private static let asking: [Example] = [
     Example("hello") { Hello().append(to: $0) },
     Example("welcome") {
       let welcome = Welcome(
@@ -127,7 +137,6 @@ enum Conversation {
       $0.appendFrame(ask, serial: 1, name: "window.shouldClose", object: "window/42")
     },
     Example("question") {
-      let asker = PeerIdentity(pid: 4711, uid: 1000, gid: 1000, process: "wm", unit: "session-2.scope")
       $0.appendFrame(
         Question(query: query, delegate: editor.id, timeout: 5000, asker: asker),
         sender: ConnectionID(rawValue: 8), serial: 3, name: "window.shouldClose", object: "window/42")
@@ -167,6 +176,64 @@ enum Conversation {
         timeout: 5000, patterns: ["window.shouldClose"])
       $0.appendFrame(Entry.delegate(entry), serial: 8)
     },
+  ]
+
+  private static let holding: [Example] = [
+    Example("hold") {
+      $0.appendFrame(
+        Hold(expiry: 9_000_000_000_000), serial: 1, name: "unit.shouldRestart", text: "backing up")
+    },
+    Example("ok-held") { $0.appendFrame(Okay(registration: 1, delegate: 32), serial: 1) },
+    Example("ask-held") { $0.appendFrame(Ask(), serial: 2, name: "unit.shouldRestart", object: "unit/db") },
+    Example("verdict-held") {
+      let backup = PeerIdentity(pid: 4820, uid: 0, gid: 0, process: "backup", unit: "backup.service")
+      let hold = DelegateIdentity(id: DelegateID(rawValue: 32), label: "", peer: backup)
+      let outcome = Outcome(delegate: hold, outcome: .held, reason: "backing up", elapsed: 0)
+      $0.appendFrame(
+        Verdict(
+          query: QueryID(rawValue: 13), verdict: .vetoed, isUnanswered: false, outcomes: [outcome]),
+        serial: 2)
+    },
+    Example("ended") { $0.appendFrame(Ended.expired, serial: 1) },
+  ]
+
+  private static let rows = DelegateIdentity(
+    id: DelegateID(rawValue: 33), label: editor.label, peer: editor.peer)
+  private static let valueQuery = QueryID(rawValue: 14)
+
+  private static let values: [Example] = [
+    Example("declare") {
+      let definitions = """
+        protocol Timeline {
+          optional value timeline.page (page: int) -> (rows: []string)
+        }
+
+        """
+      $0.appendFrame(Declare(protocolName: "Timeline"), serial: 3, object: "view/1", text: definitions)
+    },
+    Example("ask-value") {
+      $0.appendFrame(
+        Ask(mode: .first), serial: 4, name: "timeline.page", object: "view/1", text: #"{"page":2}"#)
+    },
+    Example("question-value") {
+      $0.appendFrame(
+        Question(query: valueQuery, delegate: rows.id, timeout: 5000, asker: asker, wantsValue: true),
+        sender: ConnectionID(rawValue: 8), serial: 4, name: "timeline.page", object: "view/1",
+        text: #"{"page":2}"#)
+    },
+    Example("answer-value") {
+      let answer = Answer(query: valueQuery, delegate: rows.id, answer: .value)
+      $0.appendFrame(answer, serial: 8, text: #"{"rows":["a"]}"#)
+    },
+    Example("verdict-value") {
+      let outcome = Outcome(
+        delegate: rows, outcome: .answered, reason: "", elapsed: 2000, value: Array(#"{"rows":["a"]}"#.utf8))
+      $0.appendFrame(
+        Verdict(query: valueQuery, verdict: .allowed, isUnanswered: false, outcomes: [outcome]), serial: 4)
+    },
+  ]
+
+  private static let watching: [Example] = [
     Example("monitor") { $0.appendFrame(Monitor(), serial: 1, name: "window.**") },
     Example("traffic") {
       let passed = ByteBuffer(capacity: 64)
