@@ -47,18 +47,19 @@ extension Bus {
       connections[slot.index]?.likenesses[likeness] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
-    for replaced in before where replaced !== delegate {
-      emit(.ended(replaced.slot, replaced.serial, .replaced(by: delegate.entry)))
-      detach(replaced, at: now)
-    }
+    let replaced = before.filter { $0 !== delegate }
+    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: delegate.entry))) }
+    detach(replaced, at: now)
   }
 
-  /// Takes a delegate back.
-  mutating func detach(_ delegate: DelegateRegistration, at now: Instant) {
-    leave(delegate)
-    connections[delegate.slot.index]?.delegates[delegate.serial] = nil
-    connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
-    settleGone([delegate], at: now)
+  /// Takes delegates back, all before any query goes on.
+  mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
+    for delegate in delegates {
+      leave(delegate)
+      connections[delegate.slot.index]?.delegates[delegate.serial] = nil
+      connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
+    }
+    settleGone(delegates, at: now)
   }
 
   /// Takes a delegate out of its chain. What it has not answered is settled by `settleGone`.

@@ -212,7 +212,7 @@ package struct Bus: ~Copyable {
       monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: target)
       connections[slot.index]?.monitors[target] = nil
     } else if let delegate = connection.delegates[target] {
-      detach(delegate, at: now)
+      detach([delegate], at: now)
     } else if let hold = connection.holds[target] {
       release(hold)
     } else if let query = connection.queries[target] {

@@ -175,7 +175,7 @@ struct Query {
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
     if participants[index].isVeto { hasVeto = true }
-    if outcome == .approved || outcome == .answered { hasConsent = true }
+    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
     if !value.isEmpty {
       participants[index].value = value
       valueByteCount += value.count

@@ -40,6 +40,16 @@ private final class Simulation {
     let patterns: [Pattern]
   }
 
+  /// A standing veto.
+  struct Held {
+    let id: UInt64
+    let slot: ConnectionSlot
+    let serial: Serial
+    let pattern: Pattern
+    let object: String
+    let expiry: Instant?
+  }
+
   /// A query under way.
   struct Asked {
     let asker: ConnectionSlot
@@ -47,6 +57,9 @@ private final class Simulation {
     let mode: QueryMode
     let fallback: VerdictKind
     let deadline: Instant
+    let flags: QueryFlags
+    /// The holds at the moment of asking, by id.
+    let holds: [UInt64]
     /// The chain at the moment of asking.
     let chain: [Attached]
     /// Delegates that were put the question.
@@ -58,6 +71,9 @@ private final class Simulation {
     var ending: ConclusionKind?
     /// Delegates that learnt the ending.
     var concluded: Set<UInt64> = []
+
+    /// Whether everybody is heard before it ends.
+    var isForAll: Bool { mode == .all || mode == .collect || flags.contains(.overrides) }
   }
 
   private static let objects = ["", "o", "o", "p"]
@@ -69,6 +85,9 @@ private final class Simulation {
   private(set) var transcript: [String] = []
   private var connected: [ConnectionSlot] = []
   private var attached: [UInt64: Attached] = [:]
+  private var held: [UInt64: Held] = [:]
+  /// Those that the bus owes the news that another was set in their place.
+  private var replaced: Set<Serial> = []
   private var queries: [UInt64: Asked] = [:]
   private var observations: [ConnectionSlot: Set<Serial>] = [:]
   private var lastSerial: Serial = 0
@@ -97,10 +116,13 @@ private final class Simulation {
   func step() {
     guard !isBroken else { return }
     stepCount += 1
-    switch Int.random(in: 0..<32, using: &random) {
+    switch Int.random(in: 0..<36, using: &random) {
     case 0: if connected.count < 6 { connected.append(bus.connect()) }
     case 1: if random.oneIn(3), let slot = someone() { disconnect(slot) }
-    case 2...5: if let slot = someone() { attach(slot) }
+    case 2...5: if let slot = someone() { attach(slot, isSet: random.oneIn(8)) }
+    case 32...33: if let slot = someone() { hold(slot) }
+    case 34:
+      if let hold = held.keys.sorted().randomElement(using: &random).flatMap({ held[$0] }) { release(hold) }
     case 6: if let delegate = someDelegate() { detach(delegate) }
     case 7...13: if let slot = someone() { ask(slot) }
     case 14...21: answerSomething()
@@ -156,11 +178,12 @@ private final class Simulation {
     connected.removeAll { $0 == slot }
     for (id, query) in queries where query.asker == slot { queries[id]?.ending = .cancelled }
     attached = attached.filter { $0.value.slot != slot }
+    held = held.filter { $0.value.slot != slot }
     observations[slot] = nil
     bus.disconnect(slot)
   }
 
-  private func attach(_ slot: ConnectionSlot) {
+  private func attach(_ slot: ConnectionSlot, isSet: Bool) {
     let texts = random.pick(Self.patterns)
     let object = random.pick(Self.objects)
     let delegate = Attached(
@@ -170,14 +193,47 @@ private final class Simulation {
         do throws(WireError) { return try Pattern(text) } catch { preconditionFailure(error.message) }
       })
     let own = attached.values.filter { $0.slot == slot }
-    let isNew = !own.contains { $0.object == object && $0.patterns == delegate.patterns }
-    if isNew, own.count < limits.delegatesMax {
+    let same = own.first { $0.object == object && $0.patterns == delegate.patterns }
+    let before = isSet ? attached.values.filter { $0.object == object && $0.id != same?.id } : []
+    let room = own.count + held.values.count { $0.slot == slot } - before.count { $0.slot == slot }
+    if same != nil || room < limits.delegatesMax {
+      for other in before {
+        attached[other.id] = nil
+        replaced.insert(other.serial)
+      }
+    }
+    if same == nil, room < limits.delegatesMax {
       lastDelegate += 1
       attached[delegate.id] = delegate
     }
     bus.attach(
       texts, to: object, by: slot, serial: delegate.serial, order: delegate.order, policy: delegate.policy,
-      timeout: random.oneIn(2) ? 0 : UInt32.random(in: 1...600, using: &random))
+      timeout: random.oneIn(2) ? 0 : UInt32.random(in: 1...600, using: &random), isSet: isSet)
+    expect(replaced.isEmpty, "those who were replaced were not all told")
+  }
+
+  private func hold(_ slot: ConnectionSlot) {
+    let serial = makeSerial()
+    let (text, object) = (random.pick(["x", "*", "x.**"]), random.pick(Self.objects))
+    let span = random.oneIn(2) ? UInt32.random(in: 1...800, using: &random) : nil
+    let count = attached.values.count { $0.slot == slot } + held.values.count { $0.slot == slot }
+    if count < limits.delegatesMax {
+      do throws(WireError) {
+        // Holds and delegates share their ids.
+        lastDelegate += 1
+        held[lastDelegate] = Held(
+          id: lastDelegate, slot: slot, serial: serial, pattern: try Pattern(text), object: object,
+          expiry: span.map { bus.now.advanced(byMilliseconds: $0) })
+      } catch {
+        preconditionFailure(error.message)
+      }
+    }
+    bus.hold(text, object: object, for: span, by: slot, serial: serial)
+  }
+
+  private func release(_ hold: Held) {
+    held[hold.id] = nil
+    bus.cancel(hold.serial, by: hold.slot, serial: makeSerial())
   }
 
   private func detach(_ delegate: Attached) {
@@ -194,22 +250,30 @@ private final class Simulation {
           && delegate.patterns.contains { $0.matches(name.utf8Bytes) }
       }
       .sorted { ($0.order, $0.id) < ($1.order, $1.id) }
+    let mode = random.pick([QueryMode.parallel, .parallel, .all, .order, .first, .collect])
+    var flags: QueryFlags = random.oneIn(6) ? .isDryRun : []
+    if random.oneIn(6), !mode.isForValues { flags.insert(.overrides) }
+    if random.oneIn(3) { flags.insert(.tellsProgress) }
+    let holds = held.values.filter { hold in
+      hold.pattern.matches(name.utf8Bytes) && (hold.object.isEmpty || hold.object == object)
+    }
     let query = Asked(
-      asker: slot, serial: makeSerial(), mode: random.pick([.parallel, .all, .order]),
-      fallback: random.oneIn(2) ? .allowed : .vetoed,
-      deadline: bus.now.advanced(byMilliseconds: deadline == 0 ? limits.deadline : deadline), chain: chain)
+      asker: slot, serial: makeSerial(), mode: mode, fallback: random.oneIn(2) ? .allowed : .vetoed,
+      deadline: bus.now.advanced(byMilliseconds: deadline == 0 ? limits.deadline : deadline), flags: flags,
+      holds: mode.isForValues ? [] : holds.map(\.id).sorted(), chain: chain)
     if queries.values.count(where: { $0.asker == slot }) < limits.queriesMax {
       lastQuery += 1
       queries[lastQuery] = query
     }
     bus.ask(
       name, object: object, by: slot, serial: query.serial, mode: query.mode, fallback: query.fallback,
-      deadline: deadline, text: random.text())
+      deadline: deadline, text: random.text(), flags: flags,
+      because: flags.contains(.overrides) ? "must" : "")
   }
 
   private func answerSomething() {
     guard let (query, delegate) = someQuestion() else { return }
-    let answer = random.pick([AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
+    let answer = random.pick([AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed, .value])
     say(answer, query, delegate.id, from: delegate.slot)
   }
 
@@ -300,7 +364,13 @@ private final class Simulation {
       let query = queries[progress.query.rawValue]
       expect(query?.asker == slot && query?.serial == serial && query?.ending == nil)
       if let query { expect(progress.timeout <= query.deadline.milliseconds(since: bus.now)) }
-    case .ended: fail("nothing that the bus ends was registered")
+      if progress.stage != .deferred { expect(query?.flags.contains(.tellsProgress) == true) }
+    case .ended(_, let serial, .replaced): expect(replaced.remove(serial) != nil)
+    case .ended(let slot, let serial, .expired):
+      let hold = held.values.first { $0.slot == slot && $0.serial == serial }
+      guard let hold, let expiry = hold.expiry else { return fail("hold \(serial) expires, which is none") }
+      expect(expiry <= bus.now)
+      held[hold.id] = nil
     }
   }
 
@@ -315,11 +385,15 @@ private final class Simulation {
     expect(query.chain.contains { $0.id == delegate }, "delegate \(delegate) was not in the chain")
     expect(!query.questions.contains(delegate), "delegate \(delegate) is asked twice")
     expect(question.timeout <= query.deadline.milliseconds(since: bus.now))
-    if query.mode == .order {
+    if query.mode.isSequential {
       expect(
         query.chain.first { !query.questions.contains($0.id) && attached[$0.id] != nil }?.id == delegate)
-      expect(!query.answers.values.contains(.veto))
     }
+    if query.mode == .order, !query.isForAll { expect(!query.answers.values.contains(.veto)) }
+    if query.mode == .first { expect(!query.answers.values.contains(.value)) }
+    if !query.isForAll { expect(query.holds.isEmpty, "somebody is asked for what is held") }
+    expect(question.isDryRun == query.flags.contains(.isDryRun))
+    expect(question.wantsValue == query.mode.isForValues)
     queries[id]?.questions.insert(delegate)
   }
 
@@ -333,33 +407,47 @@ private final class Simulation {
     expect(query.ending == nil, "query \(id) has two ends")
     queries[id]?.ending = verdict.verdict == .allowed ? .allowed : .vetoed
 
-    let delegates = verdict.outcomes.map(\.delegate.id.rawValue)
+    expect(
+      verdict.outcomes.prefix(query.holds.count).map(\.delegate.id.rawValue) == query.holds,
+      "holds come first, the oldest before")
+    let outcomes = verdict.outcomes.dropFirst(query.holds.count)
+    let delegates = outcomes.map(\.delegate.id.rawValue)
     let chain = query.chain.map(\.id)
     expect(delegates == chain.filter(delegates.contains), "outcomes are in the chain's order, each once")
-    if query.mode == .all { expect(delegates == chain) }
-    var (hasVeto, hasApproval) = (false, false)
-    for outcome in verdict.outcomes {
+    if query.isForAll { expect(delegates == chain) }
+    var (hasVeto, hasConsent) = (!query.holds.isEmpty, false)
+    for outcome in outcomes {
       let delegate = outcome.delegate.id.rawValue
       let said = query.answers[delegate]
       switch outcome.outcome {
       case .approved: expect(said == .approve)
       case .vetoed: expect(said == .veto)
       case .abstained: expect(said == .abstain)
-      case .failed: expect(said == .failed)
+      case .answered: expect(said == .value && query.mode.isForValues)
+      case .failed: expect(said == .failed || said == .value && !query.mode.isForValues)
       case .gone: expect(said == nil && attached[delegate] == nil)
       case .timedOut: expect(said == nil)
-      case .held: fail("nothing was held")
-      case .answered: fail("no values were asked for")
+      case .held: fail("a delegate is no hold")
       }
       if query.late.contains(delegate) { expect(outcome.outcome == .timedOut) }
       let policy = query.chain.first { $0.id == delegate }?.policy
-      hasApproval = hasApproval || outcome.outcome == .approved
+      hasConsent = hasConsent || outcome.outcome == (query.mode.isForValues ? .answered : .approved)
       hasVeto =
         hasVeto || outcome.outcome == .vetoed
         || ([.failed, .gone, .timedOut].contains(outcome.outcome) && policy == .veto)
     }
-    expect(verdict.verdict == (hasVeto ? .vetoed : hasApproval ? .allowed : query.fallback))
-    expect(verdict.isUnanswered == !(hasVeto || hasApproval))
+    expect(verdict.isDryRun == query.flags.contains(.isDryRun))
+    if query.mode.isForValues {
+      expect(verdict.verdict == (hasConsent ? .allowed : .vetoed))
+      if !hasConsent { expect(delegates == chain, "without a value, everyone is waited for") }
+      return
+    }
+    let isOverridden = hasVeto && query.flags.contains(.overrides)
+    expect(verdict.isOverridden == isOverridden)
+    expect(
+      verdict.verdict
+        == (isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : query.fallback))
+    expect(verdict.isUnanswered == !(hasVeto || hasConsent))
     if !hasVeto { expect(delegates == chain, "without a veto, everyone is waited for") }
     for (delegate, answer) in query.answers where answer == .veto {
       expect(delegates.contains(delegate), "a veto is sticky")
@@ -384,6 +472,7 @@ private final class Simulation {
     }
     expect(bus.queryCount == queries.count)
     expect(bus.delegateCount == attached.count)
+    expect(bus.bus.holdCount == held.count)
     expect(bus.observationCount == observations.values.reduce(0) { $0 + $1.count })
     for slot in connected {
       let counts = bus.counts(at: slot)
