@@ -8,14 +8,15 @@ SYSCONFDIR ?= /etc
 DESTDIR ?=
 BINDIR = $(PREFIX)/bin
 UNITDIR = $(PREFIX)/lib/systemd
+CATALOGDIR = $(PREFIX)/lib/systemd/catalog
 SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 CONFDIR = $(SYSCONFDIR)/tribune
-INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR)
+INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR)
 UNITS = tribuned.service tribuned.socket user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
-DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md
+DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md docs/SEMANTICS.md
 
 FUZZ_SECONDS ?= 60
 
@@ -90,6 +91,7 @@ install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	$(foreach unit,$(UNITS),sed 's|@bindir@|$(BINDIR)|g' systemd/$(unit) \
 	  | install -m 0644 /dev/stdin '$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))' &&) true
 	install -m 0644 systemd/tribune.sysusers '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
+	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
 	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
@@ -98,7 +100,7 @@ install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
-	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
+	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
 	rm -rf '$(DESTDIR)$(DOCDIR)'
 	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'

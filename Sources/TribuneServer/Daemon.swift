@@ -10,6 +10,8 @@ import TribuneWire
 package final class Daemon {
   /// How long clients have to read what the bus still had for them when it ends.
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
+  /// How long the journal has to take what the bus still had for it when it ends.
+  private static let flushGrace = Duration.seconds(2)
   /// The status line follows what happens at most this often.
   private static let statusIntervalSeconds = 5
 
@@ -51,6 +53,7 @@ package final class Daemon {
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
     let log = Log()
+    defer { log.flush(within: flushGrace) }
     let (configuration, diagnostics) = loadConfiguration(arguments)
     report(diagnostics, to: log)
     guard !diagnostics.contains(where: { $0.severity == .error }) else {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemd
 import Glibc
 import TribuneSystem
-import TribuneWire
+package import TribuneWire
 
 /// What the daemon tells its operator: entries with fields in the journal where standard error leads
 /// there, else lines on standard error.
@@ -35,11 +34,26 @@ package final class Log {
 
   /// What is less important is left out.
   package var level: Level
-  private let destination: Destination
+  /// Nil where messages are lines on standard error.
+  private let journal: JournalWriter?
 
-  package init(level: Level = .info, destination: Destination = .current) {
+  /// Writes to `destination`; to standard error where the journal cannot be written to without waiting.
+  package convenience init(level: Level = .info, destination: Destination = .current) {
+    guard destination == .journal else {
+      self.init(level: level, journal: nil)
+      return
+    }
+    do {
+      self.init(level: level, journal: try JournalWriter())
+    } catch {
+      self.init(level: level, journal: nil)
+      self.error("there can be no thread for the journal, and entries go without fields: \(error)")
+    }
+  }
+
+  package init(level: Level = .info, journal: JournalWriter?) {
     self.level = level
-    self.destination = destination
+    self.journal = journal
   }
 
   package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]) {
@@ -67,34 +81,40 @@ package final class Log {
     _ level: Level, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]
   ) {
     guard level <= self.level else { return }
-    let message = message().escaped
-    switch destination {
-    case .journal:
-      // Without a journal that takes it, the line is better than nothing.
-      if !Self.sendToJournal(level, message, fields()) { StandardError.writeLine("tribuned: \(message)") }
-    case .standardError:
-      StandardError.writeLine("tribuned: \(message)")
+    guard let journal else {
+      StandardError.writeLine("tribuned: \(message().escaped)")
+      return
+    }
+    var entry = JournalEntry(level, message())
+    for (name, value) in fields() { entry.append(name, value) }
+    journal.write(.entry(entry))
+  }
+
+  /// Gives the journal a bounded time to take what it has not yet.
+  package func flush(within limit: Duration) {
+    journal?.flush(within: limit)
+  }
+
+  // MARK: Verdicts
+
+  /// Whether such a verdict is written down at all.
+  package func wants(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
+    level(of: VerdictEntry.level(of: verdict, isOverridden: isOverridden)) <= level
+  }
+
+  /// Writes a verdict down: an entry with its fields in the journal, or its one line on standard error.
+  package func write(_ verdict: VerdictEntry) {
+    guard level(of: verdict.level) <= level else { return }
+    if let journal {
+      journal.write(.verdict(verdict))
+    } else {
+      StandardError.writeLine("tribuned: \(verdict.message.escaped)")
     }
   }
 
-  private static func sendToJournal(_ level: Level, _ message: String, _ fields: Fields) -> Bool {
-    var bytes: [UInt8] = []
-    var ranges: [Range<Int>] = []
-    func append(_ name: String, _ value: String) {
-      let start = bytes.count
-      bytes += "\(name)=\(value)".utf8
-      ranges.append(start..<bytes.count)
-    }
-    append("MESSAGE", message)
-    append("PRIORITY", String(level.rawValue))
-    append("SYSLOG_IDENTIFIER", "tribuned")
-    for (name, value) in fields { append("\(name)", value.escaped) }
-    return unsafe bytes.withUnsafeMutableBytes { bytes in
-      let entry = unsafe ranges.map { range in
-        unsafe iovec(iov_base: bytes.baseAddress.map { unsafe $0 + range.lowerBound }, iov_len: range.count)
-      }
-      return unsafe sd_journal_sendv(entry, CInt(entry.count)) == 0
-    }
+  /// What is allowed is no news to whoever runs a bus in a terminal.
+  private func level(of verdict: Level) -> Level {
+    journal == nil && verdict == .info ? .debug : verdict
   }
 }
 

@@ -20,7 +20,8 @@ import Testing
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/system/tribuned.service",
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
-      "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf", "etc/tribune/tribuned.conf",
+      "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
+      "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf",
       "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/CONVERSATION.md",
     ])

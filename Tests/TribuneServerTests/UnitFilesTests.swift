@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What a program of systemd wrote, and how it ended.
-private struct Run {
+struct SystemdRun {
   let status: Int32
   let output: String
 
@@ -56,7 +56,7 @@ struct UnitFilesTests {
   @Test("have nothing that systemd objects to", arguments: ["--system", "--user"])
   func verify(manager: String) throws {
     let units = folder.path + (manager == "--user" ? "/user" : "")
-    let run = try Run(
+    let run = try SystemdRun(
       "systemd-analyze",
       ["verify", manager, "--recursive-errors=no", "\(units)/tribuned.service", "\(units)/tribuned.socket"],
       in: folder)
@@ -67,7 +67,7 @@ struct UnitFilesTests {
   @Test("a mistake in them would be seen")
   func verifyMistake() throws {
     try folder.write("tribuned.service", "[Service]\nExecStart=/bin/true\nWatchdogSecs=1\n")
-    let run = try Run(
+    let run = try SystemdRun(
       "systemd-analyze", ["verify", "--recursive-errors=no", folder.path + "/tribuned.service"], in: folder)
     #expect(run.output.contains("WatchdogSecs"))
     #expect(run.status != 0)
@@ -75,7 +75,7 @@ struct UnitFilesTests {
 
   @Test("expose the system's daemon to no more than 0.5 of 10")
   func security() throws {
-    let run = try Run(
+    let run = try SystemdRun(
       "systemd-analyze",
       ["security", "--offline=true", "--no-pager", "--threshold=5", folder.path + "/tribuned.service"],
       in: folder)
@@ -96,7 +96,7 @@ struct UnitFilesTests {
     let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
     #expect(service.contains("\nUser=tribune\n"))
     // An empty root, so that what this machine's users are does not count.
-    let run = try Run(
+    let run = try SystemdRun(
       "systemd-sysusers",
       ["--root=\(folder.path)", "--dry-run", "--inline", "--", userLine()], in: folder)
     #expect(run.status == 0, "\(run.output)")

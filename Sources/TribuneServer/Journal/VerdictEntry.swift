@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// A verdict as the journal is told of it. docs/SEMANTICS.md has its fields.
+nonisolated package struct VerdictEntry: Sendable {
+  /// The catalogued kinds of entry: systemd/tribune.catalog explains them.
+  package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
+  package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
+
+  /// Outcomes that are listed; those beyond are counted.
+  package static let outcomesMax = 64
+  /// Bytes of a reason that are written.
+  package static let reasonLength = 1_024
+
+  /// One outcome of those that are listed.
+  struct Listed: Sendable {
+    let outcome: Outcome
+    /// Whether it speaks against what was asked for: the failure policy decides for those that broke.
+    let isVeto: Bool
+  }
+
+  let name: String
+  let object: String
+  let asker: PeerIdentity
+  let askerConnection: ConnectionID
+  let query: QueryID
+  let verdict: VerdictKind
+  let isUnanswered: Bool
+  /// Why the asker went past the vetoes; nil when it did not.
+  let overrideReason: String?
+  let mode: QueryMode
+  /// From the query to its verdict.
+  let elapsedMicroseconds: UInt64
+  /// Vetoes come before others when there are too many; the chain's order is kept.
+  let listed: [Listed]
+  let outcomeCount: Int
+  let vetoCount: Int
+
+  /// - Parameters:
+  ///   - vetoes: which of the outcomes are vetoes, ascending.
+  ///   - overrideReason: of a verdict that is overridden.
+  package init(
+    name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
+    vetoes: [Int], overrideReason: String = "", mode: QueryMode, elapsedMicroseconds: UInt64
+  ) {
+    self.name = name
+    self.object = object
+    self.asker = asker
+    self.askerConnection = askerConnection
+    query = verdict.query
+    self.verdict = verdict.verdict
+    isUnanswered = verdict.isUnanswered
+    self.overrideReason = verdict.isOverridden ? overrideReason : nil
+    self.mode = mode
+    self.elapsedMicroseconds = elapsedMicroseconds
+    outcomeCount = verdict.outcomes.count
+    vetoCount = vetoes.count
+
+    // Vetoes first for a place, then whoever else there is room for.
+    var vetoPlaces = min(vetoes.count, Self.outcomesMax)
+    var otherPlaces = Self.outcomesMax - vetoPlaces
+    var nextVeto = 0
+    var listed: [Listed] = []
+    for (index, outcome) in verdict.outcomes.enumerated() {
+      if vetoPlaces == 0, otherPlaces == 0 { break }
+      let isVeto = nextVeto < vetoes.count && vetoes[nextVeto] == index
+      if isVeto {
+        nextVeto += 1
+        guard vetoPlaces > 0 else { continue }
+        vetoPlaces -= 1
+      } else {
+        guard otherPlaces > 0 else { continue }
+        otherPlaces -= 1
+      }
+      listed.append(Listed(outcome: outcome, isVeto: isVeto))
+    }
+    self.listed = listed
+  }
+
+  /// Roughly the memory that it takes.
+  var byteCount: Int {
+    listed.reduce(name.utf8.count + object.utf8.count + 512) { sum, listed in
+      sum + listed.outcome.reason.utf8.count + 256
+    }
+  }
+
+  /// Notice for a veto, warning for one that was overridden, info for what is allowed.
+  package var level: Log.Level { Self.level(of: verdict, isOverridden: overrideReason != nil) }
+
+  package static func level(of verdict: VerdictKind, isOverridden: Bool) -> Log.Level {
+    if isOverridden { return .warning }
+    return verdict == .vetoed ? .notice : .info
+  }
+
+  // MARK: For people
+
+  /// `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is running`, on
+  /// one line.
+  package var message: String {
+    let subject = object.isEmpty ? name : "\(name) \(object)"
+    var text = "\(subject): \(decision)"
+    if let overrideReason {
+      let who = asker.nameOr("connection \(askerConnection)")
+      text += "; overridden by \(who)\(asker.details): \(Self.cut(overrideReason))"
+    }
+    return text
+  }
+
+  private var decision: String {
+    if let first = listed.first(where: \.isVeto) {
+      let others = vetoCount > 1 ? " (and \(vetoCount - 1) more)" : ""
+      return switch first.outcome.outcome {
+      case .vetoed: first.outcome.clause + others
+      case .held: "vetoed, \(first.outcome.clause)" + others
+      default: "vetoed, as \(first.outcome.clause)" + others
+      }
+    }
+    if isUnanswered { return "\(verdict.word), as the asker does when nobody answers" }
+    return verdict.word
+  }
+
+  // MARK: For the journal
+
+  /// The entry with all its fields.
+  var journalEntry: JournalEntry {
+    var entry = JournalEntry(level, message)
+    entry.append("MESSAGE_ID", overrideReason == nil ? Self.messageID : Self.overriddenMessageID)
+    entry.append("TRIBUNE_NAME", name)
+    if !object.isEmpty { entry.append("TRIBUNE_OBJECT", object) }
+    entry.append("TRIBUNE_QUERY", String(query.rawValue))
+    entry.append("TRIBUNE_ASKER_CONNECTION", askerConnection.description)
+    entry.append("TRIBUNE_ASKER_PID", String(asker.pid))
+    entry.append("TRIBUNE_ASKER_UID", String(asker.uid))
+    if !asker.process.isEmpty { entry.append("TRIBUNE_ASKER_PROCESS", asker.process) }
+    if !asker.unit.isEmpty { entry.append("TRIBUNE_ASKER_UNIT", asker.unit) }
+    entry.append("TRIBUNE_VERDICT", verdict.word)
+    entry.append("TRIBUNE_UNANSWERED", isUnanswered ? "yes" : "no")
+    if let overrideReason { entry.append("TRIBUNE_OVERRIDE", Self.cut(overrideReason)) }
+    entry.append("TRIBUNE_MODE", "\(mode)")
+    entry.append("TRIBUNE_ELAPSED_USEC", String(elapsedMicroseconds))
+    entry.append("TRIBUNE_DELEGATES", String(outcomeCount))
+    entry.append("TRIBUNE_VETOES", String(vetoCount))
+    for listed in listed {
+      let outcome = listed.outcome
+      entry.append("TRIBUNE_OUTCOME", outcome.clause)
+      guard listed.isVeto else { continue }
+      entry.append("TRIBUNE_VETO", outcome.clause)
+      entry.append("TRIBUNE_VETOED_BY", outcome.who)
+      if !outcome.delegate.peer.unit.isEmpty {
+        entry.append("TRIBUNE_VETOED_BY_UNIT", outcome.delegate.peer.unit)
+      }
+      if !outcome.reason.isEmpty { entry.append("TRIBUNE_REASON", Self.cut(outcome.reason)) }
+    }
+    entry.append("TRIBUNE_OUTCOMES", "[" + listed.map(\.outcome.json).joined(separator: ",") + "]")
+    if outcomeCount > listed.count {
+      entry.append("TRIBUNE_OUTCOMES_OMITTED", String(outcomeCount - listed.count))
+    }
+    return entry
+  }
+
+  fileprivate static func cut(_ text: String) -> String {
+    text.utf8.count <= reasonLength ? text : text.prefix(utf8Length: reasonLength) + "…"
+  }
+}
+
+nonisolated extension VerdictKind {
+  fileprivate var word: String { "\(self)" }
+}
+
+nonisolated extension PeerIdentity {
+  fileprivate func nameOr(_ other: String) -> String { process.isEmpty ? other : process }
+
+  /// ` (pid 42, restore.service)`; nothing for who has no process.
+  fileprivate var details: String {
+    guard pid != 0 else { return "" }
+    return unit.isEmpty ? " (pid \(pid))" : " (pid \(pid), \(unit))"
+  }
+}
+
+nonisolated extension Outcome {
+  /// The delegate's label, or else its process.
+  fileprivate var who: String {
+    delegate.label.isEmpty ? delegate.peer.nameOr("delegate \(delegate.id.rawValue)") : delegate.label
+  }
+
+  /// `vetoed by restore (pid 42, restore.service): a restore is running`.
+  fileprivate var clause: String {
+    let who = self.who + delegate.peer.details
+    let clause =
+      switch outcome {
+      case .approved, .vetoed, .held, .answered: "\(outcome) by \(who)"
+      case .abstained, .failed: "\(who) \(outcome)"
+      case .timedOut: "\(who) timed out"
+      case .gone: "\(who) is gone"
+      }
+    return reason.isEmpty ? clause : "\(clause): \(VerdictEntry.cut(reason))"
+  }
+
+  /// As tribunectl has it in a verdict.
+  fileprivate var json: String {
+    let peer = delegate.peer
+    return """
+      {"delegate":\(delegate.id.rawValue),"label":\(delegate.label.json),"outcome":"\(outcome)",\
+      "reason":\(VerdictEntry.cut(reason).json),"pid":\(peer.pid),"uid":\(peer.uid),\
+      "process":\(peer.process.json),"unit":\(peer.unit.json),"elapsed":\(elapsed.secondsFromMicroseconds)}
+      """
+  }
+}
+
+nonisolated extension UInt64 {
+  fileprivate var secondsFromMicroseconds: String {
+    let fraction = String(self % 1_000_000)
+    return "\(self / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
+  }
+}
+
+nonisolated extension String {
+  /// A JSON string in which nothing is left to be escaped for a terminal.
+  fileprivate var json: String {
+    var json = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"", "\\": json += "\\\(scalar)"
+      default:
+        // What the journal's entries escape in their own way, JSON escapes in its.
+        let isHarmless = String(scalar).escaped.unicodeScalars.elementsEqual(CollectionOfOne(scalar))
+        if isHarmless {
+          json.unicodeScalars.append(scalar)
+        } else {
+          let digits = String(scalar.value, radix: 16)
+          json += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+      }
+    }
+    return json + "\""
+  }
+}

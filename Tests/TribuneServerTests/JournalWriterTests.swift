@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneServer
+import TribuneSystem
+
+/// A socket such as journald's, which nobody reads unless `read` is called.
+private final class StuckJournal: Sendable {
+  private let ends: [CInt]
+
+  init() throws {
+    var ends: [CInt] = [-1, -1]
+    let result = unsafe socketpair(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0, &ends)
+    try #require(result == 0)
+    self.ends = ends
+  }
+
+  deinit { for end in ends { close(end) } }
+
+  /// Waits for as long as the socket is full.
+  func send(_ entry: JournalEntry) {
+    let bytes = Array(entry.fields.joined(separator: "\n").utf8)
+    let sent = unsafe Glibc.send(ends[0], bytes, bytes.count, CInt(MSG_NOSIGNAL))
+    #expect(sent == bytes.count)
+  }
+
+  /// The next entry's fields.
+  func read() -> [String] {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe recv(ends[1], &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n").map(
+      String.init)
+  }
+}
+
+@Suite("Writing to the journal", .timeLimit(.minutes(1)))
+struct JournalWriterTests {
+  private func entry(_ text: String) -> JournalItem { .entry(JournalEntry(.info, text)) }
+
+  @Test("keeps the order, and is done when flushed")
+  func order() throws {
+    let journal = try StuckJournal()
+    let writer = try JournalWriter { journal.send($0) }
+    for number in 0..<5 { writer.write(entry("\(number)")) }
+    #expect(writer.flush(within: .seconds(30)))
+    for number in 0..<5 { #expect(journal.read().first == "MESSAGE=\(number)") }
+  }
+
+  @Test("waits for nobody: a journal that hangs costs entries, which are counted, and the count comes next")
+  func stuck() throws {
+    let journal = try StuckJournal()
+    let writer = try JournalWriter { journal.send($0) }
+    // Nobody reads: the socket fills, then the queue, and all of this returns nevertheless.
+    let count = 3 * JournalWriter.entriesMax
+    for number in 0..<count { writer.write(entry("\(number)")) }
+    #expect(!writer.flush(within: .milliseconds(1)))
+
+    var written: [Int] = []
+    var dropped = 0
+    var countStandsAt: Int?
+    while written.count + dropped < count {
+      let fields = journal.read()
+      if let number = fields.first.flatMap({ Int($0.dropFirst("MESSAGE=".count)) }) {
+        written.append(number)
+      } else {
+        let field = try #require(fields.first { $0.hasPrefix("TRIBUNE_DROPPED=") })
+        dropped += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
+        #expect(fields.contains("PRIORITY=4"))
+        countStandsAt = countStandsAt ?? written.count
+      }
+    }
+    #expect(written == written.sorted())
+    #expect(dropped > 0)
+    // What waited when it was dropped comes after the count.
+    #expect(try #require(countStandsAt) < written.count)
+    #expect(writer.flush(within: .seconds(30)))
+  }
+
+  @Test("bounds the bytes too")
+  func bytes() throws {
+    let journal = try StuckJournal()
+    let writer = try JournalWriter { journal.send($0) }
+    let long = String(repeating: "x", count: 30_000)
+    let count = 2 * JournalWriter.bytesMax / long.utf8.count
+    for _ in 0..<count { writer.write(entry(long)) }
+    var written = 0
+    var dropped = 0
+    while written + dropped < count {
+      let fields = journal.read()
+      if let field = fields.first(where: { $0.hasPrefix("TRIBUNE_DROPPED=") }) {
+        dropped += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
+      } else {
+        written += 1
+      }
+    }
+    #expect(dropped >= count / 4)
+  }
+
+  @Test("is where the log goes, with its fields, escaped")
+  @MainActor func log() throws {
+    let journal = try StuckJournal()
+    let log = Log(level: .info, journal: try JournalWriter { journal.send($0) })
+    log.debug("left out")
+    log.warning("one\u{1B}[31m", ["TRIBUNE_NAME": "a\nTRIBUNE_NAME=b", "TRIBUNE_NAME": "c"])
+    #expect(
+      journal.read() == [
+        "MESSAGE=one\\u{1b}[31m", "PRIORITY=4", "SYSLOG_IDENTIFIER=tribuned",
+        "TRIBUNE_NAME=a\\nTRIBUNE_NAME=b", "TRIBUNE_NAME=c",
+      ])
+  }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneWire
+
+@testable import TribuneServer
+
+/// What one delegate came to.
+private func outcome(
+  _ kind: OutcomeKind, _ reason: String = "", label: String = "restore", pid: UInt32 = 42,
+  process: String = "rsync", unit: String = "restore.service", id: UInt64 = 5
+) -> Outcome {
+  let peer = PeerIdentity(pid: pid, uid: 1, gid: 1, process: process, unit: unit)
+  return Outcome(
+    delegate: DelegateIdentity(id: DelegateID(rawValue: id), label: label, peer: peer), outcome: kind,
+    reason: reason, elapsed: 1_000_350)
+}
+
+private func entry(
+  _ verdict: VerdictKind = .allowed, _ outcomes: [Outcome] = [], vetoes: [Int] = [], override: String? = nil,
+  isUnanswered: Bool = false, object: String = "repo/main", mode: QueryMode = .parallel
+) -> VerdictEntry {
+  VerdictEntry(
+    name: "backup.shouldPrune", object: object,
+    asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "tribunectl", unit: "prune.service"),
+    askerConnection: ConnectionID(rawValue: 3),
+    verdict: Verdict(
+      query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
+      isOverridden: override != nil),
+    vetoes: vetoes, overrideReason: override ?? "", mode: mode, elapsedMicroseconds: 1_234)
+}
+
+@Suite("A verdict in the journal")
+struct VerdictEntryTests {
+  @Test("is one line for people")
+  func message() {
+    let veto = outcome(.vetoed, "a restore is running")
+    let cases: [(VerdictEntry, String, Log.Level)] = [
+      (entry(.allowed, [outcome(.approved)]), "allowed", .info),
+      (entry(isUnanswered: true), "allowed, as the asker does when nobody answers", .info),
+      (entry(.vetoed, isUnanswered: true), "vetoed, as the asker does when nobody answers", .notice),
+      (
+        entry(.vetoed, [outcome(.approved), veto], vetoes: [1]),
+        "vetoed by restore (pid 42, restore.service): a restore is running", .notice
+      ),
+      (
+        entry(.vetoed, [veto, veto, veto], vetoes: [0, 2]),
+        "vetoed by restore (pid 42, restore.service): a restore is running (and 1 more)", .notice
+      ),
+      (
+        entry(.vetoed, [outcome(.held, "till morning", label: "", unit: "")], vetoes: [0]),
+        "vetoed, held by rsync (pid 42): till morning", .notice
+      ),
+      (
+        entry(.vetoed, [outcome(.timedOut, label: "", process: "", unit: "")], vetoes: [0]),
+        "vetoed, as delegate 5 (pid 42) timed out", .notice
+      ),
+      (
+        entry(.vetoed, [outcome(.failed, "exit 3")], vetoes: [0]),
+        "vetoed, as restore (pid 42, restore.service) failed: exit 3", .notice
+      ),
+      (
+        entry(
+          .vetoed, [outcome(.gone, "required, and not attached", pid: 0, process: "", unit: "", id: 0)],
+          vetoes: [0]),
+        "vetoed, as restore is gone: required, and not attached", .notice
+      ),
+      (
+        entry(.allowed, [veto], vetoes: [0], override: "the disk is full"),
+        "vetoed by restore (pid 42, restore.service): a restore is running; overridden by tribunectl "
+          + "(pid 7, prune.service): the disk is full", .warning
+      ),
+    ]
+    for (entry, expected, level) in cases {
+      #expect(entry.message == "backup.shouldPrune repo/main: \(expected)")
+      #expect(entry.level == level)
+    }
+    #expect(entry(object: "").message == "backup.shouldPrune: allowed")
+  }
+
+  @Test("has a field for each thing that one looks for")
+  func fields() {
+    let outcomes = [
+      outcome(.abstained, label: "", unit: ""), outcome(.vetoed, "a \"restore\"\n\u{202E}runs"),
+      outcome(.timedOut, label: "b"),
+    ]
+    #expect(
+      entry(.vetoed, outcomes, vetoes: [1, 2], mode: .all).journalEntry.fields == [
+        "MESSAGE=backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): "
+          + "a \"restore\"\\n\\u{202e}runs (and 1 more)",
+        "PRIORITY=5", "SYSLOG_IDENTIFIER=tribuned", "MESSAGE_ID=7410e8ab9fd04abe9eb6b38ea90ed596",
+        "TRIBUNE_NAME=backup.shouldPrune", "TRIBUNE_OBJECT=repo/main", "TRIBUNE_QUERY=9",
+        "TRIBUNE_ASKER_CONNECTION=:3", "TRIBUNE_ASKER_PID=7", "TRIBUNE_ASKER_UID=0",
+        "TRIBUNE_ASKER_PROCESS=tribunectl", "TRIBUNE_ASKER_UNIT=prune.service", "TRIBUNE_VERDICT=vetoed",
+        "TRIBUNE_UNANSWERED=no", "TRIBUNE_MODE=all", "TRIBUNE_ELAPSED_USEC=1234", "TRIBUNE_DELEGATES=3",
+        "TRIBUNE_VETOES=2", "TRIBUNE_OUTCOME=rsync (pid 42) abstained",
+        "TRIBUNE_OUTCOME=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs",
+        "TRIBUNE_VETO=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs",
+        "TRIBUNE_VETOED_BY=restore", "TRIBUNE_VETOED_BY_UNIT=restore.service",
+        "TRIBUNE_REASON=a \"restore\"\\n\\u{202e}runs",
+        "TRIBUNE_OUTCOME=b (pid 42, restore.service) timed out",
+        "TRIBUNE_VETO=b (pid 42, restore.service) timed out", "TRIBUNE_VETOED_BY=b",
+        "TRIBUNE_VETOED_BY_UNIT=restore.service",
+        """
+        TRIBUNE_OUTCOMES=[{"delegate":5,"label":"","outcome":"abstained","reason":"","pid":42,"uid":1,\
+        "process":"rsync","unit":"","elapsed":1.000350},{"delegate":5,"label":"restore","outcome":"vetoed",\
+        "reason":"a \\"restore\\"\\u000a\\u202eruns","pid":42,"uid":1,"process":"rsync",\
+        "unit":"restore.service","elapsed":1.000350},{"delegate":5,"label":"b","outcome":"timedOut",\
+        "reason":"","pid":42,"uid":1,"process":"rsync","unit":"restore.service","elapsed":1.000350}]
+        """,
+      ])
+  }
+
+  @Test("says why it was overridden, under an id of its own")
+  func overridden() {
+    let fields = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
+    #expect(fields.contains("MESSAGE_ID=e7932ba2c09d4f228b9e17f54e330131"))
+    #expect(fields.contains("TRIBUNE_OVERRIDE=now"))
+    #expect(fields.contains("TRIBUNE_VERDICT=allowed"))
+    #expect(fields.contains("TRIBUNE_VETO=vetoed by restore (pid 42, restore.service)"))
+  }
+
+  @Test("lists 64 outcomes, vetoes before others, and counts the rest; what is said is cut")
+  func bounds() throws {
+    let long = String(repeating: "é", count: 2_048)
+    var outcomes = (0..<200).map { outcome(.approved, label: "\($0)") }
+    for index in [3, 150, 199] { outcomes[index].outcome = .vetoed }
+    outcomes[199].reason = long
+    let fields = entry(.vetoed, outcomes, vetoes: [3, 150, 199], mode: .all).journalEntry.fields
+    func values(_ name: String) -> [String] {
+      fields.filter { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
+    }
+    #expect(values("TRIBUNE_OUTCOME").count == 64)
+    #expect(values("TRIBUNE_VETOED_BY") == ["3", "150", "199"])
+    #expect(values("TRIBUNE_VETOES") == ["3"])
+    #expect(values("TRIBUNE_DELEGATES") == ["200"])
+    #expect(values("TRIBUNE_OUTCOMES_OMITTED") == ["136"])
+    #expect(values("TRIBUNE_REASON") == [String(repeating: "é", count: 512) + "…"])
+    let json = try JSONSerialization.jsonObject(with: Data(values("TRIBUNE_OUTCOMES")[0].utf8))
+    #expect((json as? [Any])?.count == 64)
+
+    let vetoes = (0..<200).map { outcome(.vetoed, label: "\($0)") }
+    let all = entry(.vetoed, vetoes, vetoes: Array(0..<200)).journalEntry.fields
+    #expect(all.count { $0.hasPrefix("TRIBUNE_VETO=") } == 64)
+    #expect(all.contains("TRIBUNE_VETOES=200"))
+  }
+
+  @Test("is a line on standard error where that is no journal, unless it is allowed")
+  func standardError() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        await MainActor.run {
+          let log = Log(level: .info, journal: nil)
+          for verdict in [VerdictKind.allowed, .vetoed] {
+            let entry = VerdictEntry(
+              name: "a", object: "b\u{1B}",
+              asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "", unit: ""),
+              askerConnection: ConnectionID(rawValue: 3),
+              verdict: Verdict(
+                query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: true, outcomes: []),
+              vetoes: [], mode: .parallel, elapsedMicroseconds: 0)
+            #expect(log.wants(verdict, isOverridden: false) == (verdict == .vetoed))
+            log.write(entry)
+            log.level = .debug
+            #expect(log.wants(verdict, isOverridden: false))
+            log.write(entry)
+            log.level = .info
+          }
+        }
+      })
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    let end = ", as the asker does when nobody answers"
+    #expect(
+      text.split(separator: "\n") == [
+        "tribuned: a b\\u{1b}: allowed\(end)", "tribuned: a b\\u{1b}: vetoed\(end)",
+        "tribuned: a b\\u{1b}: vetoed\(end)",
+      ])
+  }
+}
+
+@Suite("The message catalog", .timeLimit(.minutes(2)))
+struct CatalogTests {
+  @Test("explains each kind of entry, to the journal's own reader")
+  func catalog() throws {
+    let folder = try TemporaryFolder()
+    let text = try String(contentsOfFile: repositoryFile("systemd/tribune.catalog"), encoding: .utf8)
+    try folder.write("root/usr/lib/systemd/catalog/tribune.catalog", text)
+    let root = "--root=\(folder.path)/root"
+    let update = try SystemdRun("journalctl", ["--update-catalog", root], in: folder)
+    #expect(update.status == 0 && update.output == "", "\(update.output)")
+    for id in [VerdictEntry.messageID, VerdictEntry.overriddenMessageID] {
+      let dump = try SystemdRun("journalctl", [root, "--dump-catalog", id], in: folder)
+      #expect(dump.status == 0, "\(dump.output)")
+      #expect(dump.output.contains("\nSubject: ") && dump.output.contains("\nDefined-By: Tribune\n"))
+    }
+    let list = try SystemdRun("journalctl", [root, "--list-catalog"], in: folder)
+    #expect(list.output.split(separator: "\n").count == 2)
+  }
+
+  @Test("names only fields that such entries have")
+  func fields() throws {
+    let text = try String(contentsOfFile: repositoryFile("systemd/tribune.catalog"), encoding: .utf8)
+    let veto = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
+    let names = text.matches(of: /@([A-Z_]+)@/).map { String($0.1) }
+    #expect(!names.isEmpty)
+    for name in names { #expect(veto.contains { $0.hasPrefix("\(name)=") }, "\(name)") }
+  }
+
+  @Test("and each field that an entry has is in the documentation")
+  func documentation() throws {
+    let text = try String(contentsOfFile: repositoryFile("docs/SEMANTICS.md"), encoding: .utf8)
+    let outcomes = (0..<70).map { _ in outcome(.vetoed, "why") }
+    let all = entry(.allowed, outcomes, vetoes: Array(0..<70), override: "now").journalEntry.fields
+    for field in all where !field.hasPrefix("SYSLOG_") {
+      let name = field.prefix { $0 != "=" }
+      #expect(text.contains("`\(name)`"), "\(name)")
+    }
+  }
+}
