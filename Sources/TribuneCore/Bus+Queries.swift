@@ -272,7 +272,8 @@ extension Bus {
     let verdict = queries[place].verdict
     if !verdict.isDryRun, !queries[place].mode.isForValues { countVerdict(verdict.verdict) }
     let decision = Decision(
-      verdict: verdict, mode: queries[place].mode, asker: queries[place].askerID,
+      verdict: verdict, vetoes: queries[place].vetoes, mode: queries[place].mode,
+      asker: queries[place].askerID,
       askerPeer: queries[place].askerPeer, overrideReason: queries[place].overrideReason,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
     emit(.verdict(queries[place].asker, queries[place].serial, decision, queries.tail(at: place)))

@@ -253,4 +253,17 @@ struct Query {
       verdict: isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : fallback,
       isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden, isDryRun: isDryRun)
   }
+
+  /// Which of the verdict's outcomes are vetoes, ascending.
+  var vetoes: [Int] {
+    guard hasVeto else { return [] }
+    var vetoes = Array(standing.indices)
+    var index = standing.count
+    for participant in participants {
+      guard case .settled = participant.state else { continue }
+      if participant.isVeto { vetoes.append(index) }
+      index += 1
+    }
+    return vetoes
+  }
 }

@@ -136,6 +136,7 @@ extension BusServer {
       let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
       enqueue(slice, for: asker, isNotification: false)
       if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
+      note(decision, of: tail)
     case .concluded(let slot, let serial, let concluded):
       say(concluded, to: connection(at: slot), serial: serial)
     case .ended(let slot, let serial, let ended):

@@ -41,6 +41,8 @@ package final class BusServer: RunLoopTarget {
   /// Those that something was queued for in this pass.
   var dirty: [Connection] = []
   private var doomed: [Connection] = []
+  /// To be written down when this pass's frames have been sent.
+  var verdicts: [VerdictEntry] = []
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
@@ -168,6 +170,7 @@ package final class BusServer: RunLoopTarget {
         if let doom = connection.doom { dismiss(connection, doom) }
       }
     } while !dirty.isEmpty
+    writeVerdicts()
     if let stopBy {
       if connectionCount == 0 || stopBy <= now { return false }
       timer?.schedule(stopBy)

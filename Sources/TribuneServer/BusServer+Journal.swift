@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// What the bus writes down: each verdict that decides something, once those who wait for it have been told.
+extension BusServer {
+  /// Keeps a verdict for the end of the pass.
+  func note(_ decision: Decision, of tail: QueryTail) {
+    let verdict = decision.verdict
+    guard !decision.mode.isForValues else { return }
+    if verdict.isDryRun {
+      log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
+    } else if log.wants(verdict.verdict, isOverridden: verdict.isOverridden) {
+      verdicts.append(VerdictEntry(decision, of: tail))
+    }
+  }
+
+  func writeVerdicts() {
+    guard !verdicts.isEmpty else { return }
+    for verdict in verdicts { log.write(verdict) }
+    verdicts.removeAll(keepingCapacity: verdicts.capacity <= 1024)
+  }
+}
+
+nonisolated extension VerdictEntry {
+  fileprivate init(_ decision: Decision, of tail: QueryTail) {
+    let bytes = tail.slice.bytes
+    self.init(
+      name: String(repairing: bytes.extracting(first: tail.nameLength)),
+      object: String(
+        repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
+      asker: decision.askerPeer, askerConnection: decision.asker, verdict: decision.verdict,
+      vetoes: decision.vetoes, overrideReason: decision.overrideReason, mode: decision.mode,
+      elapsedMicroseconds: decision.elapsedNanoseconds / 1000)
+  }
+}
