@@ -65,7 +65,8 @@ let package = Package(
       dependencies: ["Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
-      name: "TribuneServerTests", dependencies: ["TribuneServer", "TribuneSystem", "TribuneWire"],
+      name: "TribuneServerTests",
+      dependencies: ["TribuneCore", "TribuneServer", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
   ]
 )

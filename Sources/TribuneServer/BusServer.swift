@@ -71,7 +71,9 @@ package final class BusServer: RunLoopTarget {
     limits = configuration.frameLimits
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     started = now
-    bus = Bus(limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max))
+    var bus = Bus(limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max))
+    bus.policy = configuration.policy
+    self.bus = bus
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
@@ -97,6 +99,7 @@ package final class BusServer: RunLoopTarget {
     self.configuration = configuration
     limits = configuration.frameLimits
     bus.limits = configuration.busLimits
+    bus.policy = configuration.policy
     log.level = configuration.logLevel
     guard modeHasChanged else { return }
     for listener in listeners {

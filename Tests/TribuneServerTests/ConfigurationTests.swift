@@ -2,7 +2,9 @@
 
 import Foundation
 import Testing
+import TribuneCore
 import TribuneServer
+import TribuneWire
 
 /// What one file's text makes of the defaults.
 private func read(
@@ -28,6 +30,21 @@ struct ConfigurationTests {
     }
 
     var testDescription: String { text.debugDescription }
+  }
+
+  private static func require(
+    _ requirements: (pattern: String, names: [String])...
+  ) -> (inout Configuration) -> Void {
+    { configuration in
+      for requirement in requirements {
+        do throws(WireError) {
+          configuration.policy.requirements.append(
+            .init(pattern: try Pattern(requirement.pattern), names: requirement.names))
+        } catch {
+          Issue.record("\(requirement.pattern): \(error.message)")
+        }
+      }
+    }
   }
 
   static let good: [Good] = [
@@ -82,6 +99,30 @@ struct ConfigurationTests {
       $0.queriesMax = 7
     },
     Good("[Bus]\nQueriesMax=7\nQueriesMax=\n") { _ in },
+    Good("[Delegation]\nOverrideUsers=*\n") { $0.policy.overriders = .everyone },
+    Good("[Delegation]\nOverrideUsers=none\n") { $0.policy.overriders = .users([]) },
+    Good("[Delegation]\nOverrideUsers=root 1000\t7\n") { $0.policy.overriders = .users([0, 7, 1000]) },
+    Good("[Delegation]\nOverrideUsers=root\nOverrideUsers=\n") { _ in },
+    // Sections about something.
+    Good(
+      "[Query \"backup.*\"]\nRequireDelegate=a b.service\nRequireDelegate=c a\n",
+      require(("backup.*", ["a", "b.service", "c"]))),
+    Good(
+      "[Query \"a\"]\nRequireDelegate=x\n[Query \"**\"]\nRequireDelegate=y\n[Query \"a\"]\nRequireDelegate=z\n",
+      require(("a", ["x", "z"]), ("**", ["y"]))),
+    Good(
+      "[Query \"a\"]\nRequireDelegate=x\n[Query \"b\"]\nRequireDelegate=y\n[Query \"a\"]\nRequireDelegate=\n",
+      require(("b", ["y"]))),
+    Good("[Query \"a\"]\n") { _ in },
+    Good(
+      " [ Query\t\"a\" ] ; \"why\"\r\nRequireDelegate=x\r\n[Log] ; \"b\"\nLevel=debug\n"
+    ) {
+      require(("a", ["x"]))(&$0)
+      $0.logLevel = .debug
+    },
+    Good(
+      "[Query \"\(String(repeating: "n", count: 255))\"]\nRequireDelegate=x\n",
+      require((String(repeating: "n", count: 255), ["x"]))),
   ]
 
   @Test("reads", arguments: good)
@@ -156,6 +197,34 @@ struct ConfigurationTests {
     Bad(
       "[Log]\nLevel=\u{1B}]0;x\u{7}",
       "t.conf:2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is none of error, warning, notice, info, debug"),
+    Bad(
+      "[Delegation]\nOverrideUsers=no-such-user",
+      "t.conf:2: error: OverrideUsers=: \"no-such-user\" is no user of this host"),
+    Bad("[Delegation]\nOverrideUsers=root *", "t.conf:2: error: OverrideUsers=: \"*\" has to stand alone"),
+    Bad(
+      "[Delegation]\nOverrideUsers=4294967295",
+      "t.conf:2: error: OverrideUsers=: \"4294967295\" is no user's id"),
+    Bad(
+      "[Delegation]\nOverrideUsers=99999999999999999999",
+      "t.conf:2: error: OverrideUsers=: \"99999999999999999999\" is no user of this host"),
+    // Sections about something.
+    Bad(
+      "[Query]\nRequireDelegate=a", "t.conf:1: error: [Query]: names no query, as [Query \"backup.*\"] would"),
+    Bad(
+      "[Query \"a..b\"]\nRequireDelegate=a",
+      "t.conf:1: error: [Query \"a..b\"]: \"a..b\" is no pattern: a name, with * for a token and a last ** for one or more"
+    ),
+    Bad(
+      "[Query \"\"]\nRequireDelegate=a",
+      "t.conf:1: error: [Query \"\"]: \"\" is no pattern: a name, with * for a token and a last ** for one or more"
+    ),
+    Bad("[Query \"a\"]\nMode=1", "t.conf:2: warning: there is no Mode= in [Query \"a\"]; it is ignored"),
+    Bad("[Bus \"a\"]\nQueriesMax=x", "t.conf:1: warning: there is no section [Bus \"a\"]; it is ignored"),
+    Bad("[Query \"a]\n", "t.conf:1: error: the line is no [Section \"Subject\"]"),
+    Bad("[Query \"a\"] b\n", "t.conf:1: error: the line is no [Section \"Subject\"]"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
+      "t.conf:2: error: the line is 199 bytes long, and can be 198"),
     // Lines that are none.
     Bad(
       "[Bus\nQueriesMax=1", "t.conf:1: error: the line is neither a [Section] nor a Key=Value",
@@ -257,6 +326,8 @@ struct ConfigurationTests {
     configuration.deadlineNanoseconds = 90_000_000_000
     configuration.socketMode = 0o60
     configuration.logLevel = .error
+    configuration.policy.overriders = .users([0, 1000])
+    Self.require(("a.*", ["x", "y.service"]), ("b", ["x"]))(&configuration)
     let (read, diagnostics) = read(configuration.text)
     #expect(read == configuration)
     #expect(diagnostics == [])

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneCore
 import TribuneWire
 
-/// What an operator can set. Every property starts with the default; `settings` says under which key of
+/// What an operator can set. Every property starts with the default; `Setting.all` says under which key of
 /// `tribuned.conf` it is found, and config/tribuned.conf what it is for.
 nonisolated package struct Configuration: Equatable, Sendable {
   // [Bus]
@@ -28,6 +29,9 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var delegateTimeoutNanoseconds: UInt64 = 5_000_000_000
   package var deadlineNanoseconds: UInt64 = 30_000_000_000
   package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
+
+  /// Who may override, and the `[Query …]` sections.
+  package var policy = BusPolicy()
 
   // [Socket]
   /// Permission bits of a socket that the daemon makes itself.

@@ -12,6 +12,15 @@ nonisolated package struct ConfigurationReader {
   private var origins: [String: Origin] = [:]
   private var originsCount = 0
 
+  /// Where a `Key=Value` belongs.
+  private enum Section {
+    case none
+    case plain(String)
+    case about(SubjectSection, header: String)
+    /// One that has been reported where it began.
+    case ignored
+  }
+
   private struct Origin {
     let file: String
     let line: Int
@@ -30,19 +39,16 @@ nonisolated package struct ConfigurationReader {
     var bytes = contents[...]
     // The mark that some editors put before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-    var section: String?
+    var section = Section.none
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (number, line) in zip(1..., lines) {
       switch IniLine(line) {
       case .nothing:
         continue
-      case .section(let name):
-        section = name
-        if !Setting.all.contains(where: { $0.section == name }) {
-          report(.warning, file, number, "there is no section [\(name.escaped)]; it is ignored")
-        }
+      case .section(let name, let subject):
+        section = self.section(name, subject, file, number)
       case .pair(let key, let value):
-        set(key, value, in: section, file, number)
+        take(key, value, in: section, file, number)
       case .unreadable(let reason):
         report(.error, file, number, "the line \(reason)")
       }
@@ -68,19 +74,47 @@ nonisolated package struct ConfigurationReader {
     return (configuration, diagnostics)
   }
 
-  private mutating func set(
-    _ key: String, _ value: String, in section: String?, _ file: String, _ line: Int
-  ) {
-    guard let section else {
-      report(.warning, file, line, "\(key.escaped)= stands before any section; it is ignored")
-      return
+  private mutating func section(
+    _ name: String, _ subject: String?, _ file: String, _ line: Int
+  ) -> Section {
+    let header = subject.map { "[\(name.escaped) \"\($0.escaped)\"]" } ?? "[\(name.escaped)]"
+    do throws(SettingError) {
+      if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
+    } catch {
+      // What it would have required, nobody would miss: this is no warning.
+      report(.error, file, line, "\(header): \(error.message)")
+      return .ignored
     }
-    let settings = Setting.all.filter { $0.section == section }
-    guard let setting = settings.first(where: { $0.key == key }) else {
-      // A section that has no settings at all has been reported where it began.
-      if !settings.isEmpty {
-        report(.warning, file, line, "there is no \(key.escaped)= in [\(section)]; it is ignored")
+    if subject == nil, Setting.all.contains(where: { $0.section == name }) { return .plain(name) }
+    report(.warning, file, line, "there is no section \(header); it is ignored")
+    return .ignored
+  }
+
+  private mutating func take(
+    _ key: String, _ value: String, in section: Section, _ file: String, _ line: Int
+  ) {
+    switch section {
+    case .none: report(.warning, file, line, "\(key.escaped)= stands before any section; it is ignored")
+    case .plain(let section): set(key, value, in: section, file, line)
+    case .about(let section, let header):
+      guard section.keys.contains(key) else {
+        report(.warning, file, line, "there is no \(key.escaped)= in \(header); it is ignored")
+        return
       }
+      do throws(SettingError) {
+        try section.add(value, to: key, in: &configuration)
+      } catch {
+        report(.error, file, line, "\(key)=: \(error.message)")
+      }
+    case .ignored: return
+    }
+  }
+
+  private mutating func set(
+    _ key: String, _ value: String, in section: String, _ file: String, _ line: Int
+  ) {
+    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == key }) else {
+      report(.warning, file, line, "there is no \(key.escaped)= in [\(section)]; it is ignored")
       return
     }
     var isValid = true

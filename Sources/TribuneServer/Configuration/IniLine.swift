@@ -12,7 +12,8 @@ import Glibc
 nonisolated enum IniLine: Equatable {
   /// Blank, or a comment.
   case nothing
-  case section(String)
+  /// `[Name]`, or `[Name "Subject"]`.
+  case section(String, subject: String? = nil)
   case pair(key: String, value: String)
   /// Reads on from `the line`.
   case unreadable(String)
@@ -21,6 +22,10 @@ nonisolated enum IniLine: Equatable {
   init(_ line: some Collection<UInt8>) {
     guard !line.contains(0) else {
       self = .unreadable("has a NUL byte in it")
+      return
+    }
+    if let header = Self.header(of: line) {
+      self = header
       return
     }
     var stream = IniStream(line: Array(line))
@@ -38,6 +43,41 @@ nonisolated enum IniLine: Equatable {
     } else {
       self = .nothing
     }
+  }
+}
+
+nonisolated extension IniLine {
+  /// A section's header with a subject in quotes; nil when the line is anything else.
+  ///
+  /// libinih would cut the subject, as every section's name, at 49 bytes, and end it at a bracket. Here it goes
+  /// from the first quote to the one before the bracket that ends the line; there is no escaping in it.
+  private static func header(of line: some Collection<UInt8>) -> IniLine? {
+    let text = String(decoding: line, as: UTF8.self).trimmed
+    guard text.first == "[", let open = text.firstIndex(of: "\""), !text[..<open].contains("]") else {
+      return nil
+    }
+    let name = text[..<open].dropFirst().trimmed
+    let rest = text[text.index(after: open)...]
+    for close in rest.indices where rest[close] == "\"" {
+      let end = rest[rest.index(after: close)...].trimmed
+      guard end.first == "]" else { continue }
+      let comment = end.dropFirst().trimmed
+      if comment.isEmpty || comment.first == ";" || comment.first == "#" {
+        return .section(String(name), subject: String(rest[..<close]))
+      }
+    }
+    return .unreadable("is no [Section \"Subject\"]")
+  }
+}
+
+nonisolated extension StringProtocol where SubSequence == Substring {
+  fileprivate var trimmed: Substring {
+    func isSpace(_ character: Character) -> Bool {
+      character == " " || character == "\t" || character == "\r"
+    }
+    let start = drop(while: isSpace)
+    guard let last = start.lastIndex(where: { !isSpace($0) }) else { return start[start.endIndex...] }
+    return start[...last]
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
 import TribuneWire
 
 /// One key of `tribuned.conf`: where it is written, what it may say, and which property it sets.
@@ -16,6 +17,7 @@ nonisolated package struct Setting: Sendable {
     case span(Path<UInt64>, ClosedRange<UInt64>)
     case mode(Path<UInt32>)
     case level(Path<Log.Level>)
+    case users(Path<BusPolicy.Overriders>)
   }
 
   /// Every key there is, section by section.
@@ -37,6 +39,7 @@ nonisolated package struct Setting: Sendable {
     Setting("Delegation", "DelegateTimeoutSec", .span(\.delegateTimeoutNanoseconds, millisecond...7 * day)),
     Setting("Delegation", "DeadlineSec", .span(\.deadlineNanoseconds, millisecond...7 * day)),
     Setting("Delegation", "DeadlineMaxSec", .span(\.deadlineMaxNanoseconds, millisecond...7 * day)),
+    Setting("Delegation", "OverrideUsers", .users(\.policy.overriders)),
     Setting("Socket", "Mode", .mode(\.socketMode)),
     Setting("Log", "Level", .level(\.logLevel)),
   ]
@@ -74,6 +77,8 @@ nonisolated package struct Setting: Sendable {
       configuration[keyPath: path] = try SettingSyntax.mode(text)
     case .level(let path):
       configuration[keyPath: path] = try SettingSyntax.level(text)
+    case .users(let path):
+      configuration[keyPath: path] = try SettingSyntax.users(text)
     }
   }
 
@@ -84,6 +89,7 @@ nonisolated package struct Setting: Sendable {
     case .span(let path, _): configuration[keyPath: path] = other[keyPath: path]
     case .mode(let path): configuration[keyPath: path] = other[keyPath: path]
     case .level(let path): configuration[keyPath: path] = other[keyPath: path]
+    case .users(let path): configuration[keyPath: path] = other[keyPath: path]
     }
   }
 
@@ -95,6 +101,7 @@ nonisolated package struct Setting: Sendable {
     case .span(let path, _): SettingSyntax.text(span: configuration[keyPath: path])
     case .mode(let path): SettingSyntax.text(mode: configuration[keyPath: path])
     case .level(let path): configuration[keyPath: path].name
+    case .users(let path): SettingSyntax.text(users: configuration[keyPath: path])
     }
   }
 
@@ -118,6 +125,7 @@ nonisolated extension Configuration {
       }
       lines.append("\(setting.key)=\(setting.text(in: self))")
     }
+    lines += SubjectSection.lines(of: self)
     return lines.joined(separator: "\n") + "\n"
   }
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
+import TribuneSystem
 import TribuneWire
 
 /// Why a value is none.
 nonisolated package struct SettingError: Error, Equatable, Sendable {
-  /// Begins with the value in quotes.
+  /// Begins with the value in quotes, if there is one.
   package let message: String
+
+  init(message: String) { self.message = message }
 
   init(_ value: String, _ problem: String) { message = "\"\(value.escaped)\" \(problem)" }
 
@@ -66,6 +70,52 @@ nonisolated enum SettingSyntax {
       throw SettingError(text, "is none of " + Log.Level.allCases.map(\.name).joined(separator: ", "))
     }
     return level
+  }
+
+  /// `*` for everyone, `none`, or names and ids of users with spaces between.
+  static func users(_ text: String) throws(SettingError) -> BusPolicy.Overriders {
+    if text == "*" { return .everyone }
+    if text == "none" { return .users([]) }
+    var users: Set<UInt32> = []
+    for word in words(of: text) { users.insert(try user(word)) }
+    return .users(users)
+  }
+
+  private static func user(_ text: String) throws(SettingError) -> UInt32 {
+    // -1 is no user, but what calls that change an owner take for "leave it".
+    if number(text[...]) != nil {
+      guard let id = UInt32(text), id != .max else { throw SettingError(text, "is no user's id") }
+      return id
+    }
+    guard text != "*", text != "none" else { throw SettingError(text, "has to stand alone") }
+    let id: UInt32?
+    do throws(Errno) {
+      id = try UserDatabase.id(of: text)
+    } catch {
+      throw SettingError(text, "cannot be looked up: \(error)")
+    }
+    guard let id else { throw SettingError(text, "is no user of this host") }
+    return id
+  }
+
+  /// Labels or units, with spaces between; none for an empty text.
+  static func delegateNames(_ text: String) throws(SettingError) -> [String] {
+    let names = words(of: text)
+    for name in names where name.utf8.count > WireLimits.labelLength {
+      throw SettingError(name, "is longer than a label can be, which is \(WireLimits.labelLength) bytes")
+    }
+    return names
+  }
+
+  private static func words(of text: String) -> [String] {
+    text.split { $0 == " " || $0 == "\t" }.map(String.init)
+  }
+
+  static func text(users: BusPolicy.Overriders) -> String {
+    switch users {
+    case .everyone: "*"
+    case .users(let users): users.isEmpty ? "none" : users.sorted().map(String.init).joined(separator: " ")
+    }
   }
 
   static func text(size: Int) -> String {

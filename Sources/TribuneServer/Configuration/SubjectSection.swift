@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// A section whose header names what it is about, as `[Query "backup.*"]` does. There can be any number of
+/// them, about the same thing too: what they say adds up.
+nonisolated enum SubjectSection: Equatable, Sendable {
+  case query(Pattern)
+
+  /// Reads a header; nil when no such section has a subject.
+  ///
+  /// - Throws: what is wrong with the subject.
+  init?(name: String, subject: String?) throws(SettingError) {
+    switch name {
+    case "Query":
+      guard let subject else {
+        throw SettingError(message: "names no query, as [Query \"backup.*\"] would")
+      }
+      do throws(WireError) {
+        self = .query(try Pattern(subject))
+      } catch {
+        throw SettingError(subject, "is no pattern: a name, with * for a token and a last ** for one or more")
+      }
+    default: return nil
+    }
+  }
+
+  var keys: [String] {
+    switch self {
+    case .query: ["RequireDelegate"]
+    }
+  }
+
+  /// Adds what `text` says to a key, one of `keys`. An empty text takes back what earlier ones said.
+  ///
+  /// - Throws: when it says nothing that can be; the configuration stays as it is.
+  func add(_ text: String, to key: String, in configuration: inout Configuration) throws(SettingError) {
+    switch self {
+    case .query(let pattern):
+      let names = try SettingSyntax.delegateNames(text)
+      var requirements = configuration.policy.requirements
+      let place = requirements.firstIndex { $0.pattern == pattern } ?? requirements.count
+      if place == requirements.count { requirements.append(.init(pattern: pattern, names: [])) }
+      if names.isEmpty { requirements[place].names = [] }
+      for name in names where !requirements[place].names.contains(name) {
+        requirements[place].names.append(name)
+      }
+      requirements.removeAll { $0.names.isEmpty }
+      configuration.policy.requirements = requirements
+    }
+  }
+
+  /// All such sections of a configuration, as they would be written.
+  static func lines(of configuration: Configuration) -> [String] {
+    configuration.policy.requirements.flatMap { requirement in
+      // One line each: a line has its limit.
+      ["", "[Query \"\(requirement.pattern.text)\"]"] + requirement.names.map { "RequireDelegate=\($0)" }
+    }
+  }
+}
