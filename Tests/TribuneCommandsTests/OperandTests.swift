@@ -28,7 +28,6 @@ struct OperandTests {
       (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
       (["status", "x"], "no connection"),
       (["status", ":"], "no connection"), (["status", "-1"], "no option"),
-      (["delegate", "a"], "one of --approve"),
       (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
       (["ask", "a", "--timeout=0"], "more than nothing"),
       (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
@@ -57,6 +56,7 @@ struct OperandTests {
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
       ["observe", "**", "a.*", "b.**"],
       ["monitor"], ["status"], ["status", ":12"], ["status", "12"], ["delegate", "a", "--veto="],
+      ["delegate", "a"],
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
     ])
   func right(line: [String]) throws {

@@ -115,16 +115,16 @@ struct OutputTests {
     ])
   func commandAnswers(termination: ChildProcess.Termination, output: String, answer: Answer) {
     let ending = ChildProcess.Ending(termination: termination, output: Array(output.utf8))
-    #expect(AnsweringDelegate.answer(for: ending) == answer)
+    #expect(CommandRunner.answer(for: ending) == answer)
   }
 
   @Test("a delegate that ends starts no command any more")
   func endedDelegate() async throws {
-    let delegate = AnsweringDelegate(
-      .command(["sh", "-c", "exit 0"].map { Array($0.utf8) }), in: try Self.context(["--quiet"]))
-    #expect(await delegate.answer(Question("a.b")) == .approve)
-    await delegate.end()
-    #expect(await delegate.answer(Question("a.b")) == .failed("the delegate is ending"))
+    let runner = CommandRunner(in: try Self.context(["--quiet"]))
+    let command = ["sh", "-c", "exit 0"].map { Array($0.utf8) }
+    #expect(await runner.answer(Question("a.b"), by: command) == .approve)
+    await runner.end()
+    #expect(await runner.answer(Question("a.b"), by: command) == .failed("the delegate is ending"))
   }
 
   @Test(

@@ -19,23 +19,33 @@ struct Terminal: Sendable {
   /// Colours may be used on the standard output.
   let isColoured: Bool
   let isTerminal: Bool
+  /// The standard error is a terminal that lines can be taken away from again.
+  let errorTakesControls: Bool
 
   /// The process's own.
   init() {
     let isTerminal = isatty(STDOUT_FILENO) == 1
     self.init(
       isTerminal: isTerminal,
-      isColoured: isTerminal && Self.allowsColours(environment: Environment.value(of:)))
+      isColoured: isTerminal && Self.allowsColours(environment: Environment.value(of:)),
+      errorTakesControls: isatty(STDERR_FILENO) == 1
+        && Self.takesControls(environment: Environment.value(of:)))
   }
 
-  init(isTerminal: Bool, isColoured: Bool) {
+  init(isTerminal: Bool, isColoured: Bool, errorTakesControls: Bool = false) {
     self.isTerminal = isTerminal
     self.isColoured = isColoured
+    self.errorTakesControls = errorTakesControls
   }
 
   /// no-color.org's rule, and terminals that cannot.
   static func allowsColours(environment: (String) -> String?) -> Bool {
     if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
+    return takesControls(environment: environment)
+  }
+
+  /// Whether the terminal knows more than lines of text.
+  private static func takesControls(environment: (String) -> String?) -> Bool {
     guard let terminal = environment("TERM"), !terminal.isEmpty else { return false }
     return terminal != "dumb"
   }
@@ -59,8 +69,13 @@ struct Terminal: Sendable {
   }
 
   func reportLine(_ line: String) {
+    prompt(line + "\n")
+  }
+
+  /// Writes to the standard error, and leaves the cursor behind the text.
+  func prompt(_ text: String) {
     do throws(Errno) {
-      try Self.write(line + "\n", to: STDERR_FILENO)
+      try Self.write(text, to: STDERR_FILENO)
     } catch {
       return
     }

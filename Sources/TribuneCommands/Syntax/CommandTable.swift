@@ -112,7 +112,11 @@ private let allVerbs = [
     summary: "Answer questions for as long as it runs",
     description: [
       "Joins the object's delegate chain and answers what is asked under names that match any of those "
-        + "given, patterns allowed, until it is interrupted. One of --approve, --veto and --exec says how.",
+        + "given, patterns allowed, until it is interrupted. One of --approve, --veto and --exec says how; "
+        + "without any, it asks on the terminal.",
+      "At the terminal it shows who asks and what for, one question at a time, and reads y, n, or n and a "
+        + "reason. A question that is withdrawn, or not answered in time, is taken back. It ends with its "
+        + "input; what is open then has failed, and counts as --on-failure says.",
       "The command of --exec gets the userInfo on standard input, and TRIBUNE_NAME, TRIBUNE_OBJECT, "
         + "TRIBUNE_QUERY and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its environment. "
         + "It exits with 0 to approve, 1 to veto with its output as the reason, 2 to abstain; anything "
@@ -129,7 +133,8 @@ private let allVerbs = [
         "place in the chain: lower is asked earlier (0)"),
       OptionSyntax(
         .onFailure, "on-failure", .choice(["veto", "abstain"]), "what silence or a failure counts as (veto)"),
-      OptionSyntax(.timeout, "timeout", .span, "time for an answer (the bus's default, 5s)"),
+      OptionSyntax(
+        .timeout, "timeout", .span, "time for an answer (the bus's default, 5s; at the terminal 1min)"),
       OptionSyntax(.label, "label", .text("TEXT"), "what verdicts call it"),
     ]),
   VerbSyntax(

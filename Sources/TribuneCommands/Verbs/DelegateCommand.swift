@@ -5,11 +5,17 @@ import TribuneSystem
 
 /// `delegate NAME…`.
 struct DelegateCommand: Command {
+  private enum Way {
+    case answer(Answer)
+    case command([[UInt8]])
+    case terminal
+  }
+
   static var signals: [Int32] { SignalWatch.interrupting }
 
   private let patterns: [String]
   private let object: String
-  private let way: AnsweringDelegate.Way
+  private let way: Way
   private let order: Int32
   private let onFailure: FailurePolicy
   private let timeout: Duration?
@@ -23,19 +29,57 @@ struct DelegateCommand: Command {
     timeout = try invocation.wireTimeout()
     label = invocation.text(.label) ?? ""
     guard label.utf8.count <= 255 else { throw .usage("--label has at most 255 bytes") }
-    let ways: [AnsweringDelegate.Way] = [
+    let ways: [Way] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
       invocation.has(.exec) ? .command(invocation.command) : nil,
     ].compactMap { $0 }
-    guard let way = ways.first, ways.count == 1 else {
-      throw .usage("delegate needs one of --approve, --veto=REASON and --exec CMD…")
+    guard ways.count <= 1 else {
+      throw .usage("delegate takes one of \(Self.waysInWords)")
     }
-    self.way = way
+    way = ways.first ?? .terminal
   }
 
+  private static let waysInWords = "--approve, --veto=REASON and --exec CMD…"
+
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let delegate = AnsweringDelegate(way, in: context)
+    let log = AnswerLog(in: context)
+    switch way {
+    case .answer(let answer):
+      return try await stay(
+        AnsweringDelegate(answering: answer, log: log), in: context, until: { await log.broken() })
+    case .command(let command):
+      let runner = CommandRunner(in: context)
+      return try await stay(
+        AnsweringDelegate(running: command, by: runner, log: log), in: context, until: { await log.broken() },
+        cleanUp: { await runner.end() })
+    case .terminal:
+      guard StandardInput.isTerminal else {
+        throw .usage(
+          "delegate asks on the terminal, but the standard input is none; else it takes one of \(Self.waysInWords)"
+        )
+      }
+      let delegate = TerminalDelegate(in: context, log: log)
+      return try await stay(
+        delegate, timeout: TerminalDelegate.timeout, in: context,
+        until: {
+          await first(of: { await log.broken() }, { await delegate.readAnswers() })
+            ?? .ended(ExitStatus.success)
+        },
+        cleanUp: { await delegate.end() })
+    }
+  }
+
+  /// Attaches a delegate, and keeps it in the chain until something ends it.
+  ///
+  /// - Parameters:
+  ///   - defaultTimeout: the time for an answer when none was given; nil is the bus's.
+  ///   - end: another end than a signal and the bus's.
+  ///   - cleanUp: ends what still answers.
+  private func stay(
+    _ delegate: some Delegate, timeout defaultTimeout: Duration? = nil, in context: Context,
+    until end: @escaping @Sendable () async -> CommandError, cleanUp: @Sendable () async -> Void = {}
+  ) async throws(CommandError) -> Int32 {
     let connection: Connection
     let attachment: Attachment
     do throws(TribuneError) {
@@ -43,7 +87,8 @@ struct DelegateCommand: Command {
       attachment = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Attachment in
         try await connection.attach(
-          delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure, timeout: timeout,
+          delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
+          timeout: timeout ?? defaultTimeout,
           label: label)
       }
     } catch {
@@ -52,7 +97,7 @@ struct DelegateCommand: Command {
     let about = object.isEmpty ? "any object" : "object \(object.terminalSafe)"
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) (\(about), delegate \(attachment.id))")
-    let end = await first(
+    let ended = await first(
       of: { () async -> CommandError in
         await context.signals.interruption()
         return .ended(ExitStatus.success)
@@ -61,9 +106,10 @@ struct DelegateCommand: Command {
         guard let error = await connection.closed() else { return .ended(ExitStatus.success) }
         return CommandError(error)
       },
-      { () async -> CommandError in await delegate.brokenOutput() })
+      end)
     // The chain does not keep the delegate; this does, until here.
-    await delegate.end()
-    throw end ?? .ended(ExitStatus.success)
+    await cleanUp()
+    withExtendedLifetime(delegate) {}
+    throw ended ?? .ended(ExitStatus.success)
   }
 }

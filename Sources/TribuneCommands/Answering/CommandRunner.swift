@@ -4,79 +4,23 @@ import Glibc
 import Tribune
 import TribuneSystem
 
-/// The delegate of `tribunectl delegate`: says the same to everything, or lets a command answer.
-actor AnsweringDelegate: Delegate {
-  enum Way: Sendable {
-    case answer(Answer)
-    case command([[UInt8]])
-  }
-
-  private let way: Way
+/// Lets commands answer questions, a bounded number at a time.
+actor CommandRunner {
   private let context: Context
   private var running: [Int32: ChildProcess] = [:]
   private var hasEnded = false
-  private var hasReportedOutput = false
-  private let (outputErrors, outputError) = AsyncStream<CommandError>.makeStream()
-
-  init(_ way: Way, in context: Context) {
-    self.way = way
-    self.context = context
-  }
-
-  func answer(_ question: Question) async -> Answer {
-    let answer =
-      switch way {
-      case .answer(let answer): answer
-      case .command(let command): await self.answer(to: question, by: command)
-      }
-    // Cancelled means that the question was withdrawn: nobody hears the answer.
-    show(Task.isCancelled ? nil : answer, to: question)
-    return answer
-  }
-
-  /// Returns when nobody reads any more what is answered.
-  nonisolated func brokenOutput() async -> CommandError {
-    for await error in outputErrors { return error }
-    // The task was cancelled, and nobody waits.
-    return .ended(ExitStatus.success)
-  }
-
-  /// Ends the commands that still run, and returns when they have ended. No others are started.
-  func end() async {
-    hasEnded = true
-    let left = running.values
-    for child in left { child.terminate() }
-    for child in left { _ = await child.ended() }
-  }
-
-  private func show(_ answer: Answer?, to question: Question) {
-    guard !context.isQuiet else { return }
-    do {
-      if context.json == .off {
-        try context.print(question.line(with: answer, in: context))
-      } else {
-        try context.print(question.json(with: answer))
-      }
-    } catch  where error.message.isEmpty {
-      outputError.yield(error)
-    } catch {
-      // A disk that is full must not lift a veto.
-      if !hasReportedOutput { context.terminal.report("answering goes on, unseen: \(error.message)") }
-      hasReportedOutput = true
-    }
-  }
-
-  // MARK: Commands
 
   /// Commands that run at a time. Whoever asks more than that is answered without one.
   private static let commandsMax = 64
-
   /// Bytes of output that are kept for a reason; the bus keeps no more.
   private static let reasonLength = 4_096
   /// A question's way to here takes less, so that the bus's own time is over first.
-  private static let timeoutMargin = Duration.milliseconds(250)
+  static let timeoutMargin = Duration.milliseconds(250)
 
-  private func answer(to question: Question, by command: [[UInt8]]) async -> Answer {
+  init(in context: Context) { self.context = context }
+
+  /// Runs a command to its end, and takes that for the answer.
+  func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // Nobody would be left to wait for it.
     if hasEnded { return .failed("the delegate is ending") }
     if running.count >= Self.commandsMax { return .failed("\(running.count) commands run already") }
@@ -109,6 +53,14 @@ actor AnsweringDelegate: Delegate {
     timer.cancel()
     if await timer.value { return .failed("had not ended after \(question.timeout.inWords)") }
     return Self.answer(for: ending)
+  }
+
+  /// Ends the commands that still run, and returns when they have ended. No others are started.
+  func end() async {
+    hasEnded = true
+    let left = running.values
+    for child in left { child.terminate() }
+    for child in left { _ = await child.ended() }
   }
 
   static func answer(for ending: ChildProcess.Ending) -> Answer {
@@ -145,25 +97,6 @@ extension ChildProcess {
       await sleep(.seconds(1))
       send(signal: SIGKILL)
     }
-  }
-}
-
-extension Question {
-  /// `time  :asker  name  object  userInfo  → vetoed: reason`; no answer when the question was withdrawn.
-  fileprivate func line(with answer: Answer?, in context: Context) -> String {
-    let parts = [
-      context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, "→ \(answer?.words ?? "withdrawn")",
-    ]
-    return parts.filter { !$0.isEmpty }.joined(separator: "  ")
-  }
-
-  fileprivate func json(with answer: Answer?) -> JSONValue {
-    .object([
-      ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
-      ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
-      ("reason", .string(answer?.reason ?? "")),
-    ])
   }
 }
 

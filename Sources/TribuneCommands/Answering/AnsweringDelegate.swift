@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// A delegate that says the same to everything, or lets a command answer.
+final class AnsweringDelegate: Delegate {
+  private enum Way: Sendable {
+    case answer(Answer)
+    case command([[UInt8]], CommandRunner)
+  }
+
+  private let way: Way
+  private let log: AnswerLog
+
+  init(answering answer: Answer, log: AnswerLog) {
+    way = .answer(answer)
+    self.log = log
+  }
+
+  init(running command: [[UInt8]], by runner: CommandRunner, log: AnswerLog) {
+    way = .command(command, runner)
+    self.log = log
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    let answer =
+      switch way {
+      case .answer(let answer): answer
+      case .command(let command, let runner): await runner.answer(question, by: command)
+      }
+    // Cancelled means that the question was withdrawn: nobody hears the answer.
+    log.show(Task.isCancelled ? nil : answer, to: question)
+    return answer
+  }
+}

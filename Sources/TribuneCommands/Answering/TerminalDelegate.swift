@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+
+/// The delegate that asks whoever sits at the terminal: puts questions to the `QuestionDesk`, and does what
+/// that says.
+actor TerminalDelegate: Delegate {
+  /// The time for an answer unless another was given: a person has to read first.
+  static let timeout = Duration.seconds(60)
+  /// More of a line is left out; a reason that is longer is cut by the bus anyway.
+  private static let lineLength = 8_192
+  /// Characters of userInfo that are shown.
+  private static let userInfoLength = 2_000
+
+  private struct Waiting {
+    var question: Question
+    var answered: CheckedContinuation<Answer?, Never>
+  }
+
+  private let context: Context
+  private let log: AnswerLog
+  private var desk = QuestionDesk()
+  private var waiting: [QuestionDesk.Ticket: Waiting] = [:]
+  private var lastTicket = 0
+
+  init(in context: Context, log: AnswerLog) {
+    self.context = context
+    self.log = log
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    lastTicket += 1
+    let ticket = lastTicket
+    let timer = Task {
+      await sleep(question.timeout)
+      if !Task.isCancelled { withdraw(ticket, .timedOut) }
+    }
+    let answer = await withTaskCancellationHandler {
+      await withCheckedContinuation { put(question, ticket, to: $0) }
+    } onCancel: {
+      Task { await self.withdraw(ticket, .withdrawn) }
+    }
+    timer.cancel()
+    if let answer { return answer }
+    // It is the bus that finds the delegate silent for too long: this must not be the faster.
+    await sleep(CommandRunner.timeoutMargin)
+    return .failed("nobody has answered within \(question.timeout.inWords)")
+  }
+
+  /// Reads answers until the input ends.
+  ///
+  /// - Returns: the end of the command.
+  func readAnswers() async -> CommandError {
+    var lines = LineBuffer(limit: Self.lineLength)
+    do throws(Errno) {
+      while true {
+        let bytes = try await StandardInput.read()
+        if bytes.isEmpty { break }
+        for line in lines.append(bytes) { take(line) }
+      }
+    } catch {
+      return .failure("standard input: \(error)")
+    }
+    if let line = lines.finish() { take(line) }
+    return .ended(ExitStatus.success)
+  }
+
+  /// Has what is open fail, and what comes from now on.
+  func end() {
+    perform(desk.end())
+  }
+
+  private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
+
+  private func put(
+    _ question: Question, _ ticket: QuestionDesk.Ticket, to answered: CheckedContinuation<Answer?, Never>
+  ) {
+    // What cancels it from here on finds it at the desk.
+    if Task.isCancelled {
+      answered.resume(returning: nil)
+      return
+    }
+    waiting[ticket] = Waiting(question: question, answered: answered)
+    let now = now
+    perform(
+      desk.ask(.init(ticket: ticket, text: text(of: question), end: now + question.timeout), at: now))
+  }
+
+  private func take(_ line: [UInt8]) {
+    perform(desk.read(String(decoding: line, as: UTF8.self), at: now))
+  }
+
+  private func withdraw(_ ticket: QuestionDesk.Ticket, _ why: QuestionDesk.Withdrawal) {
+    perform(desk.withdraw(ticket, why, at: now))
+    settle(ticket, nil)
+  }
+
+  private func settle(_ ticket: QuestionDesk.Ticket, _ answer: Answer?) {
+    guard let settled = waiting.removeValue(forKey: ticket) else { return }
+    // A terminal has shown it already.
+    if !context.terminal.isTerminal || context.json != .off { log.show(answer, to: settled.question) }
+    settled.answered.resume(returning: answer)
+  }
+
+  private func perform(_ effects: [QuestionDesk.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .show(let text): context.terminal.prompt(text)
+      case .prompt: context.terminal.prompt(QuestionDesk.prompt)
+      case .takeBack(let words):
+        StandardInput.discardTyped()
+        context.terminal.prompt(
+          (context.terminal.errorTakesControls ? "\r\u{1B}[2K  " : "\n  ") + words + "\n")
+      case .answer(let ticket, let answer): settle(ticket, answer)
+      }
+    }
+  }
+
+  /// Who asks and what for, harmless to a terminal.
+  private func text(of question: Question) -> String {
+    let asker = question.asker
+    let line = question.userInfo.line
+    let userInfo = line.count > Self.userInfoLength ? line.prefix(Self.userInfoLength) + "…" : line[...]
+    let what = [question.name.terminalSafe, question.object.terminalSafe, String(userInfo)]
+    let name = asker.process.isEmpty ? "a process" : asker.process.terminalSafe
+    var parts = ["pid \(asker.pid)", "uid \(asker.uid)"]
+    if !asker.unit.isEmpty { parts.append(asker.unit.terminalSafe) }
+    return """
+      \(what.filter { !$0.isEmpty }.joined(separator: "  "))
+        asked by \(name) (\(parts.joined(separator: ", ")), connection \(asker.connection))
+
+      """
+  }
+}
