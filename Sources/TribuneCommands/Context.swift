@@ -43,6 +43,9 @@ struct Context: Sendable {
     }
   }
 
+  /// Somebody looks on while a query is under way.
+  var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
+
   /// Writes one line to the standard output.
   func print(_ line: String) throws(CommandError) {
     try write(line + "\n")

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import Tribune
 
 /// What tribunectl does at a terminal, against the real daemon.
 @Suite("tribunectl at a terminal", .timeLimit(.minutes(2)))
@@ -67,16 +68,18 @@ struct TerminalTests {
     #expect((isSecond ? third : second).status() == 0)
   }
 
-  @Test("what is not answered in time is taken back")
+  @Test("what is not answered in time is taken back, though the query goes on")
   func timesOut() throws {
     let bus = try TestBus()
-    let delegate = try Self.delegate(bus, "--timeout=100ms")
-    let result = try bus.tribunectl("-j", "ask", "a")
-    #expect(result.status == 1)
-    #expect(result.output.contains("timedOut"))
+    let delegate = try Self.delegate(bus, "--timeout=100ms", "--on-failure=abstain")
+    let other = try bus.staying("delegate", "a", "--timeout=1h", "--exec", "sleep", "1000")
+    let asker = try Self.asker(bus, "ask", "a")
     #expect(try delegate.read(to: "timed out").contains(Self.prompt))
     try delegate.type("y\n")
     try delegate.read(to: "nothing is being asked")
+    other.signal(SIGTERM)
+    #expect(asker.status() == 1)
+    #expect(try asker.output.rest().contains("timedOut"))
   }
 
   @Test(
@@ -112,5 +115,61 @@ struct TerminalTests {
     let result = try bus.tribunectl("delegate", "a")
     #expect(result.status == 2)
     for option in ["--approve", "--veto", "--exec"] { #expect(result.errors.contains(option)) }
+  }
+
+  // MARK: Who is being waited for
+
+  /// Defers, and answers when it is told to.
+  private actor Slow: Delegate {
+    private let (releases, release) = AsyncStream<Void>.makeStream()
+
+    nonisolated func proceed() { release.finish() }
+
+    func answer(_ question: Question) async throws -> Answer {
+      try await question.deferAnswer(by: .seconds(60), status: "at 40 %\u{1B}[2J")
+      for await _ in releases {}
+      return .approve
+    }
+  }
+
+  @Test(
+    "whoever is waited for is shown, and is gone when the verdict is there",
+    arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "echo", "allowed:"]])
+  func waiting(arguments: [String]) async throws {
+    let bus = try TestBus()
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    let slow = Slow()
+    try await connection.attach(slow, respondingTo: ["a.shouldB"], label: "slow")
+    let asker = try TerminalSession(
+      [try Programs.path(of: "tribunectl")] + arguments, environment: ["TRIBUNE_ADDRESS": bus.address])
+    #expect(try asker.read(to: "waiting for slow (") == "waiting for slow (")
+    #expect(try asker.read(to: "\r\n").contains(": at 40 %\\u{1b}[2J"))
+    // A second later, in the same place.
+    #expect(try asker.read(to: "waiting for slow (") == "\u{1B}[1A\r\u{1B}[Jwaiting for slow (")
+    try asker.read(to: "\r\n")
+    slow.proceed()
+    // It may have been shown once more meanwhile.
+    #expect(try asker.read(to: "allowed:").hasSuffix("\u{1B}[1A\r\u{1B}[Jallowed:"))
+    #expect(try !asker.rest().contains("waiting"))
+    #expect(asker.status() == 0)
+    await connection.close()
+  }
+
+  @Test(
+    "what is no terminal, or wants no words, is not written over",
+    arguments: [["-q"], ["-j"], ["--json=off"]])
+  func noScreen(options: [String]) async throws {
+    let bus = try TestBus()
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    let slow = Slow()
+    try await connection.attach(slow, respondingTo: ["a"], label: "slow")
+    slow.proceed()
+    let command = [try Programs.path(of: "tribunectl"), "ask", "a"] + options
+    let environment = ["TRIBUNE_ADDRESS": bus.address, "TERM": options == ["--json=off"] ? "dumb" : "xterm"]
+    let asker = try TerminalSession(command, environment: environment)
+    let written = try asker.rest()
+    #expect(!written.contains("\u{1B}"))
+    #expect(written.contains("waiting for slow (pid") == (options != ["-q"]))
+    await connection.close()
   }
 }

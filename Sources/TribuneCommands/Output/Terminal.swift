@@ -50,6 +50,13 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
+  /// How many characters a line on the standard error has room for.
+  var errorColumns: Int {
+    var size = winsize()
+    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
   /// Writes to the standard output.
   func write(_ text: String) throws(WriteError) {
     do {

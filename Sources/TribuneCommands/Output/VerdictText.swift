@@ -54,10 +54,17 @@ extension Outcome {
 
   /// The delegate's label or process, and what tells it apart.
   var who: String {
-    let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
-    var parts = ["pid \(pid)", "uid \(uid)"]
-    if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
-    if !unit.isEmpty { parts.append(unit) }
-    return "\(name.terminalSafe) (\(parts.joined(separator: ", ").terminalSafe))"
+    delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
+}
+
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what tells it apart.
+func delegateInWords(
+  _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String
+) -> String {
+  let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label
+  var parts = ["pid \(pid)", "uid \(uid)"]
+  if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
+  if !unit.isEmpty { parts.append(unit) }
+  return "\(name.terminalSafe) (\(parts.joined(separator: ", ").terminalSafe))"
 }

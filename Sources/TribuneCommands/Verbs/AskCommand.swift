@@ -78,17 +78,30 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
 
   /// Asks, and waits a little longer than the bus may take.
+  ///
+  /// A terminal is shown who is being waited for; elsewhere each deferral is a line on the standard error.
   func ask(
     over connection: Connection, parent: UInt64?, in context: Context
+  ) async throws(TribuneError) -> Verdict {
+    if context.showsWaiting {
+      let screen = WaitingScreen(on: context.terminal)
+      return try await screen.whileWaiting { () async throws(TribuneError) -> Verdict in
+        try await ask(over: connection, parent: parent) { screen.take($0) }
+      }
+    }
+    return try await ask(over: connection, parent: parent) { progress in
+      if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
+    }
+  }
+
+  private func ask(
+    over connection: Connection, parent: UInt64?, progress: @escaping @Sendable (Progress) -> Void
   ) async throws(TribuneError) -> Verdict {
     let patience = min(deadline ?? connection.bus.deadlineDefault, connection.bus.deadlineMax) + .seconds(5)
     return try await bounded(by: patience) { [self] () async throws(TribuneError) -> Verdict in
       try await connection.ask(
         name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
-        parent: parent,
-        progress: { progress in
-          if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
-        })
+        parent: parent, progress: progress)
     }
   }
 }
