@@ -32,16 +32,23 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: strict),
-    .target(name: "TribuneCore", dependencies: ["TribuneWire"], swiftSettings: strict),
+    .target(name: "TribuneJSON", dependencies: ["CJansson", "TribuneWire"], swiftSettings: strict),
+    .target(
+      name: "TribuneCore", dependencies: ["TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
     .target(
       name: "TribuneServer",
-      dependencies: ["CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneSystem",
+        "TribuneWire",
+      ],
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
       name: "TribuneCommands",
-      dependencies: ["CJansson", "CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CTribuneLinux", "Tribune", "TribuneJSON", "TribuneSystem", "TribuneWire",
+      ],
       swiftSettings: strict),
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
     .executableTarget(
@@ -53,6 +60,8 @@ let package = Package(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
       swiftSettings: strict),
     .testTarget(
+      name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
+    .testTarget(
       name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
@@ -62,7 +71,9 @@ let package = Package(
       name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .testTarget(
       name: "TribuneCommandsTests",
-      dependencies: ["Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "Tribune", "TribuneCommands", "TribuneJSON", "TribuneSystem", "TribuneWire",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TribuneServerTests",

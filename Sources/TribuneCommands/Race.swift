@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneJSON
 import TribuneWire
 
 /// What the first of several works brings. The others are cancelled and not waited for: one that does

@@ -2,6 +2,7 @@
 
 import Glibc
 import Tribune
+import TribuneJSON
 import TribuneSystem
 
 /// Lets commands answer questions, a bounded number at a time.

@@ -2,6 +2,7 @@
 
 import Glibc
 import Tribune
+import TribuneJSON
 import TribuneWire
 
 /// The time of day, local, to the millisecond.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneJSON
 
 extension TrafficItem {
   /// `time  :from → :to  kind  name  object  what it says  userInfo`, for people.

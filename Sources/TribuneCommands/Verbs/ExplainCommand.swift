@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneJSON
 
 /// `explain NAME`.
 struct ExplainCommand: Command {

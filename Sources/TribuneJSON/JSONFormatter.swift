@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Writes JSON that is known to be right with other spaces in it.
-struct JSONFormatter {
+package struct JSONFormatter {
   /// What one level is indented by where lines are broken.
-  static let indent = "  "
+  package static let indent = "  "
 
   private let bytes: [UInt8]
   /// What one level is indented by; nil for all on one line.
@@ -12,13 +12,13 @@ struct JSONFormatter {
   private var depth = 0
   private var position = 0
 
-  init(bytes: [UInt8], indent: String?) {
+  package init(bytes: [UInt8], indent: String?) {
     self.bytes = bytes
     self.indent = indent
     output.reserveCapacity(bytes.count)
   }
 
-  mutating func run() -> String {
+  package mutating func run() -> String {
     while position < bytes.count {
       let byte = bytes[position]
       position += 1

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import Tribune
-
-@testable import TribuneCommands
+import TribuneJSON
 
 /// JSON goes in and out without losing anything.
-@Suite("JSON", .timeLimit(.minutes(1)))
-struct JSONTests {
+@Suite("JSON as text", .timeLimit(.minutes(1)))
+struct JSONTextTests {
   @Test(
     "what was written stays, but for the spaces",
     arguments: [
@@ -60,25 +58,11 @@ struct JSONTests {
       value.pretty == "{\n  \"a\": [\n    1,\n    \"x\"\n  ],\n  \"b\": {},\n  \"c\": [],\n  \"d\": null\n}")
   }
 
-  @Test("userInfo appears as what it is")
-  func userInfo() {
-    let cases: [(UserInfo, String)] = [
-      ("{ \"x\": 1 }", #""userInfo":{"x":1}"#), (.none, #""userInfo":null"#),
-      ("plain", #""userInfoBase64":"cGxhaW4=""#), (UserInfo([0xFF, 0x00]), #""userInfoBase64":"/wA=""#),
-      ("[1e999]", #""userInfoBase64":"WzFlOTk5XQ==""#),
-      ("99999999999999999999", #""userInfo":99999999999999999999"#),
-    ]
-    for (userInfo, member) in cases {
-      let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json.compact
-      #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\(member)}")
-    }
-  }
-
   @Test(
     "bytes are written in base64 with its padding",
     arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
   func base64(text: String, expected: String) {
-    #expect(TribuneCommands.base64(Array(text.utf8)) == expected)
+    #expect(TribuneJSON.base64(Array(text.utf8)) == expected)
   }
 
   @Test(

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tribune
-
 /// A JSON value that is written, with its members in the order in which they were set.
-indirect enum JSONValue: Sendable {
+package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case integer(Int)
@@ -17,14 +15,14 @@ indirect enum JSONValue: Sendable {
   case object([(name: String, value: JSONValue)])
 
   /// On one line, without its end.
-  var compact: String {
+  package var compact: String {
     var output = ""
     write(to: &output)
     return output
   }
 
   /// Over several lines, without the last one's end.
-  var pretty: String {
+  package var pretty: String {
     var formatter = JSONFormatter(bytes: Array(compact.utf8), indent: JSONFormatter.indent)
     return formatter.run()
   }
@@ -80,7 +78,7 @@ indirect enum JSONValue: Sendable {
 
 extension Duration {
   /// Microseconds, cut, and held inside what 64 bits can say.
-  var wholeMicroseconds: Int64 {
+  package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
     let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
@@ -88,7 +86,7 @@ extension Duration {
   }
 
   /// Seconds in decimal, to the microsecond, without an exponent: `0.000350`, `12`.
-  var decimalSeconds: String {
+  package var decimalSeconds: String {
     let microseconds = wholeMicroseconds
     let fraction = String((microseconds % 1_000_000).magnitude)
     let sign = microseconds < 0 ? "-" : ""
@@ -99,7 +97,7 @@ extension Duration {
 }
 
 /// Bytes as text, RFC 4648 with its padding.
-func base64(_ bytes: [UInt8]) -> String {
+package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []
   output.reserveCapacity((bytes.count + 2) / 3 * 4)
