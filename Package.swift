@@ -32,14 +32,16 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: strict),
+    .target(name: "TribuneProtocols", dependencies: ["TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneJSON", dependencies: ["CJansson", "TribuneWire"], swiftSettings: strict),
     .target(
-      name: "TribuneCore", dependencies: ["TribuneWire"], swiftSettings: strict),
+      name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
     .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneSystem",
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneProtocols",
+        "TribuneSystem",
         "TribuneWire",
       ],
       swiftSettings: mainActor),
@@ -47,7 +49,7 @@ let package = Package(
     .target(
       name: "TribuneCommands",
       dependencies: [
-        "CTribuneLinux", "Tribune", "TribuneJSON", "TribuneSystem", "TribuneWire",
+        "CTribuneLinux", "Tribune", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: strict),
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
@@ -58,6 +60,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TribuneProtocolsTests", dependencies: ["TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
@@ -72,12 +77,12 @@ let package = Package(
     .testTarget(
       name: "TribuneCommandsTests",
       dependencies: [
-        "Tribune", "TribuneCommands", "TribuneJSON", "TribuneSystem", "TribuneWire",
+        "Tribune", "TribuneCommands", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "TribuneServerTests",
-      dependencies: ["TribuneCore", "TribuneServer", "TribuneSystem", "TribuneWire"],
+      dependencies: ["TribuneCore", "TribuneProtocols", "TribuneServer", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
   ]
 )

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What keeps a delegate from an object's chain, all of it at once. None of it: it conforms.
+package struct NonConformance: Error, Equatable, Sendable {
+  /// The protocol of the object.
+  package var protocolName: String
+  /// Protocols that the delegate names and nobody knows.
+  package var unknownProtocols: [String] = []
+  /// It names neither the object's protocol nor one that inherits from it.
+  package var lacksProtocol = false
+  /// Required methods that none of its patterns matches.
+  package var missing: [String] = []
+  /// Patterns that match no method that it could be sent.
+  package var surplus: [String] = []
+
+  package var isNone: Bool {
+    unknownProtocols.isEmpty && !lacksProtocol && missing.isEmpty && surplus.isEmpty
+  }
+
+  /// What an `error` frame says of it, at most as long as a reason is.
+  package var refusal: WireError {
+    var parts: [String] = []
+    if lacksProtocol {
+      parts.append("it conforms neither to \"\(protocolName)\" nor to a protocol that inherits from it")
+    }
+    if !unknownProtocols.isEmpty { parts.append("there is no protocol \(list(unknownProtocols))") }
+    if !missing.isEmpty { parts.append("it does not respond to \(list(missing)), which is required") }
+    if !surplus.isEmpty { parts.append("its protocols have no method \(list(surplus))") }
+    let isUnknownAlone = !lacksProtocol && missing.isEmpty && surplus.isEmpty
+    var message = parts.joined(separator: "; ")
+    if message.utf8.count > WireLimits.reasonLength {
+      message = message.prefix(utf8Length: WireLimits.reasonLength - 3) + "…"
+    }
+    return WireError(isUnknownAlone ? .unknownProtocol : .notConforming, message)
+  }
+
+  private func list(_ names: [String]) -> String {
+    names.map { "\"\($0.escaped)\"" }.joined(separator: ", ")
+  }
+}
+
+extension ProtocolLibrary {
+  /// Holds a delegate against the protocol of the object that it wants to attach to.
+  ///
+  /// It has to say that it conforms to that protocol or to one that inherits from it; to respond to all that
+  /// those require; and to nothing that they do not have.
+  ///
+  /// - Parameters:
+  ///   - names: the protocols that the delegate says it conforms to.
+  ///   - patterns: what it responds to.
+  package func conform(
+    to required: DelegateProtocol, stating names: [String], patterns: [Pattern]
+  ) throws(NonConformance) {
+    var findings = NonConformance(protocolName: required.name)
+    var heirs: [DelegateProtocol] = []
+    var isStated = false
+    for name in names {
+      if name == required.name {
+        isStated = true
+      } else if let stated = self[name] {
+        guard stated.isOrInherits(from: required.name) else { continue }
+        heirs.append(stated)
+      } else {
+        findings.unknownProtocols.append(name)
+      }
+    }
+    findings.lacksProtocol = !isStated && heirs.isEmpty
+    let methods = Self.methods(of: [required] + heirs)
+    var isUsed = patterns.map { _ in false }
+    for method in methods {
+      var isMatched = false
+      for (index, pattern) in patterns.enumerated() where pattern.matches(method.name.utf8Bytes) {
+        isMatched = true
+        isUsed[index] = true
+      }
+      if !isMatched, method.isRequired { findings.missing.append(method.name) }
+    }
+    findings.surplus = zip(patterns, isUsed).compactMap { $1 ? nil : $0.text }
+    if !findings.isNone { throw findings }
+  }
+
+  /// Each method once, and required if any of the protocols requires it.
+  private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
+    var methods: [ProtocolMethod] = []
+    var places: [String: Int] = [:]
+    for method in protocols.flatMap(\.methods) {
+      if let place = places[method.name] {
+        if method.isRequired { methods[place] = method }
+      } else {
+        places[method.name] = methods.count
+        methods.append(method)
+      }
+    }
+    return methods
+  }
+}

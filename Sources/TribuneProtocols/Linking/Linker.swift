@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Gives declarations their parents.
+///
+/// A protocol is linked once all of its parents are, so what is left when no more can be has a circle in it.
+/// One that is wrong, or has a parent that is, is left out, and no others are.
+struct Linker {
+  private enum State {
+    case waiting
+    case linked(DelegateProtocol)
+    case broken
+  }
+
+  /// The ones that were there before, which stay what they are.
+  private let known: [String: DelegateProtocol]
+  private var declarations: [ProtocolDeclaration] = []
+  private var indexes: [String: Int] = [:]
+  private var states: [State] = []
+  /// For each, the parents among the declarations that still wait.
+  private var waitingFor: [Int] = []
+  /// For each, who inherits from it.
+  private var heirs: [[Int]] = []
+  private var ready: [Int] = []
+  private var diagnostics: [ProtocolDiagnostic] = []
+
+  /// - Returns: the protocols that are right, in the order of their declarations, and what is wrong with the
+  ///   others. What was wrong within a declaration is not told again.
+  static func link(
+    _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
+  ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
+    var linker = Linker(known: known)
+    linker.take(declarations)
+    linker.linkAll()
+    let linked = linker.states.compactMap { state in
+      if case .linked(let linked) = state { linked } else { nil }
+    }
+    return (linked, linker.diagnostics)
+  }
+
+  private init(known: [String: DelegateProtocol]) { self.known = known }
+
+  /// The first of a name has it.
+  private mutating func take(_ all: [ProtocolDeclaration]) {
+    for declaration in all {
+      guard let index = indexes[declaration.name] else {
+        indexes[declaration.name] = declarations.count
+        declarations.append(declaration)
+        continue
+      }
+      let first = declarations[index]
+      let isSame = first.text(withDocumentation: false) == declaration.text(withDocumentation: false)
+      if first.isBroken || declaration.isBroken || !isSame { conflict(declaration, first.location) }
+    }
+    states = declarations.map { _ in .waiting }
+    waitingFor = declarations.map { _ in 0 }
+    heirs = declarations.map { _ in [] }
+    for (index, declaration) in declarations.enumerated() {
+      for parent in declaration.parents {
+        guard let parent = indexes[parent.name] else { continue }
+        waitingFor[index] += 1
+        heirs[parent].append(index)
+      }
+      if waitingFor[index] == 0 { ready.append(index) }
+    }
+  }
+
+  private mutating func linkAll() {
+    var start = 0
+    while true {
+      while let index = ready.popLast() { settle(index) }
+      while start < declarations.count, !isWaiting(start) { start += 1 }
+      guard start < declarations.count else { return }
+      breakCircle(reachedFrom: start)
+    }
+  }
+
+  private func isWaiting(_ index: Int) -> Bool {
+    if case .waiting = states[index] { true } else { false }
+  }
+
+  private mutating func settle(_ index: Int) {
+    guard isWaiting(index) else { return }
+    if let linked = link(declarations[index]) {
+      states[index] = .linked(linked)
+    } else {
+      states[index] = .broken
+    }
+    release(heirsOf: index)
+  }
+
+  private mutating func release(heirsOf index: Int) {
+    for heir in heirs[index] {
+      waitingFor[heir] -= 1
+      if waitingFor[heir] == 0 { ready.append(heir) }
+    }
+  }
+
+  /// Everyone who still waits has a parent that does: whoever goes from parent to parent comes round.
+  private mutating func breakCircle(reachedFrom start: Int) {
+    var path: [Int] = []
+    var places: [Int: Int] = [:]
+    var index = start
+    while places[index] == nil {
+      places[index] = path.count
+      path.append(index)
+      let parents = declarations[index].parents.compactMap { indexes[$0.name] }
+      guard let parent = parents.first(where: isWaiting) else {
+        preconditionFailure("who waits has a parent that waits")
+      }
+      index = parent
+    }
+    var circle = Array(path[(places[index] ?? 0)...])
+    // It is told of the one that was declared first.
+    guard let first = circle.min(), let place = circle.firstIndex(of: first) else { return }
+    circle = Array(circle[place...] + circle[..<place])
+    let declaration = declarations[first]
+    let next = declarations[circle.count > 1 ? circle[1] : first].name
+    let location = declaration.parents.first { $0.name == next }?.location ?? declaration.location
+    var names = circle.map { declarations[$0].name }
+    if names.count > ProtocolLimits.ancestorsPerProtocol {
+      let kept = ProtocolLimits.ancestorsPerProtocol
+      names = names.prefix(kept) + ["(\(names.count - kept) more)"]
+    }
+    names.append(declaration.name)
+    report(location, "\"\(declaration.name)\" inherits from itself: \(names.joined(separator: " → "))")
+    states[first] = .broken
+    release(heirsOf: first)
+  }
+
+  /// - Returns: nil if the protocol has to be left out.
+  private mutating func link(_ declaration: ProtocolDeclaration) -> DelegateProtocol? {
+    guard let parents = parents(of: declaration), !declaration.isBroken else { return nil }
+    var inheritance = Inheritance(declaration, parents)
+    guard let linked = inheritance.link() else {
+      diagnostics += inheritance.diagnostics
+      return nil
+    }
+    guard let first = known[declaration.name] else { return linked }
+    if first.isSame(as: linked) { return first }
+    conflict(declaration, first.location)
+    return nil
+  }
+
+  /// - Returns: nil if one is not there, or is left out.
+  private mutating func parents(of declaration: ProtocolDeclaration) -> [DelegateProtocol]? {
+    var parents: [DelegateProtocol] = []
+    var broken: ProtocolDeclaration.Reference?
+    var areAllThere = true
+    for parent in declaration.parents {
+      if let index = indexes[parent.name] {
+        if case .linked(let linked) = states[index] {
+          parents.append(linked)
+        } else {
+          broken = broken ?? parent
+        }
+      } else if let known = known[parent.name] {
+        parents.append(known)
+      } else {
+        report(parent.location, "there is no protocol \"\(parent.name)\"")
+        areAllThere = false
+      }
+    }
+    guard areAllThere else { return nil }
+    if let broken {
+      // One that has mistakes of its own has been told of.
+      if !declaration.isBroken {
+        report(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
+      }
+      return nil
+    }
+    return parents
+  }
+
+  private mutating func conflict(_ declaration: ProtocolDeclaration, _ first: SourceLocation) {
+    let message = "protocol \"\(declaration.name)\" has another definition already, at \(first)"
+    diagnostics.append(ProtocolDiagnostic(declaration.location, message, kind: .conflict))
+  }
+
+  private mutating func report(_ location: SourceLocation, _ message: String) {
+    diagnostics.append(ProtocolDiagnostic(location, message))
+  }
+}

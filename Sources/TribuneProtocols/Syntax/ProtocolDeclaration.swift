@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// A protocol as it stands in a source, before anybody knows its parents.
+struct ProtocolDeclaration: Sendable {
+  /// A name that stands for something defined elsewhere.
+  struct Reference: Sendable {
+    var name: String
+    var location: SourceLocation
+  }
+
+  struct TypeDefinition: Sendable {
+    var name: String
+    var type: ValueType
+    var documentation: String
+    var location: SourceLocation
+  }
+
+  var name: String
+  var documentation: String
+  var location: SourceLocation
+  var parents: [Reference] = []
+  var types: [TypeDefinition] = []
+  var methods: [MethodDeclaration] = []
+  /// The named types that its types and methods use.
+  var references: [Reference] = []
+  /// Something in it is wrong, and has been told.
+  var isBroken = false
+
+  /// The one way in which the protocol is written; it reads back as the same protocol.
+  func text(withDocumentation: Bool) -> String {
+    func comment(_ documentation: String, indent: String) -> String {
+      guard withDocumentation, !documentation.isEmpty else { return "" }
+      return documentation.split(separator: "\n", omittingEmptySubsequences: false)
+        .map { "\(indent)#\($0.isEmpty ? "" : " ")\($0)\n" }.joined()
+    }
+    var text = comment(documentation, indent: "") + "protocol \(name)"
+    if !parents.isEmpty { text += " : " + parents.map(\.name).joined(separator: ", ") }
+    text += " {\n"
+    for type in types {
+      text += comment(type.documentation, indent: "  ") + "  type \(type.name) \(type.type)\n"
+    }
+    for method in methods { text += comment(method.documentation, indent: "  ") + "  \(method)\n" }
+    return text + "}\n"
+  }
+}
+
+/// A method as a protocol declares it.
+package struct MethodDeclaration: Sendable, CustomStringConvertible {
+  package var name: String
+  package var kind: MethodKind
+  package var isRequired: Bool
+  package var parameters: [ValueType.Field]
+  /// Only of a method that gives a value.
+  package var result: [ValueType.Field]?
+  /// The comment above it; empty if there is none.
+  package var documentation: String
+  package var location: SourceLocation
+
+  /// Whether whoever can be sent the one can be sent the other.
+  package func hasSignature(of other: MethodDeclaration) -> Bool {
+    kind == other.kind && parameters == other.parameters && result == other.result
+  }
+
+  /// `optional value list.row (index: int) -> (title: string)`; it reads back as the same method.
+  package var description: String {
+    let text = "\(isRequired ? "required" : "optional") \(kind) \(name) \(parameters.text)"
+    return result.map { "\(text) -> \($0.text)" } ?? text
+  }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Reads the protocols of one source, by recursive descent.
+///
+///     file     = { protocol }
+///     protocol = "protocol" NAME [ ":" NAME { "," NAME } ] "{" { type | method } "}"
+///     type     = "type" NAME ( struct | enum )
+///     method   = ( "optional" | "required" ) ( "should" | "will" | "did" | "value" ) NAME struct [ "->" struct ]
+///     struct   = "(" [ NAME ":" value { "," NAME ":" value } ] ")"
+///     enum     = "(" NAME { "," NAME } ")"
+///     value    = "bool" | "int" | "float" | "string" | "object" | NAME | struct | enum
+///              | "[" "]" value | "[" "string" "]" value | "?" value
+///
+/// A mistake is told, and the reader goes on with the next member or the next protocol, so that all mistakes
+/// of a source are told at once. Words are keywords only where one can stand: a field may be called `type`.
+struct ProtocolParser {
+  /// A mistake that has been told; whoever catches it looks for the place to go on from.
+  struct Misread: Error {}
+
+  let file: String
+  var lexer: Lexer
+  var token: Token
+  /// The one after it, which tells a keyword from a name.
+  var following: Token
+  private var list = DiagnosticList()
+  private var declarations: [ProtocolDeclaration] = []
+  /// The one being read.
+  var current: ProtocolDeclaration
+
+  static func parse(_ source: ProtocolSource) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
+    var parser = ProtocolParser(source)
+    parser.parseFile()
+    return (parser.declarations, parser.list.diagnostics)
+  }
+
+  private init(_ source: ProtocolSource) {
+    file = source.file
+    lexer = Lexer(source.text)
+    token = lexer.next()
+    following = lexer.next()
+    current = ProtocolDeclaration(
+      name: "", documentation: "", location: SourceLocation(file: source.file, line: 1, column: 1))
+  }
+
+  private mutating func parseFile() {
+    while token.kind != .end {
+      if text != "protocol" {
+        reportUnexpected("\"protocol\"")
+        skip { !$0.startsProtocol }
+      } else if declarations.count < ProtocolLimits.protocolsPerSource {
+        parseProtocol()
+      } else {
+        report("there are more than \(ProtocolLimits.protocolsPerSource) protocols in one source")
+        skip { _ in true }
+      }
+    }
+    if let place = lexer.malformedComment {
+      report("the comment is not UTF-8", SourceLocation(file: file, line: place.line, column: place.column))
+    }
+  }
+
+  // MARK: Protocols
+
+  private mutating func parseProtocol() {
+    let mistakes = list.count
+    let documentation = takeDocumentation()
+    advance()
+    current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
+    if parseHead() { parseBody() }
+    current.isBroken = list.count > mistakes
+    // Nobody can inherit from what has no name.
+    if !current.name.isEmpty { declarations.append(current) }
+  }
+
+  /// - Returns: whether the members follow.
+  private mutating func parseHead() -> Bool {
+    do throws(Misread) {
+      current.name = try take(Word.protocolName)
+      if token.kind == .colon {
+        repeat {
+          advance()
+          try parseParent()
+        } while token.kind == .comma
+      }
+      try take(.leftBrace, expected: current.parents.isEmpty ? "\":\" or \"{\"" : "\",\" or \"{\"")
+      return true
+    } catch {
+      skip { parser in
+        parser.token.kind != .leftBrace && parser.token.kind != .rightBrace && !parser.startsMember
+          && !parser.startsProtocol
+      }
+      if startsMember { return true }
+      if token.kind == .rightBrace {
+        advance()
+        return false
+      }
+      guard token.kind == .leftBrace else { return false }
+      advance()
+      return true
+    }
+  }
+
+  private mutating func parseParent() throws(Misread) {
+    let location = location
+    let name = try take(Word.protocolName)
+    if current.parents.contains(where: { $0.name == name }) {
+      report("\"\(name)\" is named as a parent twice", location)
+    } else if current.parents.count == ProtocolLimits.parentsPerProtocol {
+      report("a protocol has at most \(ProtocolLimits.parentsPerProtocol) parents", location)
+      throw Misread()
+    } else {
+      current.parents.append(ProtocolDeclaration.Reference(name: name, location: location))
+    }
+  }
+
+  private mutating func parseBody() {
+    while token.kind != .rightBrace {
+      if token.kind == .end || startsProtocol {
+        reportUnexpected("a method, a type or \"}\"")
+        return
+      }
+      do throws(Misread) {
+        try parseMember()
+      } catch {
+        skip { parser in
+          parser.token.kind != .rightBrace && !parser.startsMember && !parser.startsProtocol
+        }
+      }
+    }
+    advance()
+  }
+
+  // MARK: Members
+
+  private mutating func parseMember() throws(Misread) {
+    let documentation = takeDocumentation()
+    switch text {
+    case "type":
+      advance()
+      try parseTypeDefinition(documentation)
+    case "optional", "required":
+      let isRequired = text == "required"
+      advance()
+      try parseMethod(isRequired: isRequired, documentation)
+    default:
+      throw unexpected("\"optional\", \"required\", \"type\" or \"}\"")
+    }
+  }
+
+  private mutating func parseTypeDefinition(_ documentation: String) throws(Misread) {
+    let location = location
+    let name = try take(Word.typeName)
+    guard token.kind == .leftParenthesis else { throw unexpected("\"(\"") }
+    let type = try parseType()
+    if let first = current.types.first(where: { $0.name == name }) {
+      report("type \"\(name)\" is defined already at \(first.location)", location)
+    } else if current.types.count == ProtocolLimits.typesPerProtocol {
+      report("a protocol has at most \(ProtocolLimits.typesPerProtocol) types", location)
+    } else {
+      current.types.append(
+        ProtocolDeclaration.TypeDefinition(
+          name: name, type: type, documentation: documentation, location: location))
+    }
+  }
+
+  private mutating func parseMethod(isRequired: Bool, _ documentation: String) throws(Misread) {
+    let kind = try parseKind()
+    let location = location
+    let name = try take(Word.methodName)
+    check(name, of: kind, location)
+    let parameters = try parseSignature()
+    var result: [ValueType.Field]?
+    if token.kind == .arrow {
+      if kind != .value {
+        report("found \"->\", but only a value method has a result, and \"\(name)\" is a \(kind) method")
+      }
+      advance()
+      result = try parseSignature()
+    } else if kind == .value {
+      throw unexpected("\"->\" and what \"\(name)\" gives")
+    }
+    if let first = current.methods.first(where: { $0.name == name }) {
+      report("method \"\(name)\" is declared already at \(first.location)", location)
+    } else if current.methods.count == ProtocolLimits.methodsPerProtocol {
+      report("a protocol has at most \(ProtocolLimits.methodsPerProtocol) methods", location)
+    } else {
+      current.methods.append(
+        MethodDeclaration(
+          name: name, kind: kind, isRequired: isRequired, parameters: parameters, result: result,
+          documentation: documentation, location: location))
+    }
+  }
+
+  private mutating func parseKind() throws(Misread) -> MethodKind {
+    let kind: MethodKind
+    switch text {
+    case "should": kind = .should
+    case "will": kind = .will
+    case "did": kind = .did
+    case "value": kind = .value
+    default: throw unexpected("\"should\", \"will\", \"did\" or \"value\"")
+    }
+    advance()
+    return kind
+  }
+
+  private mutating func parseSignature() throws(Misread) -> [ValueType.Field] {
+    let location = location
+    let fields = try parseFields(depth: 0)
+    if fields.text.utf8.count > ProtocolLimits.signatureLength {
+      report("this is longer than \(ProtocolLimits.signatureLength) bytes", location)
+    }
+    return fields
+  }
+
+  /// A delegate is told of will and did by the names alone, so they have to say what they are.
+  private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
+    if NameSyntax.isReserved(name.utf8Bytes) {
+      report("\"\(name)\" is the bus's own: names under \"\(NameSyntax.reservedPrefix)\" are", location)
+    }
+    guard kind == .will || kind == .did else { return }
+    let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
+    let rest = token.dropFirst(String(describing: kind).utf8.count)
+    let isUpperCase = rest.first.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ?? false
+    if !token.starts(with: String(describing: kind).utf8) || !isUpperCase {
+      report(
+        "the last part of a \(kind) method's name begins with \"\(kind)\" and an upper case letter, that of "
+          + "\"\(name)\" does not", location)
+    }
+  }
+
+  // MARK: Tokens
+
+  var location: SourceLocation { SourceLocation(file: file, line: token.line, column: token.column) }
+
+  /// What the token says, if it is a word.
+  var text: String { token.kind == .word ? lexer.text(of: token) : "" }
+
+  private var startsProtocol: Bool { text == "protocol" && following.kind == .word }
+
+  private var startsMember: Bool {
+    guard following.kind == .word else { return false }
+    return switch text {
+    case "optional", "required", "type": true
+    default: false
+    }
+  }
+
+  mutating func advance() {
+    token = following
+    if token.kind != .end { following = lexer.next() }
+  }
+
+  /// Leaves out what `isSkipped`, up to the end.
+  private mutating func skip(while isSkipped: (borrowing ProtocolParser) -> Bool) {
+    while token.kind != .end, isSkipped(self) { advance() }
+  }
+
+  mutating func take(_ kind: Token.Kind, expected: String) throws(Misread) {
+    guard token.kind == kind else { throw unexpected(expected) }
+    advance()
+  }
+
+  mutating func take(_ word: Word) throws(Misread) -> String {
+    let text = text
+    guard word.fits(text) else { throw unexpected(word.expected) }
+    advance()
+    return text
+  }
+
+  private mutating func takeDocumentation() -> String {
+    guard let comment = token.comment else { return "" }
+    let documentation = lexer.documentation(in: comment)
+    if documentation.utf8.count > ProtocolLimits.documentationLength {
+      report("the comment above is longer than \(ProtocolLimits.documentationLength) bytes")
+      return ""
+    }
+    return documentation
+  }
+
+  // MARK: Mistakes
+
+  mutating func report(_ message: String, _ place: SourceLocation? = nil) {
+    list.append(ProtocolDiagnostic(place ?? location, message))
+  }
+
+  mutating func reportUnexpected(_ expected: String) {
+    report("found \(found), expected \(expected)")
+  }
+
+  mutating func unexpected(_ expected: String) -> Misread {
+    reportUnexpected(expected)
+    return Misread()
+  }
+
+  private var found: String {
+    if token.kind == .end { return "the end" }
+    let bytes = lexer.bytes[token.range]
+    guard let text = String(validating: bytes.prefix(160), as: UTF8.self) ?? (bytes.count > 160 ? "" : nil)
+    else { return "bytes that are not UTF-8" }
+    let shown = bytes.count > 40 ? text.prefix(40) + "…" : text[...]
+    return "\"\(String(shown).escaped)\""
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a field of userInfo can be, in Varlink's type syntax.
+package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
+  case bool
+  /// 64 bits with a sign.
+  case int
+  case float
+  case string
+  /// Any JSON object.
+  case object
+  case array(ValueType)
+  /// A JSON object whose members all have this type.
+  case map(ValueType)
+  /// The type or null; as a field it may be left out.
+  case nullable(ValueType)
+  case structure([Field])
+  case enumeration([String])
+  /// One that the protocol, or one that it inherits from, calls so.
+  case named(String)
+
+  /// One field of a struct, or one parameter of a method.
+  package struct Field: Hashable, Sendable {
+    package var name: String
+    package var type: ValueType
+
+    package init(name: String, type: ValueType) {
+      self.name = name
+      self.type = type
+    }
+
+    package var isNullable: Bool {
+      if case .nullable = type { true } else { false }
+    }
+  }
+
+  /// The one way in which the type is written; it reads back as the same type.
+  package var description: String {
+    switch self {
+    case .bool: "bool"
+    case .int: "int"
+    case .float: "float"
+    case .string: "string"
+    case .object: "object"
+    case .array(let element): "[]\(element)"
+    case .map(let value): "[string]\(value)"
+    case .nullable(let type): "?\(type)"
+    case .structure(let fields): fields.text
+    case .enumeration(let values): "(\(values.joined(separator: ", ")))"
+    case .named(let name): name
+    }
+  }
+}
+
+extension [ValueType.Field] {
+  /// As a struct, or as a method's parameters.
+  package var text: String {
+    "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))"
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import TribuneProtocols
+
+/// What a delegate has to be to join an object's chain.
+@Suite("Conformance", .timeLimit(.minutes(1)))
+struct ConformanceTests {
+  private static func library() -> Library {
+    Library.loading(
+      """
+      protocol Scroll {
+        optional should scroll.shouldScroll ()
+        required did scroll.didScroll ()
+      }
+      protocol Tap : Scroll { required did tap.didTap () optional value tap.target () -> () }
+      protocol Strict : Scroll { required should scroll.shouldScroll () }
+      protocol Other { required should other () }
+      """
+    ).library
+  }
+
+  private static func findings(
+    object: String = "Scroll", stating names: [String], patterns: [String]
+  ) throws -> NonConformance? {
+    let library = library()
+    let required = try #require(library[object])
+    let patterns = try patterns.map { try Pattern($0) }
+    do throws(NonConformance) {
+      try library.conform(to: required, stating: names, patterns: patterns)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(
+    "who states the protocol or an heir, and responds to what is required and to nothing else, conforms",
+    arguments: [
+      (["Scroll"], ["scroll.didScroll"]), (["Scroll"], ["scroll.shouldScroll", "scroll.didScroll"]),
+      (["Scroll"], ["**"]), (["Scroll"], ["*.*"]), (["Scroll"], ["scroll.*", "*.didScroll"]),
+      (["Tap"], ["scroll.didScroll", "tap.didTap"]), (["Other", "Tap"], ["scroll.didScroll", "tap.*"]),
+      (["Scroll", "Strict"], ["scroll.*"]),
+    ])
+  func right(names: [String], patterns: [String]) throws {
+    #expect(try Self.findings(stating: names, patterns: patterns) == nil)
+  }
+
+  @Test("all that is wrong is told at once")
+  func wrong() throws {
+    let cases: [([String], [String], NonConformance, ErrorCode)] = [
+      (
+        [], ["scroll.didScroll"], NonConformance(protocolName: "Scroll", lacksProtocol: true), .notConforming
+      ),
+      (
+        ["Other"], ["other"],
+        NonConformance(
+          protocolName: "Scroll", lacksProtocol: true, missing: ["scroll.didScroll"], surplus: ["other"]),
+        .notConforming
+      ),
+      (
+        ["Scroll"], ["scroll.shouldScroll", "tap.didTap", "scroll.*.*"],
+        NonConformance(
+          protocolName: "Scroll", missing: ["scroll.didScroll"], surplus: ["tap.didTap", "scroll.*.*"]),
+        .notConforming
+      ),
+      (
+        ["Tap"], ["scroll.shouldScroll"],
+        NonConformance(protocolName: "Scroll", missing: ["tap.didTap", "scroll.didScroll"].sorted()),
+        .notConforming
+      ),
+      (
+        ["Strict"], ["scroll.didScroll"],
+        NonConformance(protocolName: "Scroll", missing: ["scroll.shouldScroll"]), .notConforming
+      ),
+      (
+        ["Scroll", "Nobody"], ["scroll.didScroll"],
+        NonConformance(protocolName: "Scroll", unknownProtocols: ["Nobody"]), .unknownProtocol
+      ),
+      (
+        ["Nobody"], ["scroll.didScroll"],
+        NonConformance(protocolName: "Scroll", unknownProtocols: ["Nobody"], lacksProtocol: true),
+        .notConforming
+      ),
+    ]
+    for (names, patterns, expected, code) in cases {
+      var found = try #require(try Self.findings(stating: names, patterns: patterns))
+      found.missing.sort()
+      #expect(found == expected)
+      #expect(found.refusal.code == code)
+    }
+  }
+
+  @Test("a delegate of the base protocol does not do for the object of an heir")
+  func base() throws {
+    let found = try #require(
+      try Self.findings(object: "Tap", stating: ["Scroll"], patterns: ["scroll.didScroll"]))
+    #expect(found.lacksProtocol)
+    #expect(found.missing == ["tap.didTap"])
+  }
+
+  @Test("an object's protocol holds after the library has lost it, and its heirs go by its name")
+  func lost() throws {
+    var library = Self.library()
+    let required = try #require(library["Scroll"])
+    let patterns = [try Pattern("scroll.didScroll")]
+    #expect(library.load([]) == [])
+    try library.conform(to: required, stating: ["Scroll"], patterns: patterns)
+    try library.add(
+      ProtocolSource("protocol Scroll { optional should scroll.shouldMore () } protocol Heir : Scroll {}"),
+      for: 1)
+    try library.conform(
+      to: required, stating: ["Heir"], patterns: patterns + [try Pattern("scroll.shouldMore")])
+    #expect(throws: NonConformance.self) {
+      try library.conform(to: required, stating: ["Heir"], patterns: [try Pattern("scroll.shouldMore")])
+    }
+  }
+
+  @Test("the refusal says it in words, and no more than fit")
+  func words() {
+    var findings = NonConformance(
+      protocolName: "P", lacksProtocol: true, missing: ["a", "b"], surplus: ["c.*"])
+    #expect(
+      findings.refusal.message
+        == "it conforms neither to \"P\" nor to a protocol that inherits from it; it does not respond to \"a\", "
+        + "\"b\", which is required; its protocols have no method \"c.*\"")
+    findings.missing = (0..<2_000).map { "method.number\($0)" }
+    #expect(findings.refusal.message.utf8.count <= WireLimits.reasonLength)
+    #expect(findings.refusal.message.hasSuffix("…"))
+  }
+}

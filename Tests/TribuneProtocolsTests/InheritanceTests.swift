@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneProtocols
+
+/// Protocols that inherit from others.
+@Suite("Inheritance", .timeLimit(.minutes(1)))
+struct InheritanceTests {
+  @Test("what is inherited says where it comes from")
+  func origins() throws {
+    let (library, diagnostics) = Library.loading(
+      """
+      protocol C : B, X { optional should c () }
+      protocol B : A { required should b () }
+      protocol X { optional did x.didY () }
+      protocol A { optional should a () }
+      """)
+    #expect(diagnostics == [])
+    let heir = try #require(library["C"])
+    #expect(heir.parents.map(\.name) == ["B", "X"])
+    #expect(heir.ancestors.map(\.name) == ["B", "A", "X"])
+    #expect(heir.methods.map { "\($0.origin) \($0.name)" } == ["C c", "B b", "A a", "X x.didY"])
+    #expect(heir.method(named: "a")?.origin == "A")
+    #expect(heir.method(named: "d") == nil)
+    #expect(["A", "B", "C", "X"].allSatisfy { heir.isOrInherits(from: $0) })
+    #expect(try !#require(library["B"]).isOrInherits(from: "C"))
+  }
+
+  @Test("over a diamond a method is inherited once, and required if one side makes it so")
+  func diamond() throws {
+    let (library, diagnostics) = Library.loading(
+      """
+      protocol A { optional should a (x: int) optional should b () type T (one) }
+      protocol L : A { optional should l () }
+      protocol R : A { required should a (x: int) }
+      protocol D : L, R {}
+      protocol E : R, L {}
+      """)
+    #expect(diagnostics == [])
+    for name in ["D", "E"] {
+      let heir = try #require(library[name])
+      #expect(heir.methods.map(\.name).sorted() == ["a", "b", "l"])
+      #expect(heir.method(named: "a")?.isRequired == true)
+      #expect(heir.method(named: "a")?.origin == "R")
+      #expect(heir.method(named: "b")?.isRequired == false)
+      #expect(Set(heir.ancestors.map(\.name)).count == heir.ancestors.count)
+      // Who inherits stands before what it inherits from.
+      #expect(heir.ancestors.last?.name == "A")
+    }
+    #expect(library["L"]?.method(named: "a")?.isRequired == false)
+  }
+
+  @Test("types are inherited, and mean what they meant where they were defined")
+  func types() throws {
+    let (library, diagnostics) = Library.loading(
+      """
+      protocol A { type T (x: U) type U (one, two) optional should a (t: T) }
+      protocol B : A { type V (t: []T, v: ?V) optional should b (v: V, u: U) type U (one, two) }
+      """)
+    #expect(diagnostics == [])
+    let heir = try #require(library["B"])
+    #expect(heir.types.keys.sorted() == ["T", "U", "V"])
+    #expect(heir.method(named: "a")?.types.keys.sorted() == ["T", "U"])
+    #expect(heir.method(named: "b")?.types.count == 3)
+  }
+
+  @Test(
+    "what does not go together is refused, with both places",
+    arguments: [
+      ("protocol B : A {}", ["1:14: there is no protocol \"A\""], []),
+      ("protocol B : A, C {}", ["1:14: there is no protocol \"A\"", "1:17: there is no protocol \"C\""], []),
+      ("protocol A : A {}", ["1:14: \"A\" inherits from itself: A → A"], []),
+      (
+        "protocol X {}\nprotocol A : X, B {}\nprotocol B : A {}\nprotocol C : B {}",
+        [
+          "2:17: \"A\" inherits from itself: A → B → A", "3:14: \"B\" is left out, as its parent \"A\" is",
+          "4:14: \"C\" is left out, as its parent \"B\" is",
+        ], ["X"]
+      ),
+      (
+        "protocol Z : C {}\nprotocol C : A {}\nprotocol B : C {}\nprotocol A : B {}",
+        [
+          "1:14: \"Z\" is left out, as its parent \"C\" is",
+          "2:14: \"C\" inherits from itself: C → A → B → C",
+          "3:14: \"B\" is left out, as its parent \"C\" is",
+          "4:14: \"A\" is left out, as its parent \"B\" is",
+        ], []
+      ),
+      (
+        "protocol A { oops }\nprotocol B : A {}\nprotocol C : B, A {}\nprotocol D {}",
+        [
+          "1:14: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
+          "2:14: \"B\" is left out, as its parent \"A\" is",
+          "3:14: \"C\" is left out, as its parent \"B\" is",
+        ], ["D"]
+      ),
+      (
+        "protocol A { oops } protocol B : A, X { oops }",
+        [
+          "1:14: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
+          "1:37: there is no protocol \"X\"",
+          "1:41: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
+        ], []
+      ),
+      (
+        "protocol A { optional should a () }\nprotocol B : A { optional should a () }",
+        [
+          "2:34: method \"a\" is inherited from \"A\" (a.protocol:1:30); it can be declared again only to make it "
+            + "required"
+        ], ["A"]
+      ),
+      (
+        "protocol A { required should a () }\nprotocol B : A { required should a () }",
+        [
+          "2:34: method \"a\" is inherited from \"A\" (a.protocol:1:30); it can be declared again only to make it "
+            + "required"
+        ], ["A"]
+      ),
+      (
+        "protocol A { optional should a () }\nprotocol R : A { required should a () }\nprotocol B : A, R { required "
+          + "should a () }",
+        [
+          "3:37: method \"a\" is inherited from \"R\" (a.protocol:2:34); it can be declared again only to make it "
+            + "required"
+        ], ["A", "R"]
+      ),
+      (
+        "protocol A { optional should a (x: int) }\nprotocol B : A { required should a (x: float) }",
+        [
+          "2:34: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"
+        ], ["A"]
+      ),
+      (
+        "protocol A { optional should a () }\nprotocol B : A { required value a () -> () }",
+        [
+          "2:33: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"
+        ], ["A"]
+      ),
+      (
+        "protocol A { optional should a (x: int) }\nprotocol B { optional should a (y: int) }\nprotocol C : A, B {}",
+        [
+          "3:10: method \"a\" of \"A\" (a.protocol:1:30) differs from that of \"B\" (a.protocol:2:30)"
+        ], ["A", "B"]
+      ),
+      (
+        "protocol A { type T (one) }\nprotocol B { type T (two) }\nprotocol C : A, B {}",
+        [
+          "3:10: type \"T\" means one thing in \"A\" and another in \"B\""
+        ], ["A", "B"]
+      ),
+      (
+        "protocol A { type T (one) }\nprotocol B : A { type T (two) }",
+        [
+          "2:23: type \"T\" is something else in \"A\": (one)"
+        ], ["A"]
+      ),
+    ])
+  func wrong(text: String, expected: [String], left: [String]) {
+    let (library, diagnostics) = Library.loading(text)
+    #expect(diagnostics == expected.map { "a.protocol:\($0)" })
+    #expect(library.protocols.map(\.name) == left)
+  }
+
+  @Test("a circle of very many is told without naming each of them")
+  func longCircle() {
+    let count = 60
+    let text = (0..<count).map { "protocol P\($0) : P\(($0 + 1) % count) {}\n" }.joined()
+    let (library, diagnostics) = Library.loading(text, text.replacing("P", with: "Q"))
+    #expect(library.protocols.isEmpty)
+    #expect(diagnostics.count == 2 * count)
+    #expect(diagnostics.first?.hasSuffix("P59 → P0") == true)
+    var wide = Library()
+    let files = (0..<10).map { file in
+      ProtocolSource(
+        (0..<count).map { "protocol P\(file * count + $0) : P\((file * count + $0 + 1) % (10 * count)) {}\n" }
+          .joined(),
+        file: "\(file)")
+    }
+    #expect(wide.load(files).first?.message.hasSuffix("P63 → (536 more) → P0") == true)
+  }
+
+  @Test("how much a protocol can inherit is bounded")
+  func bounds() {
+    func chain(_ length: Int) -> String {
+      (0..<length).map { "protocol P\($0) \($0 == 0 ? "" : ": P\($0 - 1) "){}\n" }.joined()
+    }
+    let one = chain(60)
+    let other = chain(66).split(separator: "\n").suffix(6).joined(separator: "\n")
+    #expect(
+      Library.loading(one, other).diagnostics == [
+        "b.protocol:6:10: \"P65\" inherits from more than 64 protocols"
+      ])
+    func many(_ name: String, _ count: Int, _ member: String) -> String {
+      "protocol \(name) {\n" + (0..<count).map { member.replacing("%", with: "\(name)\($0)") + "\n" }.joined()
+        + "}\n"
+    }
+    let methods = many("A", 300, "optional should % ()") + many("B", 213, "optional should % ()")
+    #expect(
+      Library.loading(methods + "protocol C : A, B {}").diagnostics == [
+        "a.protocol:518:10: \"C\" has more than 512 methods with those it inherits"
+      ])
+    let types = many("A", 100, "type % ()") + many("B", 29, "type % ()")
+    #expect(
+      Library.loading(types + "protocol C : A, B {}").diagnostics == [
+        "a.protocol:134:10: \"C\" has more than 128 types with those it inherits"
+      ])
+  }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sources with something wrong in them, and what is said of it.
+enum Mistakes {
+  private static let protocolName = "a protocol's name (a letter, then letters, digits and _)"
+  private static let typeName = "a type's name (an upper case letter, then letters and digits)"
+  private static let fieldName = "a field's name (a letter, then letters and digits, with single _ between)"
+  private static let value = "a value (a letter, then letters and digits, with single _ between)"
+  private static let methodName = "a method's name (letters, digits, _ and -, with dots between)"
+  private static let member = "\"optional\", \"required\", \"type\" or \"}\""
+
+  /// None of them leaves a protocol A.
+  static let syntax: [(String, [String])] = [
+    ("x", ["1:1: found \"x\", expected \"protocol\""]),
+    ("}", ["1:1: found \"}\", expected \"protocol\""]),
+    ("protocol", ["1:9: found the end, expected \(protocolName)"]),
+    ("protocol 1A {}", ["1:10: found \"1A\", expected \(protocolName)"]),
+    ("protocol a.b {}", ["1:10: found \"a.b\", expected \(protocolName)"]),
+    ("protocol A", ["1:11: found the end, expected \":\" or \"{\""]),
+    ("protocol A B {}", ["1:12: found \"B\", expected \":\" or \"{\""]),
+    ("protocol A : {}", ["1:14: found \"{\", expected \(protocolName)"]),
+    ("protocol B {} protocol A : B B {}", ["1:30: found \"B\", expected \",\" or \"{\""]),
+    ("protocol B {} protocol A : B, B {}", ["1:31: \"B\" is named as a parent twice"]),
+    ("protocol A {", ["1:13: found the end, expected a method, a type or \"}\""]),
+    ("protocol A {\n  # more to come\n", ["3:1: found the end, expected a method, a type or \"}\""]),
+    ("protocol A { ; }", ["1:14: found \";\", expected \(member)"]),
+    ("protocol A { should a () }", ["1:14: found \"should\", expected \(member)"]),
+    (
+      "protocol A { { optional should a () } }",
+      ["1:14: found \"{\", expected \(member)", "1:39: found \"}\", expected \"protocol\""]
+    ),
+    (
+      "protocol A { optional a () }",
+      ["1:23: found \"a\", expected \"should\", \"will\", \"did\" or \"value\""]
+    ),
+    ("protocol A { optional should () }", ["1:30: found \"(\", expected \(methodName)"]),
+    ("protocol A { optional should a..b () }", ["1:30: found \"a..b\", expected \(methodName)"]),
+    ("protocol A { optional should ä () }", ["1:30: found \"ä\", expected \(methodName)"]),
+    ("protocol A { optional should a }", ["1:32: found \"}\", expected \"(\""]),
+    (
+      "protocol A { optional should a (",
+      [
+        "1:33: found the end, expected \(fieldName)",
+        "1:33: found the end, expected a method, a type or \"}\"",
+      ]
+    ),
+    ("protocol A { optional should a (b) }", ["1:34: found \")\", expected \":\" and the type of \"b\""]),
+    ("protocol A { optional should a (b, c) }", ["1:34: found \",\", expected \":\" and the type of \"b\""]),
+    ("protocol A { optional should a (b:) }", ["1:35: found \")\", expected a type"]),
+    ("protocol A { optional should a (b: int,) }", ["1:40: found \")\", expected \(fieldName)"]),
+    ("protocol A { optional should a (b: int c: int) }", ["1:40: found \"c\", expected \",\" or \")\""]),
+    ("protocol A { optional should a (b: integer) }", ["1:36: found \"integer\", expected a type"]),
+    ("protocol A { optional should a (b: Foo_) }", ["1:36: found \"Foo_\", expected a type"]),
+    ("protocol A { optional should a (b: ??int) }", ["1:37: found \"?\", expected a type, nullable once"]),
+    ("protocol A { optional should a (b: [int]int) }", ["1:37: found \"int\", expected \"]\" or \"string\""]),
+    ("protocol A { optional should a (b: [string) }", ["1:43: found \")\", expected \"]\""]),
+    ("protocol A { optional should a (b: []) }", ["1:38: found \")\", expected a type"]),
+    ("protocol A { optional should a (b: (c, d: int)) }", ["1:41: found \":\", expected \",\" or \")\""]),
+    (
+      "protocol A { optional should a (b: (c: int, d)) }",
+      ["1:46: found \")\", expected \":\" and the type of \"d\""]
+    ),
+    ("protocol A { optional should a (b: (c, d_)) }", ["1:40: found \"d_\", expected \(value)"]),
+    ("protocol A { optional should a (b: (c, c)) }", ["1:40: there is a value \"c\" already"]),
+    ("protocol A { optional should a (b: int, b: int) }", ["1:41: there is a field \"b\" already"]),
+    ("protocol A { optional should a (b__c: int) }", ["1:33: found \"b__c\", expected \(fieldName)"]),
+    ("protocol A { optional should a (_b: int) }", ["1:33: found \"_b\", expected \(fieldName)"]),
+    ("protocol A { optional should a (b-c: int) }", ["1:33: found \"b-c\", expected \(fieldName)"]),
+    ("protocol A { optional value a () }", ["1:34: found \"}\", expected \"->\" and what \"a\" gives"]),
+    ("protocol A { optional value a () -> }", ["1:37: found \"}\", expected \"(\""]),
+    ("protocol A { optional value a () -> int }", ["1:37: found \"int\", expected \"(\""]),
+    (
+      "protocol A { optional should a () -> (b: int) }",
+      ["1:35: found \"->\", but only a value method has a result, and \"a\" is a should method"]
+    ),
+    (
+      "protocol A { optional did a.close () }",
+      [
+        "1:27: the last part of a did method's name begins with \"did\" and an upper case letter, that of \"a.close\" does not"
+      ]
+    ),
+    (
+      "protocol A { optional will a.willow () }",
+      [
+        "1:28: the last part of a will method's name begins with \"will\" and an upper case letter, that of \"a.willow\" does not"
+      ]
+    ),
+    (
+      "protocol A { optional will didB.will () }",
+      [
+        "1:28: the last part of a will method's name begins with \"will\" and an upper case letter, that of \"didB.will\" does not"
+      ]
+    ),
+    (
+      "protocol A { optional should tribune.shouldStop () }",
+      ["1:30: \"tribune.shouldStop\" is the bus's own: names under \"tribune.\" are"]
+    ),
+    (
+      "protocol A {\n  optional should a ()\n  required did a.didB ()\n  optional should a (b: int)\n}",
+      ["4:19: method \"a\" is declared already at a.protocol:2:19"]
+    ),
+    ("protocol A { type t (a: int) }", ["1:19: found \"t\", expected \(typeName)"]),
+    ("protocol A { type T int }", ["1:21: found \"int\", expected \"(\""]),
+    ("protocol A { type T (a) type T (b) }", ["1:30: type \"T\" is defined already at a.protocol:1:19"]),
+    (
+      "protocol A { optional should a (b: Foo, c: []Foo) }",
+      ["1:36: there is no type \"Foo\"", "1:46: there is no type \"Foo\""]
+    ),
+    (
+      "protocol A { type T (t: T) }",
+      ["1:19: type \"T\" contains itself: T → T; make one of them nullable, an array or a map"]
+    ),
+    (
+      "protocol A { type T (u: (v: U)) type U (t: T, n: ?U) }",
+      ["1:19: type \"T\" contains itself: T → U → T; make one of them nullable, an array or a map"]
+    ),
+  ]
+
+  /// What is still right, what is not any more, and what is said of it.
+  static let bounds: [(String, String, String)] = [
+    (
+      field(String(repeating: "[]", count: 30) + "int"), field(String(repeating: "[]", count: 31) + "int"),
+      "1:87: types lie in each other at most 32 deep"
+    ),
+    (
+      field(String(repeating: "(a: ", count: 30) + "int" + String(repeating: ")", count: 30)),
+      field(String(repeating: "(a: ", count: 31) + "int" + String(repeating: ")", count: 31)),
+      "1:149: types lie in each other at most 32 deep"
+    ),
+    (
+      "protocol \(name(255)) {}", "protocol \(name(256)) {}",
+      "1:10: found \"\(name(40))…\", expected \(protocolName)"
+    ),
+    (
+      "protocol A { type T (\(list(128))) }", "protocol A { type T (\(list(129))) }",
+      "1:\(22 + list(128).count + 2): a type has at most 128 values"
+    ),
+    (
+      "protocol A { type T (\(list(128, ": int"))) }", "protocol A { type T (\(list(129, ": int"))) }",
+      "1:\(22 + list(128, ": int").count + 2): a type has at most 128 fields"
+    ),
+    (
+      many(512) { "optional should a\($0) ()" }, many(513) { "optional should a\($0) ()" },
+      "514:17: a protocol has at most 512 methods"
+    ),
+    (
+      many(128) { "type T\($0) ()" }, many(129) { "type T\($0) ()" },
+      "130:6: a protocol has at most 128 types"
+    ),
+    (
+      protocols(64), protocols(65), "65:1: there are more than 64 protocols in one source"
+    ),
+    (
+      protocols(17, last: " : \(list(16, first: "P", from: 0))"),
+      protocols(18, last: " : \(list(17, first: "P", from: 0))"),
+      "18:\(16 + list(16, first: "P", from: 0).count + 2): a protocol has at most 16 parents"
+    ),
+    (
+      "#\(name(4096))\nprotocol A {}", "#\(name(4097))\nprotocol A {}",
+      "2:1: the comment above is longer than 4096 bytes"
+    ),
+    (
+      signature(8192), signature(8193), "1:32: this is longer than 8192 bytes"
+    ),
+  ]
+
+  private static func name(_ length: Int) -> String { String(repeating: "a", count: length) }
+
+  private static func field(_ type: String) -> String { "protocol A { type T (f: \(type)) }" }
+
+  private static func list(_ count: Int, _ type: String = "", first: String = "a", from: Int = 1000) -> String
+  {
+    (from..<from + count).map { "\(first)\($0)\(type)" }.joined(separator: ", ")
+  }
+
+  private static func many(_ count: Int, _ member: (Int) -> String) -> String {
+    "protocol A {\n" + (0..<count).map { member($0) + "\n" }.joined() + "}"
+  }
+
+  private static func protocols(_ count: Int, last: String = "") -> String {
+    (0..<count).map { "protocol P\($0 + (last.isEmpty ? 1000 : 0))\($0 == count - 1 ? last : "") {}\n" }
+      .joined()
+  }
+
+  private static func signature(_ length: Int) -> String {
+    // 250 bytes a field, with what is between them.
+    let fields = (0..<32).map { "f\($0 + 10)\(name(240)): int" }.joined(separator: ", ")
+    let rest = length - fields.utf8.count - 2
+    return "protocol A { optional should a (\(fields), \(name(rest - 7)): int) }"
+  }
+}

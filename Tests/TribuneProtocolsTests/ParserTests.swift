@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneProtocols
+import TribuneTestSupport
+
+/// The language of protocol files.
+@Suite("Protocol files", .timeLimit(.minutes(1)))
+struct ParserTests {
+  @Test("what is written is what is read")
+  func all() throws {
+    let (library, diagnostics) = Library.loading(everything)
+    #expect(diagnostics == [])
+    #expect(library.protocols.map(\.name) == ["ScrollViewDelegate", "TapScrollViewDelegate"])
+    let scrolling = try #require(library["ScrollViewDelegate"])
+    #expect(scrolling.documentation == "What a scroll view asks and tells its delegate.")
+    #expect(scrolling.location == SourceLocation(file: "a.protocol", line: 2, column: 10))
+    #expect(
+      scrolling.methods.map(\.declaration.description) == [
+        "optional should scrollView.shouldScrollToTop (animated: bool)",
+        "optional did scrollView.didScroll (offset: float, page: int, at: ?Point, unit: Unit)",
+        "required will scrollView.willScroll (tree: Tree, type: string, optional: ?[][string]object)",
+        "optional value scrollView.zoomTarget () -> (view: ?string, kind: (near, far), at: (x: int, y: int))",
+      ])
+    let method = try #require(scrolling.methods.first)
+    #expect(method.declaration.documentation == "Whether a tap on the\nstatus bar scrolls.")
+    #expect(method.declaration.location == SourceLocation(file: "a.protocol", line: 10, column: 19))
+    #expect(scrolling.types["Unit"] == .enumeration(["pixel", "page"]))
+  }
+
+  @Test("the text of a protocol reads back as the same protocol")
+  func text() throws {
+    let (library, _) = Library.loading(everything)
+    let (again, diagnostics) = Library.loading(library.protocols.map(\.text).joined(separator: "\n"))
+    #expect(diagnostics == [])
+    #expect(again.protocols.map(\.text) == library.protocols.map(\.text))
+    for linked in library.protocols {
+      #expect(try #require(again[linked.name]).isSame(as: linked))
+    }
+  }
+
+  @Test(
+    "spaces, line ends and comments stand anywhere",
+    arguments: [
+      "protocol A{optional did x.didY(a:int,b:?[]int)}", "\u{FEFF}protocol A {}", "protocol A {}\r\n",
+      "#\n#\u{85}ü\nprotocol # one\nA # two\n: # three\nB { # four\n} # five\nprotocol B {}#", "",
+      "\n\t \r\n", "#",
+      "protocol A {\n required value v ( )->( r : [ string ] ( on , off ) )\n}", "protocol protocol {}",
+      "protocol A { optional value value (type: bool, required: (optional, type)) -> (did: int) }",
+      "protocol A { optional should -a._-.b () optional should b () }", "protocol A { type T () type U (a) }",
+    ])
+  func right(text: String) {
+    #expect(Library.loading(text).diagnostics == [])
+  }
+
+  @Test(
+    "a comment directly above is the documentation",
+    arguments: [
+      ("# a\nprotocol A {}", "a"), ("# a\n#  b\n#\n#c \nprotocol A {}", "a\n b\n\nc"),
+      ("# a\n\nprotocol A {}", ""),
+      ("# a\n\n# b\nprotocol A {}", "b"), ("protocol B {} # a\nprotocol A {}", ""),
+      ("protocol B {} # a\n# b\nprotocol A {}", "b"), ("# a\r\n# b\r\nprotocol A {}", "a\nb"),
+      ("# ## a\nprotocol A {}", "## a"), ("protocol A # a\n{}", ""),
+    ])
+  func documentation(text: String, expected: String) throws {
+    let (library, diagnostics) = Library.loading(text)
+    #expect(diagnostics == [])
+    #expect(try #require(library["A"]).documentation == expected)
+  }
+
+  @Test("a mistake says where it is, what stands there and what should", arguments: Mistakes.syntax)
+  func mistakes(text: String, expected: [String]) {
+    let (library, diagnostics) = Library.loading(text)
+    #expect(diagnostics == expected.map { "a.protocol:\($0)" })
+    #expect(library["A"] == nil)
+  }
+
+  @Test("columns count characters, not bytes")
+  func columns() {
+    #expect(
+      Library.loading("protocol größe {} §").diagnostics == [
+        "a.protocol:1:10: found \"größe\", expected a protocol's name (a letter, then letters, digits and _)",
+        "a.protocol:1:19: found \"§\", expected \"protocol\"",
+      ])
+  }
+
+  @Test("after a mistake all others are told, and the right protocols are there")
+  func recovery() {
+    let (library, diagnostics) = Library.loading(
+      """
+      protocol A {
+        optional should a.shouldB (x: it, y: int)
+        optional did a.didB (x: int
+        optional did a.didC (x: int)
+        required a.c ()
+      }
+      protocol B { optional should b () }
+      protocol { optional will b.willC (: int) }
+      protocol C : B, { optional did x }
+      protocol D : B
+        optional did d.didX ()
+      }
+      protocol E { optional should e ()
+      protocol F : B { required should f () }
+      } nonsense (type: protocol) protocol G {}
+      """)
+    #expect(library.protocols.map(\.name) == ["B", "F", "G"])
+    #expect(
+      diagnostics == [
+        "a.protocol:2:33: found \"it\", expected a type",
+        "a.protocol:4:3: found \"optional\", expected \",\" or \")\"",
+        "a.protocol:5:12: found \"a.c\", expected \"should\", \"will\", \"did\" or \"value\"",
+        "a.protocol:8:10: found \"{\", expected a protocol's name (a letter, then letters, digits and _)",
+        "a.protocol:8:35: found \":\", expected a field's name (a letter, then letters and digits, with single _ "
+          + "between)",
+        "a.protocol:9:17: found \"{\", expected a protocol's name (a letter, then letters, digits and _)",
+        "a.protocol:9:32: the last part of a did method's name begins with \"did\" and an upper case letter, that "
+          + "of \"x\" does not",
+        "a.protocol:9:34: found \"}\", expected \"(\"",
+        "a.protocol:11:3: found \"optional\", expected \",\" or \"{\"",
+        "a.protocol:14:1: found \"protocol\", expected a method, a type or \"}\"",
+        "a.protocol:15:1: found \"}\", expected \"protocol\"",
+      ])
+  }
+
+  @Test("what is beyond a bound is refused, and told where")
+  func bounds() {
+    // Not as arguments, which would be printed.
+    for (right, wrong, expected) in Mistakes.bounds {
+      #expect(Library.loading(right).diagnostics == [], "\(expected)")
+      #expect(Library.loading(wrong).diagnostics == ["a.protocol:\(expected)"])
+    }
+  }
+
+  @Test("of very many mistakes the first are told, and how many more there are")
+  func flood() {
+    let diagnostics = Library.loading(String(repeating: "protocol { }\n", count: 5_000)).diagnostics
+    #expect(diagnostics.count == 101)
+    #expect(diagnostics.last == "a.protocol:5000:10: this is the last of 4900 more mistakes")
+  }
+
+  @Test("what is not UTF-8 is told, in comments too")
+  func notUTF8() {
+    var library = Library()
+    let name = ProtocolSource(file: "a", text: Array("protocol A".utf8) + [0xFF, 0x20, 0x7B, 0x7D])
+    #expect(
+      library.load([name]).map(\.description) == [
+        "a:1:10: found bytes that are not UTF-8, expected a protocol's name (a letter, then letters, digits and _)"
+      ])
+    let comment = ProtocolSource(file: "a", text: Array("protocol A {} #".utf8) + [0xC3])
+    #expect(library.load([comment]).map(\.description) == ["a:1:15: the comment is not UTF-8"])
+  }
+
+  @Test("what a file holds does not act on a terminal")
+  func terminals() {
+    #expect(
+      Library.loading("\u{1B}[2J\u{202E}").diagnostics == [
+        "a.protocol:1:1: found \"\\u{1b}\", expected \"protocol\""
+      ])
+  }
+
+  @Test(
+    "any part of a file, and any file with something else in it, is read to its end", arguments: Seeds.all)
+  func damaged(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let bytes = Array(everything.utf8)
+    for _ in 0..<200 {
+      var text = bytes
+      let start = Int.random(in: 0...text.count, using: &random)
+      let end = Int.random(in: start...min(text.count, start + 40), using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: text.removeSubrange(start...)
+      case 1: text.removeSubrange(start..<end)
+      case 2: text.replaceSubrange(start..<end, with: random.bytes(countMax: 8))
+      default:
+        text.insert(contentsOf: Array(bytes[start..<end]), at: Int.random(in: 0..<text.count, using: &random))
+      }
+      var library = Library()
+      let diagnostics = library.load([ProtocolSource(file: "a", text: text)])
+      for diagnostic in diagnostics {
+        #expect(
+          diagnostic.location.line >= 1 && diagnostic.location.column >= 1 && !diagnostic.message.isEmpty)
+      }
+      // What came through is whole.
+      let (again, mistakes) = Library.loading(library.protocols.map(\.text).joined())
+      #expect(mistakes == [])
+      #expect(again.protocols.map(\.text) == library.protocols.map(\.text))
+    }
+  }
+
+  @Test(
+    "a long source takes a time that its length bounds, whatever is in it",
+    arguments: [
+      "(", "[]", "{", "?", "a ", "protocol A {", "optional ", "# a\n", "(a:", "protocol A : A {} ", "\u{0}",
+      "-",
+    ])
+  func long(part: String) {
+    for start in ["", "protocol A { type T (a: ", "protocol A { optional did a.didB (a: "] {
+      let text = start + String(repeating: part, count: (1 << 18) / part.utf8.count)
+      #expect(Library.loading(text).diagnostics.count <= 200)
+    }
+  }
+}
