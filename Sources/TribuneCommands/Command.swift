@@ -28,6 +28,7 @@ extension VerbName {
     case .delegate: DelegateCommand.self
     case .guard: GuardCommand.self
     case .explain: ExplainCommand.self
+    case .verify: VerifyCommand.self
     case .help: HelpCommand.self
     case .version: VersionCommand.self
     }

@@ -160,6 +160,15 @@ private let allVerbs = [
     ],
     options: [object]),
   VerbSyntax(
+    verb: .verify, operands: "FILE…", operandCount: 1...Int.max,
+    summary: "Check protocol files",
+    description: [
+      "Reads the files together, as the bus reads protocols.d, and prints every mistake as "
+        + "FILE:LINE:COLUMN: and what is wrong there. A file called - is the standard input. No bus is needed.",
+      "Exits with 0 when all is right, 1 when it is not.",
+    ],
+    options: []),
+  VerbSyntax(
     verb: .help, operands: "[VERB]", operandCount: 0...1,
     summary: "Explain tribunectl, or one verb", description: [], options: []),
   VerbSyntax(

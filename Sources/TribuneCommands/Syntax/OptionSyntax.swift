@@ -71,7 +71,7 @@ struct OptionSyntax: Sendable {
 enum VerbName: String, Sendable, CaseIterable {
   case list, status, monitor, post, observe, ask, delegate
   case `guard`
-  case explain, help, version
+  case explain, verify, help, version
 }
 
 /// One verb: what may stand behind it, and what it does.

@@ -11,17 +11,7 @@ nonisolated enum ConfigurationFiles {
   /// The file's bytes; nil when it is longer than `lengthMax`.
   static func contents(of path: String) throws(Errno) -> [UInt8]? {
     // Not waiting for a writer, should somebody have put a pipe there.
-    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
-    let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
-    let descriptor = file.rawValue
-    var contents: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = try retrying { unsafe read(descriptor, &chunk, chunk.count) }
-      if count == 0 { return contents }
-      contents += chunk.prefix(count)
-      if contents.count > lengthMax { return nil }
-    }
+    try InputFile.contents(of: path, lengthMax: lengthMax, waits: false)
   }
 
   /// The names of what is in a directory, in no order; none when there is no directory.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneJSON
+import TribuneProtocols
+import TribuneSystem
+
+/// `verify FILE…`.
+struct VerifyCommand: Command {
+  /// Bytes that one file can have, as the bus has it.
+  private static let lengthMax = 1 << 20
+
+  private let files: [String]
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    files = invocation.operands
+    if files.count(where: { $0 == "-" }) > 1 { throw .usage("the standard input can be read once") }
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    var status = ExitStatus.success
+    var sources: [ProtocolSource] = []
+    for file in files {
+      do throws(CommandError) {
+        sources.append(try Self.source(file))
+      } catch {
+        context.terminal.report(error.message)
+        status = error.status
+      }
+    }
+    // Nobody adds to what the files define.
+    var library = ProtocolLibrary<Int>()
+    for diagnostic in library.load(sources) {
+      status = ExitStatus.failure
+      if context.json == .off {
+        context.terminal.reportLine(diagnostic.description)
+      } else {
+        try context.print(diagnostic.json)
+      }
+    }
+    if status == ExitStatus.success, context.json == .off, !context.isQuiet {
+      let count = library.protocols.count
+      try context.print(
+        "\(count.counted("protocol")) in \(files.count.counted("file")) \(count == 1 ? "is" : "are") right")
+    }
+    return status
+  }
+
+  private static func source(_ file: String) throws(CommandError) -> ProtocolSource {
+    let text: [UInt8]?
+    do throws(Errno) {
+      text =
+        if file == "-" {
+          try InputFile.standardInput(lengthMax: lengthMax)
+        } else {
+          try InputFile.contents(of: file, lengthMax: lengthMax, waits: true)
+        }
+    } catch {
+      throw .failure("\(file.terminalSafe): \(error)")
+    }
+    guard let text else { throw .failure("\(file.terminalSafe): it is longer than \(lengthMax >> 20) MiB") }
+    return ProtocolSource(file: file, text: text)
+  }
+}
+
+extension ProtocolDiagnostic {
+  fileprivate var json: JSONValue {
+    .object([
+      ("file", .string(location.file)), ("line", .integer(location.line)),
+      ("column", .integer(location.column)), ("message", .string(message)),
+    ])
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Reads small files whole.
+package enum InputFile {
+  /// The bytes of the file at `path`; nil when it is longer than `lengthMax`.
+  ///
+  /// - Parameter waits: for a writer, should the path be that of a pipe. Otherwise that is an error, or
+  ///   nothing.
+  package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
+    let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
+    let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
+    return try contents(of: file.rawValue, lengthMax: lengthMax)
+  }
+
+  /// What comes on the standard input until it ends; nil when it is longer than `lengthMax`.
+  package static func standardInput(lengthMax: Int) throws(Errno) -> [UInt8]? {
+    try contents(of: STDIN_FILENO, lengthMax: lengthMax)
+  }
+
+  private static func contents(of descriptor: CInt, lengthMax: Int) throws(Errno) -> [UInt8]? {
+    var contents: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = try retrying { unsafe read(descriptor, &chunk, chunk.count) }
+      if count == 0 { return contents }
+      contents += chunk.prefix(count)
+      if contents.count > lengthMax { return nil }
+    }
+  }
+}
