@@ -58,7 +58,7 @@ struct Query {
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  /// Somebody approved, or gave a value.
+  /// Somebody approved or, where values are asked for, gave one.
   private var hasConsent = false
   private(set) var valueByteCount = 0
   /// The first participant that has not been asked.
