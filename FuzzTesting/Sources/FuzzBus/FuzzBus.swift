@@ -108,7 +108,7 @@ private struct World: ~Copyable {
         precondition(tail.payloadLength >= 0)
       case .verdict: ended += 1
       case .refusal(_, _, let error) where error.code == .cancelled: ended += 1
-      case .okay, .refusal, .progress, .concluded: continue
+      case .okay, .refusal, .progress, .concluded, .ended: continue
       }
     }
     effects.removeAll()
@@ -124,6 +124,7 @@ private struct World: ~Copyable {
     }
     precondition(bus.queryCount == 0)
     for index in 0..<Self.connectionCount { bus.disconnect(ConnectionSlot(index: index), at: now) }
-    precondition(bus.delegateCount == 0 && bus.observationCount == 0 && !bus.isMonitored)
+    precondition(bus.delegateCount == 0 && bus.holdCount == 0)
+    precondition(bus.observationCount == 0 && !bus.isMonitored)
   }
 }

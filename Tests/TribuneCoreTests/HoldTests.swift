@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Holds", .timeLimit(.minutes(1)))
+struct HoldTests {
+  /// A hold, and a query that may meet it.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let pattern: String
+    let object: String
+    let name: String
+    let asked: String
+    let isHeld: Bool
+
+    init(_ pattern: String, _ object: String, _ name: String, _ asked: String, _ isHeld: Bool) {
+      self.pattern = pattern
+      self.object = object
+      self.name = name
+      self.asked = asked
+      self.isHeld = isHeld
+    }
+
+    var testDescription: String { "\(pattern) of \(object), \(name) of \(asked): \(isHeld)" }
+  }
+
+  @Test(
+    "A hold is against the names that match its pattern, of its object or of any",
+    arguments: [
+      Case("x", "", "x", "", true), Case("x", "", "x", "o", true), Case("x", "", "y", "", false),
+      Case("x", "o", "x", "o", true), Case("x", "o", "x", "p", false), Case("x", "o", "x", "", false),
+      Case("", "", "a.b", "o", true), Case("", "o", "a.b", "o", true), Case("", "o", "a.b", "", false),
+      Case("**", "", "a.b.c", "", true), Case("**", "", "x", "o", true), Case("a.*", "", "a.b", "", true),
+      Case("a.*", "", "a", "", false), Case("a.*", "", "a.b.c", "", false),
+      Case("a.**", "o", "a.b.c", "o", true),
+    ])
+  func matching(_ example: Case) {
+    let bus = BusUnderTest()
+    let (asker, holder) = (bus.connect(), bus.connect())
+    bus.hold(example.pattern, object: example.object, by: holder, serial: 1)
+    _ = bus.take()
+    for serial in 5...6 {
+      // The second time, what was found is known.
+      bus.ask(example.name, object: example.asked, by: asker, serial: Serial(serial))
+      let verdict = example.isHeld ? "vetoed: d1 held (busy)" : "allowed?"
+      #expect(bus.take() == ["A verdict \(serial) q\(serial - 4) \(verdict)"])
+    }
+  }
+
+  @Test("A hold ends a query before anyone is asked", arguments: [QueryMode.parallel, .order])
+  func nobodyAsked(_ mode: QueryMode) {
+    let (bus, asker, delegate) = Self.held()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy)"])
+    #expect(bus.verdictCounts == [1, 1])
+    bus.answer(.approve, delegate: 1, from: delegate)
+    #expect(bus.take() == ["B refused 900 notAsked"])
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("Who wants all reasons gets those of the delegates behind that of the hold")
+  func allReasons() {
+    let (bus, asker, delegate) = Self.held()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
+    #expect(bus.take() == ["B question 1 q1 d1 5000ms xo"])
+    bus.answer(.approve, delegate: 1, from: delegate)
+    #expect(
+      bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed"])
+  }
+
+  @Test("A value query does not meet a hold", arguments: [QueryMode.first, .collect])
+  func valueQueries(_ mode: QueryMode) {
+    let (bus, asker, delegate) = Self.held()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+    #expect(bus.take() == ["B question 1 q1 d1 5000ms xo"])
+    bus.answer(.value, "7", delegate: 1, from: delegate)
+    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 answered (7)")
+  }
+
+  @Test("All holds are in the verdict, the oldest first, the asker's own as well", arguments: QueryMode.leave)
+  func several(_ mode: QueryMode) {
+    let bus = BusUnderTest()
+    let (asker, holder) = (bus.connect(), bus.connect())
+    bus.hold("x", why: "one", by: holder, serial: 1)
+    bus.hold("**", object: "o", why: "two", by: asker, serial: 1)
+    bus.hold("y", why: "none", by: asker, serial: 2)
+    bus.hold("*", why: "three", by: holder, serial: 2)
+    _ = bus.take()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)"])
+  }
+
+  @Test("A hold names its owner")
+  func owner() throws {
+    let bus = BusUnderTest()
+    let (asker, holder) = (bus.connect(), bus.connect(pid: 77, uid: 5))
+    bus.hold("x", by: holder, serial: 1)
+    bus.ask("x", by: asker, serial: 5)
+    let outcome = try #require(bus.lastVerdict?.outcomes.first)
+    #expect(outcome.delegate.peer.pid == 77 && outcome.delegate.peer.uid == 5)
+    #expect(outcome.delegate.label.isEmpty && outcome.elapsed == 0)
+  }
+
+  // MARK: Its end
+
+  @Test("A hold expires at its moment, not before, and its owner is told")
+  func expiry() {
+    let bus = BusUnderTest()
+    let (asker, holder) = (bus.connect(), bus.connect())
+    bus.hold("x", for: 1000, by: holder, serial: 1)
+    #expect(bus.take() == ["B ok 1 as 1 d1"])
+    bus.advance(milliseconds: 999)
+    bus.ask("x", by: asker, serial: 5)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 held (busy)"])
+    #expect(bus.nextDeadline == bus.now.advanced(byMilliseconds: 1))
+    bus.advance(milliseconds: 1)
+    #expect(bus.take() == ["B ended 1 expired"])
+    bus.ask("x", by: asker, serial: 6)
+    #expect(bus.take() == ["A verdict 6 q2 allowed?"])
+    #expect(bus.isEmpty)
+    bus.cancel(1, by: holder)
+    bus.hold("x", by: holder, serial: 1)
+    #expect(bus.take() == ["B refused 902 notFound", "B ok 1 as 1 d2"])
+  }
+
+  @Test("Holds expire in their order, whatever the order of taking", arguments: Seeds.all)
+  func manyExpiries(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let bus = BusUnderTest()
+    let holder = bus.connect()
+    var moments: [(due: UInt32, serial: Serial)] = []
+    for serial in 1...200 as ClosedRange<Serial> {
+      let due = UInt32.random(in: 1...5000, using: &random)
+      bus.hold("x", for: due, by: holder, serial: serial)
+      if random.oneIn(3) { bus.cancel(serial, by: holder) } else { moments.append((due, serial)) }
+    }
+    _ = bus.take()
+    let started = bus.now
+    while bus.advanceToNextDeadline() {
+      let elapsed = bus.now.nanoseconds(since: started) / 1_000_000
+      let expected = moments.filter { $0.due == elapsed }.map { "A ended \($0.serial) expired" }
+      #expect(!expected.isEmpty && Set(bus.take()) == Set(expected))
+    }
+    #expect(bus.isEmpty)
+  }
+
+  @Test("A hold that has expired already, or expires now, is refused", arguments: [1, 500_000_000, 0])
+  func pastExpiry(_ before: UInt64) {
+    let bus = BusUnderTest()
+    let holder = bus.connect()
+    bus.send(Hold(expiry: bus.now.nanoseconds - before), from: holder, serial: 1, name: "x", text: "why")
+    bus.send(Hold(expiry: 1), from: holder, serial: 1, name: "x", text: "why")
+    #expect(bus.take() == ["A refused 1 invalidValue", "A refused 1 invalidValue"])
+    #expect(bus.isEmpty)
+    bus.send(Hold(expiry: bus.now.nanoseconds + 1), from: holder, serial: 1, name: "x", text: "why")
+    bus.send(Hold(expiry: .max), from: holder, serial: 2, name: "x", text: "why")
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A ok 2 as 2 d2"])
+  }
+
+  @Test("A hold that is taken back holds no more, and nobody is told of its expiry")
+  func release() {
+    let bus = BusUnderTest()
+    let (asker, holder) = (bus.connect(), bus.connect())
+    bus.hold("x", for: 1000, by: holder, serial: 1)
+    bus.cancel(1, by: asker)
+    bus.cancel(1, by: holder)
+    #expect(bus.take() == ["B ok 1 as 1 d1", "A refused 902 notFound", "B ok 902"])
+    #expect(bus.isEmpty)
+    bus.ask("x", by: asker, serial: 5)
+    bus.advance(milliseconds: 2000)
+    #expect(bus.take() == ["A verdict 5 q1 allowed?"])
+  }
+
+  @Test("A hold ends with its connection, and whoever gets the slot next holds nothing")
+  func disconnect() {
+    let bus = BusUnderTest()
+    let (asker, holder, other) = (bus.connect(), bus.connect(), bus.connect())
+    bus.hold("x", why: "first", by: holder, serial: 1)
+    bus.hold("**", why: "second", for: 1000, by: holder, serial: 2)
+    bus.hold("x", why: "other", by: other, serial: 1)
+    _ = bus.take()
+    bus.disconnect(holder)
+    #expect(bus.connect() == holder)
+    bus.ask("x", by: asker, serial: 5)
+    bus.advance(milliseconds: 2000)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d3 held (other)"])
+    bus.disconnect(other)
+    #expect(bus.isEmpty)
+  }
+
+  @Test("What counts is who holds at the moment of asking")
+  func momentOfAsking() {
+    let (bus, asker, delegate) = Self.held()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
+    bus.cancel(2, by: delegate)
+    bus.ask("x", object: "o", by: asker, serial: 6, mode: .all)
+    bus.hold("x", by: delegate, serial: 2)
+    _ = bus.take()
+    bus.answer(.approve, query: 1, delegate: 1, from: delegate)
+    bus.answer(.approve, query: 2, delegate: 1, from: delegate)
+    #expect(
+      bus.take().filter { $0.contains("verdict") } == [
+        "A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "A verdict 6 q2 allowed: d1 approved",
+      ])
+  }
+
+  // MARK: What is refused, and listed
+
+  @Test(
+    "A wrong hold is refused, and holds nothing",
+    arguments: [
+      ("a..b", "", "why", 1, .invalidPattern), ("a.b*", "", "why", 1, .invalidPattern),
+      ("**.a", "", "why", 1, .invalidPattern), ("a", "\n", "why", 1, .invalidObject),
+      ("a", "", "", 1, .invalidValue), ("a", "", "why", 0, .invalidValue),
+    ] as [(String, String, String, Serial, ErrorCode)])
+  func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {
+    let bus = BusUnderTest()
+    bus.hold(pattern, object: object, why: why, by: bus.connect(), serial: serial)
+    #expect(bus.take() == ["A refused \(serial) \(code)"])
+    #expect(bus.isEmpty)
+  }
+
+  @Test("A hold's serial is taken until the hold is over, and its why is cut at 4,096 bytes")
+  func serialAndWhy() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.hold("x", why: String(repeating: "ä", count: 2049), by: slot, serial: 1)
+    bus.hold("y", by: slot, serial: 1)
+    bus.attach(["y"], by: slot, serial: 1)
+    bus.observe(by: slot, serial: 1)
+    bus.ask("y", by: slot, serial: 1)
+    #expect(bus.take() == ["A ok 1 as 1 d1"] + Array(repeating: "A refused 1 duplicateSerial", count: 4))
+    bus.ask("x", by: slot, serial: 5)
+    #expect(bus.lastVerdict?.outcomes.first?.reason == String(repeating: "ä", count: 2048))
+  }
+
+  @Test("Holds and delegates of one connection count together")
+  func limit() {
+    var limits = BusLimits()
+    limits.delegatesMax = 2
+    let bus = BusUnderTest(limits)
+    let (slot, other) = (bus.connect(), bus.connect())
+    bus.hold("x", for: 1000, by: slot, serial: 1)
+    bus.attach(["x"], by: slot, serial: 2)
+    bus.hold("y", by: slot, serial: 3)
+    bus.attach(["y"], by: slot, serial: 4)
+    bus.hold("x", by: other, serial: 1)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A refused 4 limitExceeded",
+        "B ok 1 as 1 d3",
+      ])
+    bus.advance(milliseconds: 1000)
+    bus.hold("y", by: slot, serial: 3)
+    #expect(bus.take() == ["A ended 1 expired", "A ok 3 as 3 d4"])
+  }
+
+  @Test("What would be met is explained: holds first, with their age and what remains of them")
+  func explained() throws {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(pid: 7), bus.connect())
+    bus.attach(["x"], by: other, serial: 1)
+    bus.hold("x", why: "one", for: 2000, by: one, serial: 1)
+    bus.advance(milliseconds: 500)
+    bus.hold("**", object: "o", why: "two", by: other, serial: 2)
+    let entries = try bus.explain("x", object: "o")
+    guard entries.count == 3, case .hold(let first) = entries[0], case .hold(let second) = entries[1],
+      case .delegate(let delegate) = entries[2]
+    else {
+      Issue.record("\(entries)")
+      return
+    }
+    #expect(first.why == "one" && first.age == 500_000 && first.remaining == 1_500_000)
+    #expect(first.delegate.peer.pid == 7 && first.connection == ConnectionID(rawValue: 1))
+    #expect(first.pattern == "x" && first.object.isEmpty)
+    #expect(second.why == "two" && second.age == 0 && second.remaining == 0 && second.object == "o")
+    #expect(delegate.delegate.id == DelegateID(rawValue: 1))
+    #expect(try bus.explain("x").count == 2)
+    #expect(try bus.explain("y").isEmpty)
+    #expect(bus.bus.holdEntries(of: 0, at: bus.now).map(\.why) == ["one", "two"])
+    #expect(bus.bus.holdEntries(of: 2, at: bus.now).map(\.why) == ["two"])
+    #expect(bus.bus.holdEntries(of: 3, at: bus.now).isEmpty)
+  }
+
+  /// A delegate 1 for `x` of `o`, serial 1, and a hold 2 on `**` of anything, serial 2, of one connection.
+  private static func held() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: delegate, serial: 1)
+    bus.hold("**", by: delegate, serial: 2)
+    _ = bus.take()
+    return (bus, asker, delegate)
+  }
+}
+
+extension QueryMode {
+  /// Those that ask for leave.
+  static let leave = allCases.filter { !$0.isForValues }
+  /// Those that ask for values.
+  static let values = allCases.filter(\.isForValues)
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Overrides, dry runs and required delegates", .timeLimit(.minutes(1)))
+struct OverrideTests {
+  // MARK: Overrides
+
+  @Test(
+    "An override goes past every veto, waits for everyone, and lists them all", arguments: QueryMode.leave)
+  func override(_ mode: QueryMode) {
+    let bus = BusUnderTest()
+    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x"], by: one, serial: 1)
+    bus.attach(["x"], by: one, serial: 2, label: "second")
+    bus.attach(["x"], by: other, serial: 1)
+    bus.attach(["x"], by: other, serial: 2, label: "silent")
+    bus.hold("x", by: other, serial: 3)
+    _ = bus.take()
+    var reasons: [String] = []
+    bus.onEffect = {
+      if case .verdict(_, _, let decision, _) = $0 { reasons.append(decision.overrideReason) }
+    }
+    bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "disk full")
+    bus.answer(.veto, "no", delegate: 1, from: one)
+    bus.answer(.approve, delegate: 2, from: one)
+    bus.answer(.failed, "broken", delegate: 3, from: other)
+    #expect(!bus.take().contains { $0.contains("verdict") })
+    bus.advance(milliseconds: 5000)
+    let outcomes = "d5 held (busy), d1 vetoed (no), d2 approved, d3 failed (broken), d4 timedOut"
+    #expect(
+      bus.take() == [
+        "A verdict 5 q1 allowed overridden: \(outcomes)", "B concluded 1 q1 d1 allowed",
+        "B concluded 2 q1 d2 allowed", "C concluded 1 q1 d3 allowed", "C concluded 2 q1 d4 allowed",
+      ])
+    #expect(reasons == ["disk full"])
+    #expect(bus.verdictCounts == [1, 0])
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("Where there is no veto there is nothing overridden", arguments: QueryMode.leave)
+  func nothingToOverride(_ mode: QueryMode) {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
+    bus.attach(["x"], by: delegate, serial: 1)
+    bus.ask("x", by: asker, serial: 6, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
+    bus.answer(.approve, query: 2, delegate: 1, from: delegate)
+    #expect(
+      bus.take().filter { $0.contains("verdict") } == [
+        "A verdict 5 q1 vetoed?", "A verdict 6 q2 allowed: d1 approved",
+      ])
+  }
+
+  @Test("An override waits no longer than its deadline")
+  func overrideDeadline() {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x"], by: delegate, serial: 1)
+    bus.attach(["x"], by: delegate, serial: 2, label: "second")
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 100, flags: .overrides, because: "why")
+    bus.advance(milliseconds: 100)
+    #expect(bus.take().contains("A verdict 5 q1 allowed overridden: d1 timedOut, d2 timedOut"))
+  }
+
+  @Test(
+    "An override gives a reason of at most 4,096 bytes, and asks for leave",
+    arguments: [
+      (.parallel, "", .invalidValue), (.all, "", .invalidValue),
+      (.parallel, String(repeating: "a", count: 4096), nil),
+      (.parallel, String(repeating: "a", count: 4097), .invalidValue), (.first, "why", .invalidValue),
+      (.collect, "why", .invalidValue),
+    ] as [(QueryMode, String, ErrorCode?)])
+  func reason(_ mode: QueryMode, _ reason: String, _ code: ErrorCode?) {
+    let bus = BusUnderTest()
+    bus.ask("x", by: bus.connect(), serial: 5, mode: mode, flags: .overrides, because: reason)
+    #expect(bus.take() == [code.map { "A refused 5 \($0)" } ?? "A verdict 5 q1 allowed?"])
+    #expect(bus.isEmpty)
+  }
+
+  @Test("A reason without an override overrides nothing")
+  func reasonAlone() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.hold("x", by: slot, serial: 1)
+    bus.ask("x", by: slot, serial: 5, because: "why")
+    #expect(bus.take().last == "A verdict 5 q1 vetoed: d1 held (busy)")
+  }
+
+  @Test(
+    "Those override whom the policy lets, root like anyone",
+    arguments: [
+      (.everyone, 1000, true), (.everyone, 0, true), (.users([]), 1000, false), (.users([]), 0, false),
+      (.users([1000]), 1000, true), (.users([1000]), 0, false), (.users([0, 7]), 0, true),
+    ] as [(BusPolicy.Overriders, UInt32, Bool)])
+  func permission(_ overriders: BusPolicy.Overriders, _ user: UInt32, _ isPermitted: Bool) {
+    let bus = BusUnderTest()
+    bus.bus.policy.overriders = overriders
+    let (asker, holder) = (bus.connect(uid: user), bus.connect())
+    bus.hold("x", by: holder, serial: 1)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5, flags: .overrides, because: "why")
+    let verdict = "A verdict 5 q1 allowed overridden: d1 held (busy)"
+    #expect(bus.take() == [isPermitted ? verdict : "A refused 5 notPermitted"])
+    bus.ask("x", by: asker, serial: 5)
+    #expect(bus.take().map { $0.hasSuffix("vetoed: d1 held (busy)") } == [true])
+  }
+
+  @Test("Flags that nobody knows are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
+  func unknownFlags(_ flags: UInt8) {
+    let bus = BusUnderTest()
+    bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
+    #expect(bus.take() == ["A refused 5 invalidValue"])
+  }
+
+  // MARK: Dry runs
+
+  @Test("A dry run is asked like a query, told to all, and counted by nobody", arguments: QueryMode.allCases)
+  func dryRun(_ mode: QueryMode) {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x"], by: delegate, serial: 1)
+    bus.ask("x", by: asker, serial: 5, mode: mode, flags: .isDryRun)
+    let questions = bus.takeQuestions().map(\.question)
+    #expect(questions.map(\.isDryRun) == [true] && questions.map(\.wantsValue) == [mode.isForValues])
+    _ = bus.take()
+    bus.answer(.veto, "no", delegate: 1, from: delegate)
+    let verdict = mode.isForValues ? "vetoed? dry" : "vetoed dry"
+    #expect(
+      bus.take() == ["A verdict 5 q1 \(verdict): d1 vetoed (no)", "B concluded 1 q1 d1 vetoed"])
+    #expect(bus.verdictCounts == [0, 0])
+    bus.ask("x", by: asker, serial: 6, mode: mode)
+    #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
+  }
+
+  @Test("A dry run meets holds, and an override can be tried")
+  func dryRunHeld() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.hold("x", by: slot, serial: 1)
+    _ = bus.take()
+    bus.ask("x", by: slot, serial: 5, flags: .isDryRun)
+    bus.ask("x", by: slot, serial: 6, flags: [.isDryRun, .overrides], because: "why")
+    #expect(
+      bus.take() == [
+        "A verdict 5 q1 vetoed dry: d1 held (busy)", "A verdict 6 q2 allowed overridden dry: d1 held (busy)",
+      ])
+    #expect(bus.verdictCounts == [0, 0])
+  }
+
+  // MARK: Required delegates
+
+  /// Who must be there, who is, and what a query finds.
+  struct Requirement: Sendable, CustomTestStringConvertible {
+    let pattern: String
+    let names: [String]
+    /// Labels of those who are attached; their unit is `test.service`.
+    let labels: [String]
+    let missing: [String]
+
+    init(_ pattern: String, _ names: [String], _ labels: [String], missing: [String]) {
+      self.pattern = pattern
+      self.names = names
+      self.labels = labels
+      self.missing = missing
+    }
+
+    var testDescription: String { "\(pattern) \(names), \(labels): \(missing)" }
+  }
+
+  @Test(
+    "A required delegate is there by its label or its unit, or its absence is a veto",
+    arguments: [
+      Requirement("x", ["guard"], [], missing: ["guard"]),
+      Requirement("x", ["guard"], ["guard"], missing: []),
+      Requirement("x", ["guard"], ["Guard", "guards"], missing: ["guard"]),
+      Requirement("x", ["test.service"], [], missing: ["test.service"]),
+      Requirement("x", ["test.service"], ["any"], missing: []),
+      Requirement("**", ["one", "guard", "two"], ["guard"], missing: ["one", "two"]),
+      Requirement("y", ["guard"], [], missing: []),
+    ], [QueryMode.parallel, .order])
+  func required(_ example: Requirement, _ mode: QueryMode) throws {
+    let bus = BusUnderTest()
+    bus.bus.policy.requirements = [.init(pattern: try Pattern(example.pattern), names: example.names)]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    for (index, label) in example.labels.enumerated() {
+      bus.attach(["x"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
+    }
+    _ = bus.take()
+    let explained = try bus.explain("x", object: "o").compactMap { entry in
+      if case .missing(let missing) = entry { missing.name } else { nil }
+    }
+    #expect(explained == example.missing)
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+    guard !example.missing.isEmpty else {
+      #expect(bus.take().first != "A verdict 5 q1 vetoed")
+      #expect(bus.lastVerdict == nil || example.labels.isEmpty)
+      return
+    }
+    let outcomes = example.missing.map { _ in "d0 gone (required, and not attached)" }.joined(separator: ", ")
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: \(outcomes)"])
+    #expect(bus.lastVerdict?.outcomes.map(\.delegate.label) == example.missing)
+  }
+
+  @Test("One that is attached, but not for this query, is missing")
+  func requiredElsewhere() throws {
+    let bus = BusUnderTest()
+    bus.bus.policy.requirements = [.init(pattern: try Pattern("x"), names: ["guard"])]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["y"], to: "o", by: delegate, serial: 1, label: "guard")
+    bus.attach(["x"], to: "p", by: delegate, serial: 2, label: "guard")
+    _ = bus.take()
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    #expect(bus.take() == ["A verdict 5 q1 vetoed: d0 gone (required, and not attached)"])
+    bus.ask("x", object: "p", by: asker, serial: 6)
+    #expect(bus.take() == ["B question 2 q2 d2 5000ms xp"])
+  }
+
+  @Test("With all reasons wanted, the others are asked though one is missing, and value queries do not care")
+  func requiredAll() throws {
+    let bus = BusUnderTest()
+    bus.bus.policy.requirements = [
+      .init(pattern: try Pattern("x"), names: ["guard"]), .init(pattern: try Pattern("*"), names: ["guard"]),
+    ]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x"], by: delegate, serial: 1)
+    bus.hold("x", by: delegate, serial: 2)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5, mode: .all)
+    bus.answer(.approve, delegate: 1, from: delegate)
+    #expect(
+      bus.take().contains(
+        "A verdict 5 q1 vetoed: d2 held (busy), d0 gone (required, and not attached), d1 approved"))
+    bus.ask("x", by: asker, serial: 6, mode: .first)
+    bus.answer(.value, "7", query: 2, delegate: 1, from: delegate)
+    #expect(bus.take().contains("A verdict 6 q2 allowed: d1 answered (7)"))
+  }
+}

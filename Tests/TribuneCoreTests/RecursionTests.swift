@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Queries within queries", .timeLimit(.minutes(1)))
+struct RecursionTests {
+  @Test(
+    "A query within one of the same name and object is refused, whatever else differs",
+    arguments: QueryMode.allCases, QueryMode.allCases)
+  func direct(_ outer: QueryMode, _ inner: QueryMode) {
+    let (bus, asker, delegate) = Self.chain()
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: outer, text: "1")
+    _ = bus.take()
+    bus.ask("x", object: "o", by: delegate, serial: 6, mode: inner, text: "2", parent: 1)
+    #expect(bus.take() == ["B refused 6 recursion"])
+    #expect(bus.queryCount == 1 && bus.counts(at: delegate).queries == 0)
+    // The refused one stands for nothing, and the other goes on.
+    bus.ask("z", by: delegate, serial: 6)
+    bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
+    bus.answer(.abstain, query: 2, delegate: 1, from: delegate)
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test(
+    "Another name or object is another query",
+    arguments: [("y", "o"), ("x", "p"), ("x", ""), ("xo", ""), ("x.o", ""), ("X", "o")])
+  func others(_ name: String, _ object: String) {
+    let (bus, asker, delegate) = Self.chain()
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    _ = bus.take()
+    bus.ask(name, object: object, by: delegate, serial: 6, parent: 1)
+    #expect(bus.take().first?.contains("refused") == false)
+  }
+
+  @Test("So is one that lies within it by others", arguments: [1, 2, 5])
+  func indirect(_ count: Int) {
+    let (bus, asker, delegate) = Self.chain()
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    for index in 1...count {
+      let slot = index.isMultiple(of: 2) ? asker : delegate
+      bus.ask("y", object: "\(index)", by: slot, serial: Serial(10 + index), parent: UInt64(index))
+    }
+    _ = bus.take()
+    #expect(bus.queryCount == count + 1)
+    bus.ask("x", object: "o", by: asker, serial: 6, parent: UInt64(count + 1))
+    bus.ask("y", object: "1", by: delegate, serial: 6, parent: UInt64(count + 1))
+    #expect(bus.take() == ["A refused 6 recursion", "B refused 6 recursion"])
+    bus.ask("x", object: "o", by: asker, serial: 6)
+    #expect(bus.take() == ["B question 1 q\(count + 2) d1 5000ms xo"])
+  }
+
+  @Test(
+    "A parent that there is not, or that is over, stands for none", arguments: [2, 3, 99, .max] as [UInt64])
+  func unknownParent(_ parent: UInt64) {
+    let (bus, asker, delegate) = Self.chain()
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    bus.ask("x", object: "o", by: asker, serial: 6)
+    bus.cancel(6, by: asker)
+    _ = bus.take()
+    bus.ask("x", object: "o", by: delegate, serial: 7, parent: parent)
+    #expect(bus.take() == ["B question 1 q3 d1 5000ms xo"])
+  }
+
+  @Test("With an ancestor that is over, those above it count no more")
+  func brokenLine() {
+    let (bus, asker, delegate) = Self.chain()
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    bus.ask("y", by: delegate, serial: 6, parent: 1)
+    bus.ask("y", object: "o", by: delegate, serial: 7, parent: 2)
+    bus.cancel(6, by: delegate)
+    _ = bus.take()
+    bus.ask("x", object: "o", by: delegate, serial: 8, parent: 3)
+    #expect(bus.take() == ["B question 1 q4 d1 5000ms xo"])
+  }
+
+  @Test("Queries lie 32 deep within each other, and no deeper")
+  func depth() {
+    let (bus, asker, _) = Self.chain()
+    for index in 0...32 {
+      bus.ask("x", object: "\(index)", by: asker, serial: Serial(10 + index), parent: UInt64(index))
+    }
+    #expect(bus.queryCount == 33)
+    _ = bus.take()
+    bus.ask("x", object: "last", by: asker, serial: 100, parent: 33)
+    #expect(bus.take() == ["A refused 100 recursion"])
+    bus.ask("x", object: "last", by: asker, serial: 100, parent: 32)
+    #expect(bus.take() == ["B question 1 q34 d1 5000ms xlast"])
+    #expect(bus.queryCount == 34)
+  }
+
+  /// A delegate 1 for everything, serial 1.
+  private static func chain() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["**"], by: delegate, serial: 1)
+    _ = bus.take()
+    return (bus, asker, delegate)
+  }
+}

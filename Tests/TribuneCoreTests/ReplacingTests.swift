@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Setting a delegate", .timeLimit(.minutes(1)))
+struct ReplacingTests {
+  @Test("Replaces an object's chain, whoever is in it, and tells those that it replaces, after the ok")
+  func replaces() throws {
+    let bus = BusUnderTest()
+    let (one, other, setter) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: one, serial: 1, order: 5)
+    bus.attach(["y"], to: "o", by: other, serial: 1, order: -5)
+    bus.attach(["z"], to: "o", by: setter, serial: 1)
+    _ = bus.take()
+    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    #expect(
+      bus.take() == [
+        "C ok 2 as 2 d4", "B ended 1 replaced by d4", "C ended 1 replaced by d4", "A ended 1 replaced by d4",
+      ])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [4])
+    #expect(try bus.chain("y", object: "o").isEmpty)
+    #expect(bus.delegateCount == 1)
+    #expect([one, other, setter].map { bus.counts(at: $0).delegates } == [0, 0, 1])
+    // What was replaced is not there to be taken back, and its serial is free.
+    bus.cancel(1, by: one)
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    #expect(bus.take() == ["A refused 902 notFound", "A ok 1 as 1 d5"])
+  }
+
+  @Test("Who replaced it is said whole")
+  func byWhom() throws {
+    let bus = BusUnderTest()
+    let (one, setter) = (bus.connect(), bus.connect(pid: 77))
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    var ended: [Ended] = []
+    bus.onEffect = { if case .ended(_, _, let it) = $0 { ended.append(it) } }
+    bus.attach(
+      ["x", "y"], to: "o", by: setter, serial: 2, order: 3, policy: .abstain, label: "new", isSet: true)
+    guard case .replaced(let entry) = try #require(ended.first) else {
+      Issue.record("\(ended)")
+      return
+    }
+    #expect(entry == bus.bus.delegateEntries(of: 0).first)
+    #expect(entry.delegate.peer.pid == 77 && entry.delegate.label == "new" && entry.order == 3)
+  }
+
+  @Test("Leaves other objects alone, and those for any object; and without an object, just those")
+  func otherObjects() throws {
+    let bus = BusUnderTest()
+    let (one, setter) = (bus.connect(), bus.connect())
+    for (serial, object) in [(1, "o"), (2, "p"), (3, ""), (4, "o/1")] {
+      bus.attach(["x"], to: object, by: one, serial: Serial(serial))
+    }
+    _ = bus.take()
+    bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
+    #expect(bus.take() == ["B ok 1 as 1 d5", "A ended 1 replaced by d5"])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [3, 5])
+    bus.attach(["x"], by: setter, serial: 2, isSet: true)
+    #expect(bus.take() == ["B ok 2 as 2 d6", "A ended 3 replaced by d6"])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [5, 6])
+    #expect(try bus.chain("x", object: "p").map(\.delegate.id.rawValue) == [2, 6])
+    #expect(try bus.chain("x", object: "o/1").map(\.delegate.id.rawValue) == [4, 6])
+  }
+
+  @Test("Setting the same thing again, alone, changes nothing")
+  func sameAgain() {
+    let bus = BusUnderTest()
+    let (asker, setter) = (bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    _ = bus.take()
+    let changes = bus.bus.changeCount
+    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    #expect(bus.take() == ["B ok 2 as 1 d1"])
+    #expect(bus.bus.changeCount == changes)
+    bus.answer(.approve, delegate: 1, from: setter)
+    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved")
+  }
+
+  @Test("Setting what is in the chain already keeps it, and replaces the rest")
+  func keepsItself() throws {
+    let bus = BusUnderTest()
+    let (one, setter) = (bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    bus.attach(["x"], to: "o", by: setter, serial: 1)
+    _ = bus.take()
+    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    #expect(bus.take() == ["B ok 2 as 1 d2", "A ended 1 replaced by d2"])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2])
+  }
+
+  @Test("A set that is refused replaces nothing")
+  func refused() throws {
+    var limits = BusLimits()
+    limits.delegatesMax = 1
+    let bus = BusUnderTest(limits)
+    let (one, setter) = (bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    bus.hold("x", by: setter, serial: 1)
+    _ = bus.take()
+    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
+    bus.attach(["a..b"], to: "o", by: setter, serial: 2, isSet: true)
+    bus.attach([], to: "o", by: setter, serial: 2, isSet: true)
+    #expect(
+      bus.take() == [
+        "B refused 2 limitExceeded", "B refused 1 duplicateSerial", "B refused 2 invalidPattern",
+        "B refused 2 invalidPattern",
+      ])
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [1])
+  }
+
+  @Test("A connection with no room replaces its own")
+  func ownRoom() {
+    var limits = BusLimits()
+    limits.delegatesMax = 1
+    let bus = BusUnderTest(limits)
+    let slot = bus.connect()
+    bus.attach(["x"], to: "o", by: slot, serial: 1)
+    bus.attach(["y"], to: "o", by: slot, serial: 2, isSet: true)
+    #expect(bus.take() == ["A ok 1 as 1 d1", "A ok 2 as 2 d2", "A ended 1 replaced by d2"])
+    #expect(bus.counts(at: slot).delegates == 1)
+  }
+
+  @Test("One that is replaced while it is asked is gone; the new one is not asked")
+  func duringQuery() {
+    let bus = BusUnderTest()
+    let (asker, one, setter) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    bus.ask("x", object: "o", by: asker, serial: 5)
+    _ = bus.take()
+    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    #expect(
+      bus.take() == ["C ok 2 as 2 d2", "B ended 1 replaced by d2", "A verdict 5 q1 vetoed: d1 gone"])
+    bus.answer(.approve, delegate: 1, from: one)
+    #expect(bus.take() == ["B refused 900 notAsked"])
+    bus.ask("x", object: "o", by: asker, serial: 6)
+    #expect(bus.take() == ["C question 2 q2 d2 5000ms xo"])
+  }
+
+  @Test("Removing one keeps the order of the rest", arguments: 1...4 as ClosedRange<UInt64>)
+  func removing(_ removed: UInt64) throws {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    for serial in 1...4 as ClosedRange<Serial> {
+      bus.attach(["x"], to: "o", by: slot, serial: serial, order: Int32(serial % 2), label: "\(serial)")
+    }
+    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2, 4, 1, 3])
+    bus.cancel(removed, by: slot)
+    #expect(
+      try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2, 4, 1, 3].filter { $0 != removed })
+  }
+}
