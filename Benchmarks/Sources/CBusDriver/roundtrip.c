@@ -104,8 +104,8 @@ static bool is_reply(enum driver_server server, const uint8_t *frame, uint64_t t
 static bool request_all(struct peer *peer, enum driver_server server, size_t count, uint64_t *nanoseconds)
 {
 	/* deadline: the bus's own; mode: parallel; fallback: vetoed, so that nobody's silence passes for
-	 * an approval; parent: none */
-	static const uint8_t fields[14] = { [5] = 1 };
+	 * an approval; parent, flags, reason of an override: none */
+	static const uint8_t fields[17] = { [5] = 1 };
 	struct message request;
 	if (server == driver_relay)
 		message_make(&request, frame_ask, "", 0, "", "", driver_round_trip_bytes - FRAME_HEADER);
@@ -129,8 +129,9 @@ static bool request_all(struct peer *peer, enum driver_server server, size_t cou
 
 static bool attach(struct peer *peer)
 {
-	/* order 4, failure policy 1, timeout 4, label, count of patterns 2, pattern */
-	uint8_t fields[15 + sizeof name - 1] = { [11] = 1, [13] = sizeof name - 1 };
+	/* order 4, failure policy 1, timeout 4, label, count of patterns 2, pattern, whether it replaces the
+	 * chain 1, count of protocols 2 */
+	uint8_t fields[15 + sizeof name - 1 + 3] = { [11] = 1, [13] = sizeof name - 1 };
 	memcpy(fields + 15, name, sizeof name - 1);
 	struct message attach;
 	message_make(&attach, frame_attach, fields, sizeof fields, "", object, 0);
