@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FRAME_HEADER = 32, FRAME_NAME_MAX = 255, PEER_BUFFER = 256 * 1024 };
+enum { FRAME_HEADER = 32, FRAME_NAME_MAX = 255, PEER_BUFFER = 1024 * 1024 };
 
 enum frame_kind {
 	frame_error = 2,

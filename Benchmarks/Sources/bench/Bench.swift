@@ -19,26 +19,27 @@ enum Bench {
     }
     if options.wantsHelp { return print(Options.usage) }
     do {
-      let report = try await measure(options)
-      print(report.table)
-      if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
+      try await measure(options)
     } catch {
       end("bench: \(error)", status: 1)
     }
   }
 
-  private static func measure(_ options: Options) async throws -> Report {
+  private static func measure(_ options: Options) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tribune-bench.\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer {
       // What is left behind here is a folder under /tmp, which is worth a line and no more.
       do { try FileManager.default.removeItem(at: folder) } catch { warn("bench: \(error)") }
     }
-    let relay = try Server(.relay, program: options.relay, in: folder)
-    defer { relay.stop() }
     let tribuned = try Server(.tribune, program: options.tribuned, in: folder)
     defer { tribuned.stop() }
-    return try await Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
+    if options.wantsChains { return print(try Growth(tribuned: tribuned).run()) }
+    let relay = try Server(.relay, program: options.relay, in: folder)
+    defer { relay.stop() }
+    let report = try await Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
+    print(report.table)
+    if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
   }
 
   private static func end(_ text: String, status: CInt) {

@@ -17,6 +17,16 @@ enum Driver {
     return durations
   }
 
+  /// How long each of `count` asks through a chain took, in nanoseconds.
+  static func asks(_ count: Int, through chain: Chain, of server: Server) throws -> [UInt64] {
+    var durations = [UInt64](repeating: 0, count: count)
+    try checked(server) { failure in
+      unsafe driver_chain(
+        server.socketPath, chain.connections, chain.delegatesEach, count, &durations, &failure)
+    }
+    return durations
+  }
+
   /// How long it took until `receivers` had `count` messages each, in nanoseconds.
   static func stream(_ count: Int, to receivers: Int, through server: Server) throws -> UInt64 {
     precondition(count % Int(driver_stream_batch) == 0)

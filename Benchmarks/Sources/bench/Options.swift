@@ -6,6 +6,8 @@ struct Effort: Codable, Equatable {
   /// round's start decides its figures more than anything else.
   var roundTripRounds: Int
   var roundTrips: Int
+  /// Asks through each chain in a round.
+  var chainAsks: Int
   var streamRounds: Int
   /// Messages sent in one stream; a multiple of the driver's batch.
   var messages: Int
@@ -13,21 +15,24 @@ struct Effort: Codable, Equatable {
   var isTimed: Bool
 
   static let full = Effort(
-    roundTripRounds: 101, roundTrips: 1_000, streamRounds: 7, messages: 512 * 4_000, isTimed: true)
+    roundTripRounds: 101, roundTrips: 1_000, chainAsks: 50, streamRounds: 7, messages: 512 * 4_000,
+    isTimed: true)
   static let quick = Effort(
-    roundTripRounds: 1, roundTrips: 200, streamRounds: 1, messages: 512 * 40, isTimed: false)
+    roundTripRounds: 1, roundTrips: 200, chainAsks: 5, streamRounds: 1, messages: 512 * 40, isTimed: false)
 }
 
 struct Options {
   static let usage = """
-    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--quick] [--json=FILE]
+    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--quick] [--json=FILE] | --chains
       --quick      only checks that all that is sent arrives: few messages, no verdict on the time
+      --chains     instead: how an ask grows with its chain, up to 10,000 delegates
       --json=FILE  writes the figures there too
     """
 
   var tribuned = ""
   var relay = ""
   var effort = Effort.full
+  var wantsChains = false
   var jsonFile: String?
   var wantsHelp = false
 
@@ -50,9 +55,13 @@ struct Options {
       case "--relay": relay = try value()
       case "--json": jsonFile = try value()
       case "--quick": effort = .quick
+      case "--chains": wantsChains = true
       case "--help", "-h": wantsHelp = true
       default: throw UsageError(description: "unknown option \(argument)")
       }
+    }
+    guard !wantsChains || jsonFile == nil else {
+      throw UsageError(description: "--chains has no figures for --json")
     }
     guard wantsHelp || !(tribuned.isEmpty || relay.isEmpty) else {
       throw UsageError(description: "both --tribuned and --relay are needed")

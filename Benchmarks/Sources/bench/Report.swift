@@ -19,8 +19,8 @@ struct Report {
     var median: Sample
     /// The multiple of the bare relay's median.
     var ofFloor: Double
-    /// Of the multiples of the relay with the same clients, as each round has found one within itself:
-    /// the quartiles.
+    /// Of the multiples of what it is compared with, as each round has found one within itself: the
+    /// quartiles.
     var ofBaseline: [Double]
     var target: Double?
     var rounds: [Sample]
@@ -38,7 +38,8 @@ struct Report {
           value: found.map(\.value).quantile(0.5), tail: tails.isEmpty ? nil : tails.quantile(0.5),
           server: found.map(\.server).quantile(0.5)),
         ofFloor: zip(found, floor).map { $0.value / $1.value }.quantile(0.5),
-        ofBaseline: [0.25, 0.5, 0.75].map(zip(found, baseline).map { $0.value / $1.value }.quantile),
+        ofBaseline: [0.25, 0.5, 0.75].map(
+          zip(found, baseline).map { $0.value / ($1.value * series.baselineCount) }.quantile),
         target: series.target, rounds: found)
     }
   }
@@ -57,7 +58,11 @@ struct Report {
 
   var table: String {
     var lines = [line("round trip, 64 B", "p50 µs", "p99 µs", "server µs", "× relay", "× same clients")]
-    lines += rows.filter { !$0.series.isStream }.map { line($0, digits: 1) }
+    lines += rows.filter { !$0.series.isStream && $0.series.chain == nil }.map { line($0, digits: 1) }
+    lines += [
+      "", line("ask, chain of 100 delegates", "p50 µs", "p99 µs", "server µs", "× relay", "× 100 asks"),
+    ]
+    lines += rows.filter { $0.series.chain != nil }.map { line($0, digits: 1) }
     lines += ["", line("stream of 128 B messages", "M/s", "", "server CPU", "× relay", "")]
     lines += rows.filter(\.series.isStream).map { line($0, digits: 2) }
     guard effort.isTimed else {
@@ -67,8 +72,9 @@ struct Report {
     lines += [
       "",
       """
-      Medians of \(effort.roundTripRounds) rounds of \(effort.roundTrips) round trips, and of \
-      \(effort.streamRounds) of \(effort.messages) messages.
+      Medians of \(effort.roundTripRounds) rounds of \(effort.roundTrips) round trips and \
+      \(effort.chainAsks) asks through each chain, and of \(effort.streamRounds) of \(effort.messages) \
+      messages.
       """,
     ]
     lines += rows.compactMap { row in row.target.map { verdict(on: row, target: $0) } }
@@ -77,34 +83,41 @@ struct Report {
 
   private func line(_ row: Row, digits: Int) -> String {
     line(
-      row.series.title, number(row.median.value, digits), row.median.tail.map { number($0, digits) } ?? "",
-      number(row.median.server, digits), number(row.ofFloor, 2),
-      row.series.isStream ? "" : number(row.ofBaseline[1], 2))
+      row.series.title, row.median.value.fixed(digits), row.median.tail.map { $0.fixed(digits) } ?? "",
+      row.median.server.fixed(digits), row.ofFloor.fixed(2),
+      row.series.isStream ? "" : row.ofBaseline[1].fixed(2))
   }
 
   private func verdict(on row: Row, target: Double) -> String {
-    """
-    \(row.series.title): \(number(row.ofBaseline[1], 2)) times the relay with the same clients (half of the \
-    rounds: \(number(row.ofBaseline[0], 2)) to \(number(row.ofBaseline[2], 2))), to be at most \
-    \(number(target, 2)): \(row.ofBaseline[1] <= target ? "met" : "missed")
-    """
-  }
-
-  private func number(_ value: Double, _ digits: Int) -> String {
-    value.formatted(
-      .number.precision(.fractionLength(digits)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
+    let title = row.series.chain.map { "chain of \($0.delegates), \(row.series.title)" } ?? row.series.title
+    let baseline = row.series.chain.map { "\($0.delegates) single asks" } ?? "the relay with the same clients"
+    return """
+      \(title): \(row.ofBaseline[1].fixed(2)) times \(baseline) (half of the rounds: \
+      \(row.ofBaseline[0].fixed(2)) to \(row.ofBaseline[2].fixed(2))), to be at most \
+      \(target.fixed(2)): \(row.ofBaseline[1] <= target ? "met" : "missed")
+      """
   }
 
   private func line(_ title: String, _ columns: String...) -> String {
-    var text = padded(title, to: -30)
-    for column in columns { text += padded(column, to: 15) }
+    var text = title.padded(to: -30)
+    for column in columns { text += column.padded(to: 15) }
     while text.last == " " { text.removeLast() }
     return text
   }
+}
 
+extension String {
   /// Negative widths align to the left.
-  private func padded(_ text: String, to width: Int) -> String {
-    let filling = String(repeating: " ", count: max(0, abs(width) - text.count))
-    return width < 0 ? text + filling : filling + text
+  func padded(to width: Int) -> String {
+    let filling = String(repeating: " ", count: max(0, abs(width) - count))
+    return width < 0 ? self + filling : filling + self
+  }
+}
+
+extension Double {
+  /// With so many digits behind the point.
+  func fixed(_ digits: Int) -> String {
+    formatted(
+      .number.precision(.fractionLength(digits)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
   }
 }

@@ -29,12 +29,13 @@ struct Rounds {
     let before = try server.processorTime()
     switch series.kind {
     case .roundTrips(let clients):
-      let durations = try await roundTrips(through: server, clients).sorted()
-      let used = try server.processorTime() - before
-      return Sample(
-        value: microseconds(durations[durations.count / 2]),
-        tail: microseconds(durations[durations.count * 99 / 100]),
-        server: microseconds(used) / Double(effort.roundTrips + Int(driver_warm_up)))
+      let durations = try await roundTrips(through: server, clients)
+      return sample(
+        durations, warmUp: Int(driver_warm_up), processorTime: try server.processorTime() - before)
+    case .asks(let chain):
+      let durations = try Driver.asks(effort.chainAsks, through: chain, of: server)
+      return sample(
+        durations, warmUp: Int(driver_chain_warm_up), processorTime: try server.processorTime() - before)
     case .stream(let receivers):
       let duration = try Driver.stream(effort.messages, to: receivers, through: server)
       let used = try server.processorTime() - before
@@ -49,6 +50,13 @@ struct Rounds {
     case (.tasks, .relay): try await RelayTasks.roundTrips(effort.roundTrips, through: server)
     case (.tasks, .tribune): try await LibraryTasks.roundTrips(effort.roundTrips, through: server)
     }
+  }
+
+  private func sample(_ durations: [UInt64], warmUp: Int, processorTime: UInt64) -> Sample {
+    let sorted = durations.sorted()
+    return Sample(
+      value: microseconds(sorted[sorted.count / 2]), tail: microseconds(sorted[sorted.count * 99 / 100]),
+      server: microseconds(processorTime) / Double(durations.count + warmUp))
   }
 
   private func microseconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1_000 }

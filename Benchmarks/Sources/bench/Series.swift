@@ -6,12 +6,15 @@ enum Series: String, CaseIterable, Codable {
   case ask
   case relayTasks
   case askLibrary
+  case chain
+  case chainOfOne
   case relayStream
   case postToOne
   case postToTen
 
   enum Kind: Equatable {
     case roundTrips(Clients)
+    case asks(Chain)
     case stream(receivers: Int)
   }
 
@@ -26,6 +29,8 @@ enum Series: String, CaseIterable, Codable {
     switch self {
     case .relay, .ask: .roundTrips(.driver)
     case .relayTasks, .askLibrary: .roundTrips(.tasks)
+    case .chain: .asks(Chain(connections: 100, delegatesEach: 1))
+    case .chainOfOne: .asks(Chain(connections: 1, delegatesEach: 100))
     case .relayStream, .postToOne: .stream(receivers: 1)
     case .postToTen: .stream(receivers: 10)
     }
@@ -33,24 +38,31 @@ enum Series: String, CaseIterable, Codable {
 
   var isStream: Bool { if case .stream = kind { true } else { false } }
 
-  /// The relay with clients of the same kind.
+  var chain: Chain? { if case .asks(let chain) = kind { chain } else { nil } }
+
+  /// What it is compared with: the relay with clients of the same kind; for a chain, the ask of one delegate.
   var baseline: Series {
     switch self {
     case .relay, .ask: .relay
     case .relayTasks, .askLibrary: .relayTasks
+    case .chain, .chainOfOne: .ask
     case .relayStream, .postToOne, .postToTen: .relayStream
     }
   }
+
+  /// How many of its baseline it is compared with.
+  var baselineCount: Double { chain.map { Double($0.delegates) } ?? 1 }
 
   /// The relay with nothing around it.
   var floor: Series { isStream ? .relayStream : .relay }
 
   var server: Server.Kind { self == baseline ? .relay : .tribune }
 
-  /// The multiple of its baseline that the bus is to keep below.
+  /// The multiple of `baselineCount` of its baseline that the bus is to keep below.
   var target: Double? {
     switch self {
     case .ask, .askLibrary: 1.25
+    case .chain, .chainOfOne: 1
     default: nil
     }
   }
@@ -61,11 +73,21 @@ enum Series: String, CaseIterable, Codable {
     case .ask: "ask, one delegate"
     case .relayTasks: "relay, between Swift tasks"
     case .askLibrary: "ask, Swift library"
+    case .chain: "100 connections, one each"
+    case .chainOfOne: "one connection"
     case .relayStream: "relay, 1 to 1"
     case .postToOne: "post, 1 to 1"
     case .postToTen: "post, 1 to 10"
     }
   }
+}
+
+/// The delegates of one object, all of whom are asked at once.
+struct Chain: Equatable {
+  var connections: Int
+  var delegatesEach: Int
+
+  var delegates: Int { connections * delegatesEach }
 }
 
 /// What one round found of one series.

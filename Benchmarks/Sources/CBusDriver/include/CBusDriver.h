@@ -27,6 +27,8 @@ enum {
 	driver_stream_batch = 512,
 	/* Round trips that are made before those that are timed. */
 	driver_warm_up = 200,
+	/* Likewise, for the asks through a chain. */
+	driver_chain_warm_up = 10,
 };
 
 /* What went wrong first; empty if nothing did. */
@@ -40,6 +42,11 @@ struct driver_failure {
  * approves. Returns 0, or -1 with the reason in `failure`. */
 int driver_round_trips(enum driver_server server, const char *path, size_t count, uint64_t *nanoseconds,
                        struct driver_failure *failure);
+
+/* Likewise, with an `ask` through a chain of one object: so many connections with so many delegates each, all
+ * of which approve. Each connection is a thread. */
+int driver_chain(const char *path, size_t connections, size_t delegates, size_t count,
+                 uint64_t *nanoseconds, struct driver_failure *failure);
 
 /* Sends `count` messages one way to each of `receivers`, and stores how long it took until all had
  * all. Through the bus these are notifications; the relay has one receiver. Returns 0, or -1 with the
