@@ -36,8 +36,9 @@ extension Bus {
         "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
     }
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
+    let id = makeQueryID()
     let query = Query(
-      id: makeQueryID(), asker: slot, askerID: connection(at: slot).id,
+      id: id, asker: slot, askerID: connection(at: slot).id,
       askerPeer: connection(at: slot).peer, serial: header.serial, fields, started: now,
       deadline: now.advanced(byMilliseconds: deadline))
     // Only a query that asks one at a time has a use for the userInfo after this pass.
@@ -51,7 +52,7 @@ extension Bus {
       if !standing.isEmpty { queries[place].setStanding(standing) }
     }
     connections[slot.index]?.participantCount += delegates.count
-    connections[slot.index]?.queries[header.serial] = query.id
+    connections[slot.index]?.queries[header.serial] = id
 
     let start = slice.range.lowerBound
     let tail = QueryTail(
@@ -166,7 +167,7 @@ extension Bus {
   ///
   /// - Throws: `notAsked` when it does not, or not for this connection: it never asked, it has the
   ///   answer already, or the query is over.
-  private func waiting(
+  private mutating func waiting(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
     guard let place = queries.place(of: query),
@@ -180,7 +181,7 @@ extension Bus {
   }
 
   /// Likewise, for any connection of the delegate's user: what runs under a delegate has one of its own.
-  private func deferring(
+  private mutating func deferring(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
     let user = connection(at: slot).peer.uid
@@ -251,7 +252,7 @@ extension Bus {
       }
       emitProgress(place, index, .settled, outcome, timeout: 0, status: reason)
     }
-    if queries[place].isDecided {
+    if queries[place].isDecided() {
       conclude(place, at: now)
     } else if asked || queries.nextDue.map({ $0 <= now }) == true {
       queries.setDue(queries[place].nextExpiry, at: place)
@@ -269,7 +270,7 @@ extension Bus {
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
-    let verdict = queries[place].verdict
+    let verdict = queries[place].makeVerdict()
     if !verdict.isDryRun, !queries[place].mode.isForValues { countVerdict(verdict.verdict) }
     let decision = Decision(
       verdict: verdict, vetoes: queries[place].vetoes, mode: queries[place].mode,

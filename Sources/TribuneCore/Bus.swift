@@ -30,7 +30,8 @@ package struct Bus: ~Copyable {
     /// Delegates, and the holds that stand in for some.
     var delegateCount: Int { delegates.count + holds.count }
 
-    func uses(_ serial: Serial) -> Bool {
+    /// Inlined, so that a connection is not copied to be asked.
+    @inline(__always) func uses(_ serial: Serial) -> Bool {
       observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
         || holds[serial] != nil || queries[serial] != nil
     }

@@ -6,7 +6,7 @@ import TribuneWire
 ///
 /// A participant is first `unasked` (only the modes that ask one at a time leave it there), then `waiting`
 /// until it answers or its time is over, then `settled`, which it stays: a veto is sticky because nothing
-/// leaves that state. The query is over as soon as `isDecided`; its owner then takes `verdict` from it.
+/// leaves that state. The query is over as soon as `isDecided()`; its owner then has it `makeVerdict`.
 struct Query {
   struct Participant {
     enum State {
@@ -122,7 +122,7 @@ struct Query {
   }
 
   /// The place of a participant that is being waited for.
-  func waitingIndex(of delegate: DelegateID) -> Int? {
+  mutating func waitingIndex(of delegate: DelegateID) -> Int? {
     let found =
       places.isEmpty
       ? participants.firstIndex { $0.delegate.identity.id == delegate } : places[delegate]
@@ -136,7 +136,7 @@ struct Query {
   private var waitsForAll: Bool { mode == .all || mode == .collect || flags.contains(.overrides) }
 
   /// Whether nothing that can still come would change the verdict, or be waited for.
-  var isDecided: Bool {
+  mutating func isDecided() -> Bool {
     if !waitsForAll, mode.isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
@@ -144,7 +144,7 @@ struct Query {
   /// The next participant to be asked now, if the mode lets one be asked. Those that have gone since the
   /// query began are settled on the way.
   mutating func takeNext(at now: Instant) -> Int? {
-    while next < participants.count, !isDecided, !mode.isSequential || waitingCount == 0 {
+    while next < participants.count, !isDecided(), !mode.isSequential || waitingCount == 0 {
       let index = next
       next += 1
       participants[index].asked = now
@@ -224,15 +224,17 @@ struct Query {
     }
     nextExpiry = earliest
     guard deadline <= now else { return }
-    while next < participants.count, !isDecided {
+    while next < participants.count, !isDecided() {
       participants[next].asked = now
       settle(next, .timedOut, reason: "", at: now)
       next += 1
     }
   }
 
-  var verdict: Verdict {
+  /// The verdict, once it is decided.
+  mutating func makeVerdict() -> Verdict {
     var outcomes = standing
+    outcomes.reserveCapacity(standing.count + participants.count)
     for participant in participants {
       guard case .settled(let outcome, let reason) = participant.state else { continue }
       outcomes.append(

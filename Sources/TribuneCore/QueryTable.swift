@@ -48,20 +48,21 @@ struct QueryTable {
   func place(of id: QueryID) -> Int? { places[id] }
 
   /// Takes a query in that has no participants yet.
-  mutating func insert(_ query: Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
+  mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
+    let id = query.id
+    let deadline = query.deadline
     let place: Int
     if let reused = free.popLast() {
       place = reused
-      var query = query
       query.takeRoom(from: &records[place].query)
-      records[place].query = query
+      swap(&records[place].query, &query)
     } else {
       place = records.count
       records.append(Record(query: query))
     }
-    places[query.id] = place
+    places[id] = place
     records[place].setTail(tail, nameLength: nameLength, objectLength: objectLength)
-    deadlines.insert(place, due: query.deadline)
+    deadlines.insert(place, due: deadline)
     return place
   }
 
@@ -75,6 +76,9 @@ struct QueryTable {
   }
 
   /// The query at `place`, where there must be one.
+  ///
+  /// A method that is not mutating would be called on a copy, with all that the query holds retained and
+  /// released: those that each answer needs are therefore mutating.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }
