@@ -5,6 +5,7 @@ import TribuneSystem
 
 @testable import Tribune
 @testable import TribuneCommands
+import TribuneJSON
 
 /// What people see.
 @Suite("Output", .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tribune
+import TribuneJSON
 
 /// Writes down what a delegate answers, and to whom, on the standard output.
 final class AnswerLog: Sendable {
