@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneJSON
 import TribuneSystem
 
 @testable import Tribune
 @testable import TribuneCommands
-import TribuneJSON
 
 /// What people see.
 @Suite("Output", .timeLimit(.minutes(1)))
