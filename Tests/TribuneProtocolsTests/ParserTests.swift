@@ -196,7 +196,7 @@ struct ParserTests {
     ])
   func long(part: String) {
     for start in ["", "protocol A { type T (a: ", "protocol A { optional did a.didB (a: "] {
-      let text = start + String(repeating: part, count: (1 << 18) / part.utf8.count)
+      let text = start + String(repeating: part, count: (1 << 16) / part.utf8.count)
       #expect(Library.loading(text).diagnostics.count <= 200)
     }
   }
