@@ -12,8 +12,9 @@ CATALOGDIR = $(PREFIX)/lib/systemd/catalog
 SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 CONFDIR = $(SYSCONFDIR)/tribune
-INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR)
-UNITS = tribuned.service tribuned.socket user/tribuned.service user/tribuned.socket
+INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR) \
+  $(CONFDIR)/delegates.d
+UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
 DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md docs/SEMANTICS.md
@@ -88,7 +89,7 @@ $(RELEASE)/tribuned $(RELEASE)/tribunectl:
 install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	install -d '$(DESTDIR)$(BINDIR)' $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
-	$(foreach unit,$(UNITS),sed 's|@bindir@|$(BINDIR)|g' systemd/$(unit) \
+	$(foreach unit,$(UNITS),sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g' systemd/$(unit) \
 	  | install -m 0644 /dev/stdin '$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))' &&) true
 	install -m 0644 systemd/tribune.sysusers '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
@@ -96,12 +97,14 @@ install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 
-## uninstall  takes back what install put there; the configuration stays if it was changed
+## uninstall  takes back what install put there; the configuration stays if it was changed, delegates stay
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
 	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
 	rm -rf '$(DESTDIR)$(DOCDIR)'
+	! test -d '$(DESTDIR)$(CONFDIR)/delegates.d' \
+	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(CONFDIR)/delegates.d'
 	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 

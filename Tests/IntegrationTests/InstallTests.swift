@@ -21,7 +21,8 @@ import Testing
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/system/tribuned.service",
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
-      "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf",
+      "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
+      "etc/tribune/delegates.d", "etc/tribune/tribuned.conf",
       "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/CONVERSATION.md",
     ])
@@ -36,6 +37,22 @@ import Testing
     let unit = try folder.read("root/usr/lib/systemd/\(manager)/tribuned.service")
     #expect(unit.contains("ExecStart=/usr/bin/tribuned"))
     #expect(!unit.contains("@bindir@"))
+  }
+
+  @Test("gives the delegates' unit their folder") func delegates() async throws {
+    try await make("install")
+    let unit = try folder.read("root/usr/lib/systemd/system/tribune-delegates.service")
+    #expect(
+      unit.contains("\nExecStart=/usr/bin/tribunectl delegate --directory=/etc/tribune/delegates.d\n"))
+    #expect(!unit.contains("dir@"))
+  }
+
+  @Test("leaves delegates alone, and so does uninstall") func keepsDelegates() async throws {
+    let delegate = "root/etc/tribune/delegates.d/host.shouldReboot/10-backup"
+    try folder.write("#!/bin/sh\n", to: delegate)
+    try await make("install")
+    try await make("uninstall")
+    #expect(folder.contains(delegate))
   }
 
   @Test("leaves a changed configuration alone, and so does uninstall") func keepsConfiguration() async throws

@@ -29,6 +29,12 @@ struct OperandTests {
       (["status", "x"], "no connection"),
       (["status", ":"], "no connection"), (["status", "-1"], "no option"),
       (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
+      (["delegate"], "needs NAME…, or --directory"), (["delegate", "--approve"], "needs NAME…"),
+      (["delegate", "--directory=d", "--approve"], "one of --approve"),
+      (["delegate", "a", "--directory=d"], "those of the folders"),
+      (["delegate", "--directory=d", "--order=1"], "those of the folders"),
+      (["delegate", "--directory=d", "--label=x"], "those of the folders"),
+      (["delegate", "--directory="], "path of a folder"),
       (["ask", "a", "--timeout=0"], "more than nothing"),
       (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
       (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
@@ -56,7 +62,7 @@ struct OperandTests {
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
       ["observe", "**", "a.*", "b.**"],
       ["monitor"], ["status"], ["status", ":12"], ["status", "12"], ["delegate", "a", "--veto="],
-      ["delegate", "a"],
+      ["delegate", "a"], ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
     ])
   func right(line: [String]) throws {

@@ -42,24 +42,31 @@ struct SystemdRun {
 struct UnitFilesTests {
   private let folder: TemporaryFolder
 
-  /// The units as `make install` would write them, around a program that is there.
+  private static let units = [
+    "tribuned.service", "tribuned.socket", "tribune-delegates.service", "user/tribuned.service",
+    "user/tribuned.socket",
+  ]
+
+  /// The units as `make install` would write them, around programs that are there.
   init() throws {
     folder = try TemporaryFolder()
-    for unit in ["tribuned.service", "tribuned.socket", "user/tribuned.service", "user/tribuned.socket"] {
+    for unit in Self.units {
       let text = try String(contentsOfFile: repositoryFile("systemd/\(unit)"), encoding: .utf8)
-      try folder.write(unit, text.replacing("@bindir@", with: folder.path))
+      try folder.write(
+        unit, text.replacing("@bindir@", with: folder.path).replacing("@confdir@", with: folder.path))
     }
-    try FileManager.default.createSymbolicLink(
-      atPath: folder.path + "/tribuned", withDestinationPath: "/bin/true")
+    for program in ["tribuned", "tribunectl"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(folder.path)/\(program)", withDestinationPath: "/bin/true")
+    }
   }
 
   @Test("have nothing that systemd objects to", arguments: ["--system", "--user"])
   func verify(manager: String) throws {
-    let units = folder.path + (manager == "--user" ? "/user" : "")
+    let units = Self.units.filter { $0.hasPrefix("user/") == (manager == "--user") }
     let run = try SystemdRun(
       "systemd-analyze",
-      ["verify", manager, "--recursive-errors=no", "\(units)/tribuned.service", "\(units)/tribuned.socket"],
-      in: folder)
+      ["verify", manager, "--recursive-errors=no"] + units.map { "\(folder.path)/\($0)" }, in: folder)
     #expect(run.output == "")
     #expect(run.status == 0)
   }
@@ -78,6 +85,29 @@ struct UnitFilesTests {
     let run = try SystemdRun(
       "systemd-analyze",
       ["security", "--offline=true", "--no-pager", "--threshold=5", folder.path + "/tribuned.service"],
+      in: folder)
+    #expect(run.status == 0, "\(run.output)")
+  }
+
+  @Test("let what decides see the system and reach the bus, and write nothing of the system's")
+  func delegates() throws {
+    let service = try String(
+      contentsOfFile: repositoryFile("systemd/tribune-delegates.service"), encoding: .utf8)
+    let settings = service.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    for setting in [
+      "Type=notify", "Requires=tribuned.socket", "After=tribuned.socket tribuned.service",
+      "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure",
+      "ExecStart=@bindir@/tribunectl delegate --directory=@confdir@/delegates.d",
+    ] { #expect(settings.contains(Substring(setting)), "\(setting)") }
+    for setting in ["PrivateNetwork", "PrivateTmp", "ProtectProc", "PrivateUsers", "DynamicUser"] {
+      #expect(!settings.contains { $0.hasPrefix("\(setting)=") }, "\(setting)=")
+    }
+    let run = try SystemdRun(
+      "systemd-analyze",
+      [
+        "security", "--offline=true", "--no-pager", "--threshold=60",
+        "\(folder.path)/tribune-delegates.service",
+      ],
       in: folder)
     #expect(run.status == 0, "\(run.output)")
   }

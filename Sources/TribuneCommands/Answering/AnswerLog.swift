@@ -13,13 +13,15 @@ final class AnswerLog: Sendable {
   init(in context: Context) { self.context = context }
 
   /// Writes down an answer; nil is that nobody waits for one any more.
-  func show(_ answer: Answer?, to question: Question) {
+  ///
+  /// - Parameter label: which of several delegates says it.
+  func show(_ answer: Answer?, to question: Question, by label: String? = nil) {
     guard !context.isQuiet else { return }
     do throws(CommandError) {
       if context.json == .off {
-        try context.print(question.line(with: answer, in: context))
+        try context.print(question.line(with: answer, by: label, in: context))
       } else {
-        try context.print(question.json(with: answer))
+        try context.print(question.json(with: answer, by: label))
       }
     } catch  where error.message.isEmpty {
       self.error.yield(error)
@@ -42,20 +44,22 @@ final class AnswerLog: Sendable {
 }
 
 extension Question {
-  /// `time  :asker  name  object  userInfo  → vetoed: reason`; no answer when the question was withdrawn.
-  fileprivate func line(with answer: Answer?, in context: Context) -> String {
+  /// `time  :asker  name  object  userInfo  label  → vetoed: reason`; no answer when the question was withdrawn.
+  fileprivate func line(with answer: Answer?, by label: String?, in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, "→ \(answer?.words ?? "withdrawn")",
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, label?.terminalSafe ?? "",
+      "→ \(answer?.words ?? "withdrawn")",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  fileprivate func json(with answer: Answer?) -> JSONValue {
-    .object([
+  fileprivate func json(with answer: Answer?, by label: String?) -> JSONValue {
+    let members: [(name: String, value: JSONValue)] = [
       ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
       ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
       ("reason", .string(answer?.reason ?? "")),
-    ])
+    ]
+    return .object(members + (label.map { [("label", .string($0))] } ?? []))
   }
 }

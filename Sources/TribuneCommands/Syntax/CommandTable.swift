@@ -108,7 +108,7 @@ private let allVerbs = [
         "the verdict when there is no bus (fail: exit with 255)"),
     ]),
   VerbSyntax(
-    verb: .delegate, operands: "NAME…", operandCount: 1...128,
+    verb: .delegate, operands: "NAME…", operandCount: 0...128,
     summary: "Answer questions for as long as it runs",
     description: [
       "Joins the object's delegate chain and answers what is asked under names that match any of those "
@@ -121,6 +121,10 @@ private let allVerbs = [
         + "TRIBUNE_QUERY and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its environment. "
         + "It exits with 0 to approve, 1 to veto with its output as the reason, 2 to abstain; anything "
         + "else is a failure.",
+      "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate that responds to NAME, "
+        + "called FILE, and is run as --exec runs a command. They are asked in the order of their files' "
+        + "names; one that comes, goes or changes its permissions is noticed. Names that begin with . or end "
+        + "with ~, .dpkg-* or .rpm* are left aside.",
       "Says \"attached …\" on standard error once the bus has confirmed.",
     ],
     options: [
@@ -128,6 +132,7 @@ private let allVerbs = [
       OptionSyntax(.approve, "approve", "approve everything"),
       OptionSyntax(.veto, "veto", .text("REASON"), "veto everything"),
       OptionSyntax(.exec, "exec", .command, "let a command answer; takes the rest of the line"),
+      OptionSyntax(.directory, "directory", .text("DIR"), "let the executables in DIR/NAME/ answer"),
       OptionSyntax(
         .order, "order", .number("N", Int64(Int32.min)...Int64(Int32.max)),
         "place in the chain: lower is asked earlier (0)"),

@@ -5,7 +5,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   // Of every verb.
   case address, json, shortJSON, noLegend, noPager, quiet, timeout, help, version
   // Of some.
-  case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec
+  case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode
 }
 

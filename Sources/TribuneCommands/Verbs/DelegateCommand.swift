@@ -9,6 +9,7 @@ struct DelegateCommand: Command {
     case answer(Answer)
     case command([[UInt8]])
     case terminal
+    case folder([UInt8])
   }
 
   static var signals: [Int32] { SignalWatch.interrupting }
@@ -33,62 +34,88 @@ struct DelegateCommand: Command {
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
       invocation.has(.exec) ? .command(invocation.command) : nil,
+      invocation.text(.directory).map { .folder(Array($0.utf8)) },
     ].compactMap { $0 }
     guard ways.count <= 1 else {
       throw .usage("delegate takes one of \(Self.waysInWords)")
     }
     way = ways.first ?? .terminal
-  }
-
-  private static let waysInWords = "--approve, --veto=REASON and --exec CMD…"
-
-  func run(in context: Context) async throws(CommandError) -> Int32 {
-    let log = AnswerLog(in: context)
-    switch way {
-    case .answer(let answer):
-      return try await stay(
-        AnsweringDelegate(answering: answer, log: log), in: context, until: { await log.broken() })
-    case .command(let command):
-      let runner = CommandRunner(in: context)
-      return try await stay(
-        AnsweringDelegate(running: command, by: runner, log: log), in: context, until: { await log.broken() },
-        cleanUp: { await runner.end() })
-    case .terminal:
-      guard StandardInput.isTerminal else {
-        throw .usage(
-          "delegate asks on the terminal, but the standard input is none; else it takes one of \(Self.waysInWords)"
-        )
+    if case .folder(let path) = way {
+      guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
+      guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label) else {
+        throw .usage("with --directory, names, order and labels are those of the folders and files in it")
       }
-      let delegate = TerminalDelegate(in: context, log: log)
-      return try await stay(
-        delegate, timeout: TerminalDelegate.timeout, in: context,
-        until: {
-          await first(of: { await log.broken() }, { await delegate.readAnswers() })
-            ?? .ended(ExitStatus.success)
-        },
-        cleanUp: { await delegate.end() })
+    } else if patterns.isEmpty {
+      throw .usage("delegate needs NAME…, or --directory=DIR")
     }
   }
 
-  /// Attaches a delegate, and keeps it in the chain until something ends it.
-  ///
-  /// - Parameters:
-  ///   - defaultTimeout: the time for an answer when none was given; nil is the bus's.
-  ///   - end: another end than a signal and the bus's.
-  ///   - cleanUp: ends what still answers.
-  private func stay(
-    _ delegate: some Delegate, timeout defaultTimeout: Duration? = nil, in context: Context,
-    until end: @escaping @Sendable () async -> CommandError, cleanUp: @Sendable () async -> Void = {}
-  ) async throws(CommandError) -> Int32 {
+  private static let waysInWords = "--approve, --veto=REASON, --exec CMD… and --directory=DIR"
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    if case .terminal = way, !StandardInput.isTerminal {
+      throw .usage(
+        "delegate asks on the terminal, but the standard input is none; else it takes one of \(Self.waysInWords)"
+      )
+    }
+    let log = AnswerLog(in: context)
     let connection: Connection
-    let attachment: Attachment
     do throws(TribuneError) {
       connection = try await context.connect()
+    } catch {
+      throw CommandError(error)
+    }
+    switch way {
+    case .answer(let answer):
+      let delegate = AnsweringDelegate(answering: answer, log: log)
+      try await attach(delegate, timeout: timeout, over: connection, in: context)
+      throw await Self.end(of: delegate, in: context, { await closed(connection) }, { await log.broken() })
+    case .command(let command):
+      let runner = CommandRunner(in: context)
+      let delegate = AnsweringDelegate(running: command, by: runner, log: log)
+      try await attach(delegate, timeout: timeout, over: connection, in: context)
+      let end = await Self.end(
+        of: delegate, in: context, { await closed(connection) }, { await log.broken() })
+      await runner.end()
+      throw end
+    case .terminal:
+      let delegate = TerminalDelegate(in: context, log: log)
+      try await attach(delegate, timeout: timeout ?? TerminalDelegate.timeout, over: connection, in: context)
+      let end = await Self.end(
+        of: delegate, in: context, { await closed(connection) },
+        {
+          await first(of: { await log.broken() }, { await delegate.readAnswers() })
+            ?? .ended(ExitStatus.success)
+        })
+      await delegate.end()
+      throw end
+    case .folder(let path):
+      let runner = CommandRunner(in: context)
+      let folder: DelegateFolder
+      do throws(Errno) {
+        folder = try DelegateFolder(
+          path, on: .init(object: object, onFailure: onFailure, timeout: timeout), over: connection,
+          by: runner,
+          log: log, in: context)
+      } catch {
+        throw .failure("folders cannot be watched: \(error)")
+      }
+      let end = await Self.end(of: folder, in: context, { await folder.run() }, { await log.broken() })
+      await runner.end()
+      throw end
+    }
+  }
+
+  /// Attaches the one delegate, and says so.
+  private func attach(
+    _ delegate: some Delegate, timeout: Duration?, over connection: Connection, in context: Context
+  ) async throws(CommandError) {
+    let attachment: Attachment
+    do throws(TribuneError) {
       attachment = try await bounded(by: context.timeout) {
-        [self, connection] () async throws(TribuneError) -> Attachment in
+        [self] () async throws(TribuneError) -> Attachment in
         try await connection.attach(
-          delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
-          timeout: timeout ?? defaultTimeout,
+          delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure, timeout: timeout,
           label: label)
       }
     } catch {
@@ -97,19 +124,26 @@ struct DelegateCommand: Command {
     let about = object.isEmpty ? "any object" : "object \(object.terminalSafe)"
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) (\(about), delegate \(attachment.id))")
-    let ended = await first(
+  }
+
+  /// Waits for a signal or another end. The chain does not keep the delegate; this does, until then.
+  private static func end(
+    of delegate: some AnyObject & Sendable, in context: Context,
+    _ one: @escaping @Sendable () async -> CommandError,
+    _ other: @escaping @Sendable () async -> CommandError
+  ) async -> CommandError {
+    let end = await first(
       of: { () async -> CommandError in
         await context.signals.interruption()
         return .ended(ExitStatus.success)
-      },
-      { () async -> CommandError in
-        guard let error = await connection.closed() else { return .ended(ExitStatus.success) }
-        return CommandError(error)
-      },
-      end)
-    // The chain does not keep the delegate; this does, until here.
-    await cleanUp()
+      }, one, other)
     withExtendedLifetime(delegate) {}
-    throw ended ?? .ended(ExitStatus.success)
+    return end ?? .ended(ExitStatus.success)
   }
+}
+
+/// Returns when the connection has ended.
+private func closed(_ connection: Connection) async -> CommandError {
+  guard let error = await connection.closed() else { return .ended(ExitStatus.success) }
+  return CommandError(error)
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Values of `order` for things that come one by one and are to be asked in their own order: spread, so that
+/// there is room for more between them.
+struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
+  /// From one place to the next, where nothing has to fit in.
+  static var spacing: Int64 { 1 << 16 }
+
+  /// By key, and so by order.
+  private var places: [(key: Key, order: Int32)] = []
+
+  /// Nobody has a place.
+  init() {}
+
+  /// Everybody has one, with as much room between them as there is.
+  init(_ keys: some Collection<Key>) {
+    let room = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
+    precondition(room > 0, "there are not as many places as files")
+    let spacing = min(Self.spacing, room)
+    let first = -spacing * Int64(keys.count / 2)
+    places = keys.sorted().enumerated().map { ($1, Int32(first + spacing * Int64($0))) }
+  }
+
+  var keys: [Key] { places.map(\.key) }
+
+  func order(of key: Key) -> Int32? {
+    let index = index(of: key)
+    return index < places.count && places[index].key == key ? places[index].order : nil
+  }
+
+  /// Where the first stands that does not come before `key`.
+  private func index(of key: Key) -> Int {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].key < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Finds a place for a key that has none.
+  ///
+  /// - Returns: nil if there is no room between its neighbours; then nothing has changed.
+  mutating func insert(_ key: Key) -> Int32? {
+    let index = index(of: key)
+    let before = index > 0 ? Int64(places[index - 1].order) : nil
+    let after = index < places.count ? Int64(places[index].order) : nil
+    let order =
+      switch (before, after) {
+      case (nil, nil): Int64(0)
+      case (let before?, nil): before + Self.spacing
+      case (nil, let after?): after - Self.spacing
+      case (let before?, let after?): before + (after - before) / 2
+      }
+    guard order != before, let place = Int32(exactly: order) else { return nil }
+    places.insert((key, place), at: index)
+    return place
+  }
+
+  mutating func remove(_ key: Key) {
+    places.removeAll { $0.key == key }
+  }
+}

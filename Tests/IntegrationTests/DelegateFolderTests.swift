@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneSystem
+
+/// `tribunectl delegate --directory`, against the real daemon.
+@Suite("tribunectl's folder of delegates", .timeLimit(.minutes(2)))
+struct DelegateFolderTests {
+  private let bus: TestBus
+  private let folder: TestFolder
+
+  private var root: String { "\(folder.path)/d" }
+
+  init() throws {
+    bus = try TestBus()
+    folder = try TestFolder()
+  }
+
+  /// Puts a program into the folder, as package tools do: whole, by renaming.
+  private func add(_ name: String, _ script: String = "exit 0", mode: Int = 0o755) throws {
+    try folder.write("#!/bin/sh\n\(script)\n", to: "new")
+    let (new, place) = ("\(folder.path)/new", URL(fileURLWithPath: "\(root)/\(name)"))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: new)
+    try FileManager.default.createDirectory(
+      at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try move(new, place.path)
+  }
+
+  private func move(_ from: String, _ to: String) throws {
+    guard unsafe rename(from, to) == 0 else { throw Errno.current }
+  }
+
+  private func setMode(_ path: String, _ mode: Int) throws {
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+  }
+
+  private func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(root)/\(name)") }
+
+  private func started(_ arguments: String...) throws -> RunningProgram {
+    let program = try RunningProgram(
+      [try Programs.path(of: "tribunectl"), "delegate", "--directory=\(root)"] + arguments,
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    return program
+  }
+
+  /// The labels of those who were asked, in their order, and what came of them.
+  private func asked(_ name: String, _ options: String...) throws -> [String] {
+    let result = try TestBus.tribunectl(
+      ["-j", "ask", name, "--mode=all"] + options, address: bus.address)
+    let outcomes = try #require(try result.object()["outcomes"] as? [[String: Any]])
+    return outcomes.map { "\($0["label"] ?? "") \($0["outcome"] ?? "") \($0["reason"] ?? "")" }
+  }
+
+  /// The next lines of standard error, without the delegates' numbers, in the order of the alphabet.
+  private func lines(_ count: Int, of program: RunningProgram) throws -> [String] {
+    try (0..<count).map { _ in
+      (try program.errors.line() ?? "(end)").replacing(#/ \(delegate \d+\)/#, with: "")
+    }.sorted()
+  }
+
+  @Test("each executable is a delegate for its folder's name, asked in the order of the files' names")
+  func scan() throws {
+    try add("host.*/20-b", "echo b; exit 1")
+    try add("host.*/10-a", "exit 2")
+    try add("host.shouldReboot/15-x", "echo \"$TRIBUNE_NAME|$TRIBUNE_OBJECT\"; cat; exit 1")
+    try add("host.shouldReboot/x.dpkg-new", "exit 1")
+    try add("host.shouldReboot/plain", "exit 1", mode: 0o644)
+    let program = try started("--object=o")
+    #expect(try program.errors.line() == "attached \(root) (object o, 3 delegates)")
+    #expect(
+      try asked("host.shouldReboot", "--object=o", "{}") == [
+        "10-a abstained ", "15-x vetoed host.shouldReboot|o\n{}", "20-b vetoed b",
+      ])
+    #expect(try asked("host.shouldReboot").isEmpty)
+    // What was answered is written down with who said it.
+    #expect(try program.output.line()?.contains("→ ") == true)
+    program.signal(SIGTERM)
+    #expect(program.status() == 0)
+  }
+
+  @Test("what comes, goes, is renamed or gets other permissions is noticed")
+  func changes() throws {
+    try add("a/50", "echo 50; exit 1")
+    let program = try started()
+    #expect(try program.errors.line() == "attached \(root) (any object, 1 delegate)")
+    try add("a/60", "echo 60; exit 1")
+    #expect(try lines(1, of: program) == ["attached a/60"])
+    try add("a/40", "echo 40; exit 1")
+    #expect(try lines(1, of: program) == ["attached a/40"])
+    try add("a/55", "echo 55; exit 1")
+    #expect(try lines(1, of: program) == ["attached a/55"])
+    #expect(try asked("a") == ["40 vetoed 40", "50 vetoed 50", "55 vetoed 55", "60 vetoed 60"])
+    try setMode("\(root)/a/40", 0o644)
+    #expect(try lines(1, of: program) == ["detached a/40"])
+    try move("\(root)/a/50", "\(root)/a/70")
+    #expect(try lines(2, of: program) == ["attached a/70", "detached a/50"])
+    try remove("a/55")
+    #expect(try lines(1, of: program) == ["detached a/55"])
+    try setMode("\(root)/a/40", 0o755)
+    #expect(try lines(1, of: program) == ["attached a/40"])
+    #expect(try asked("a") == ["40 vetoed 40", "60 vetoed 60", "70 vetoed 50"])
+    // A folder that comes, one that is renamed, and one that goes.
+    try add("b/1", "exit 1")
+    #expect(try lines(1, of: program) == ["attached b/1"])
+    try move("\(root)/b", "\(root)/c")
+    #expect(try lines(2, of: program) == ["attached c/1", "detached b/1"])
+    #expect(try asked("b").isEmpty)
+    #expect(try asked("c") == ["1 vetoed "])
+    try remove("a")
+    #expect(try lines(3, of: program) == ["detached a/40", "detached a/60", "detached a/70"])
+    #expect(try asked("a").isEmpty)
+  }
+
+  @Test("a folder that is not there is waited for, whatever goes or comes on the way to it")
+  func absent() throws {
+    let program = try started()
+    #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates)")
+    #expect(
+      try program.errors.line() == "tribunectl: \(root) is not there: No such file or directory")
+    try add("a/1", "exit 1")
+    #expect(try lines(1, of: program) == ["attached a/1"])
+    let (here, away) = (folder.path, "\(folder.path)-away")
+    try move(here, away)
+    #expect(try lines(2, of: program).first == "detached a/1")
+    #expect(try asked("a").isEmpty)
+    try move(away, here)
+    #expect(try lines(1, of: program) == ["attached a/1"])
+    #expect(try asked("a") == ["1 vetoed "])
+  }
+
+  @Test("a file that goes is not asked any more, but a command that runs may finish its answer")
+  func runningCommand() throws {
+    try add(
+      "a/1", "echo started >&2; until test -e \(folder.path)/go; do sleep 0.01; done; echo late; exit 1")
+    let program = try started("--timeout=1min")
+    _ = try program.errors.line()
+    let asker = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
+    ])
+    #expect(try program.errors.line() == "started")
+    try remove("a/1")
+    #expect(try lines(1, of: program) == ["detached a/1"])
+    #expect(try asked("a") == ["1 abstained "])
+    // It may also come back meanwhile.
+    try add("a/1", "echo new; exit 1")
+    #expect(try lines(1, of: program) == ["attached a/1"])
+    #expect(try asked("a") == ["1 vetoed new"])
+    try remove("a/1")
+    #expect(try lines(1, of: program) == ["detached a/1"])
+    try folder.write("", to: "go")
+    #expect(asker.status() == 1)
+    #expect(try asker.output.rest().contains(": late"))
+    while try !asked("a").isEmpty {}
+  }
+
+  @Test("where there is no room between two, all get new places, and nobody is missing or asked twice")
+  func renumbering() throws {
+    try add("a/a", "exit 2")
+    try add("a/z", "exit 2")
+    let program = try started()
+    _ = try program.errors.line()
+    var names = ["a"]
+    // Each halves what is left of the way to the last.
+    for _ in 0..<20 {
+      names.append((names.last ?? "") + "a")
+      try add("a/\(names.last ?? "")", "exit 2")
+      #expect(try lines(1, of: program) == ["attached a/\(names.last ?? "")"])
+    }
+    let expected = (names + ["z"]).map { "\($0) abstained " }
+    // Those with the old places go behind the new ones.
+    while try asked("a").count > expected.count {}
+    #expect(try asked("a") == expected)
+    #expect(try bus.tribunectl("list", "--no-legend").lines.count == 2)
+  }
+
+  @Test("all commands together have the one bound")
+  func bound() throws {
+    for number in 0..<70 { try add("a/\(number)", "exec sleep 1000") }
+    let program = try started("--timeout=1min", "--on-failure=abstain")
+    #expect(try program.errors.line()?.hasSuffix("70 delegates)") == true)
+    let asker = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a", "--mode=all",
+    ])
+    for _ in 0..<6 {
+      #expect(try program.output.line()?.hasSuffix("→ failed: 64 commands run already") == true)
+    }
+    program.signal(SIGTERM)
+    #expect(program.status() == 0)
+    #expect(asker.status() == 0)
+  }
+
+  @Test("a folder that cannot be a name is left aside, and that is said once")
+  func wrongNames() throws {
+    try add("no name/1")
+    let program = try started()
+    #expect(try program.errors.line()?.hasSuffix("0 delegates)") == true)
+    #expect(try program.errors.line()?.contains("no name is left aside: ") == true)
+    try add("a/1")
+    #expect(try lines(1, of: program) == ["attached a/1"])
+  }
+
+  @Test("without the bus it ends")
+  func busGoes() throws {
+    let program = try started()
+    _ = try program.errors.line()
+    bus.signal(SIGKILL)
+    #expect(program.status() == 1)
+  }
+}
