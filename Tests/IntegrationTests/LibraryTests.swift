@@ -74,7 +74,7 @@ struct LibraryTests {
     try await connection.attach(other, respondingTo: ["archive.*"], label: "calendar")
 
     let chain = try await asker.explain("archive.shouldPrune", object: "archive/photos")
-    #expect(chain.map(\.label) == ["calendar", "steward"])
+    #expect(chain.delegates.map(\.label) == ["calendar", "steward"])
 
     let vetoed = try await asker.ask("archive.shouldPrune", object: "archive/photos", mode: .all)
     #expect(vetoed.decision == .vetoed)

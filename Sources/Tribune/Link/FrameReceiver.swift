@@ -44,7 +44,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let settlement = link.state.withLock { $0.okay(serial, okay) }
-      // It may have made an observation live.
+      // It may have made an observation or an attachment live.
       link.routesVersion.add(1, ordering: .releasing)
       settlement?.deliver()
     case .error:
@@ -73,7 +73,7 @@ struct FrameReceiver {
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .ended:
-      _ = try frame.decode(Ended.self)
+      link.ended(serial, try frame.decode(Ended.self))
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
@@ -102,11 +102,12 @@ struct FrameReceiver {
   /// The bus dropped notifications of this connection, which can have been anybody's.
   private func tellLost(_ count: Int) {
     guard count > 0 else { return }
-    let (notifications, traffic) = link.state.withLock { state in
-      (state.liveStreams, state.trafficStreams)
+    let (notifications, traffic, delegates) = link.state.withLock { state in
+      (state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in notifications { stream.deliver(.lost(count)) }
     for stream in traffic { stream.deliver(.lost(count)) }
+    link.deliver(.lost(count), to: delegates)
   }
 
   private func receiveQuestion(_ frame: FrameView) throws(WireError) {
@@ -124,7 +125,7 @@ struct FrameReceiver {
   }
 }
 
-/// Which streams a notification goes to. A run of notifications under one name has its route found once.
+/// Which streams and delegates a notification goes to. A run of notifications under one name has its route found once.
 private struct NotificationRoute {
   private var version = -1
   /// Name and object as they lie in the frame.
@@ -132,6 +133,7 @@ private struct NotificationRoute {
   private var name = ""
   private var object = ""
   private var streams: [DeliveryStream<Delivery>] = []
+  private var delegates: [(serial: Serial, attached: AttachedDelegate)] = []
   private var sender = ConnectionID.bus
   private var senderText: String?
 
@@ -152,9 +154,11 @@ private struct NotificationRoute {
       self.version = version
       name = String(repairing: frame.name)
       object = String(repairing: frame.object)
-      streams = link.state.withLock { $0.streams(name: name, object: object) }
+      (streams, delegates) = link.state.withLock {
+        ($0.streams(name: name, object: object), $0.receivers(name: name, object: object))
+      }
     }
-    guard !streams.isEmpty else { return }
+    guard !streams.isEmpty || !delegates.isEmpty else { return }
     if header.sender != sender {
       sender = header.sender
       senderText = sender == .bus ? nil : sender.description
@@ -163,5 +167,6 @@ private struct NotificationRoute {
     let delivery = Delivery.notification(
       Notification(name, object: object, sender: senderText, userInfo: userInfo))
     for stream in streams { stream.deliver(delivery) }
+    if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
 }

@@ -3,49 +3,8 @@
 import Synchronization
 import TribuneWire
 
+/// Questions, and what is said to them.
 extension Link {
-  /// - Returns: the serial under which the attachment is known, and the delegate's id.
-  func attach(
-    _ delegate: any Delegate, to object: String, _ fields: Attach
-  ) async throws(TribuneError) -> (serial: Serial, delegate: UInt64) {
-    while true {
-      let registration = try await request(fields, Message(object: object), isTakenBack: true) {
-        (reply: Reply<LinkState.Registration>) in
-        .attachment(reply, LinkState.AttachedDelegate(delegate: delegate))
-      }
-      if case .attached(let serial, let id) = registration { return (serial, id) }
-    }
-  }
-
-  /// Detaching is done whatever becomes of the task, so that bus and connection go on agreeing.
-  func detach(_ attachment: Serial) async throws(TribuneError) {
-    let result = await withCheckedContinuation { (reply: Reply<Okay>) in
-      do throws(TribuneError) {
-        let detached = try state.withLock {
-          state throws(TribuneError) -> (tasks: [Task<Void, Never>], duty: Outbox.Duty)? in
-          guard state.attachments.removeValue(forKey: attachment) != nil else { return nil }
-          try state.requireOpen()
-          let serial = state.nextSerial()
-          state.requests[serial] = .okay(reply)
-          return (
-            state.dropQuestions(of: attachment),
-            state.outbox.append(Cancel(target: attachment), serial: serial)
-          )
-        }
-        guard let detached else {
-          reply.resume(returning: .success(Okay()))
-          return
-        }
-        for task in detached.tasks { task.cancel() }
-        perform(detached.duty)
-      } catch {
-        reply.resume(returning: .failure(error))
-      }
-    }
-    // That the bus has no such thing any more is what was wanted.
-    if case .failure(let error) = result, error.code != .notFound { throw error }
-  }
-
   /// Puts a question to its delegate, in a task of its own.
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
@@ -54,14 +13,14 @@ extension Link {
       // The bus asks each delegate once in a query; were it to ask again, the first question stands.
       guard state.questions[key] == nil else { return [] }
       guard let delegate = attached.delegate else {
-        state.attachments[serial] = nil
-        return [
-          state.appendAnswer(.abstain, to: key),
-          state.appendCancel(serial),
-        ]
+        return [state.appendAnswer(.abstain, to: key), state.dropAttachment(serial)]
       }
-      let task = Task { [self] in await answer(question, by: delegate) }
-      state.questions[key] = LinkState.OpenQuestion(attachment: serial, delegate: delegate, task: task)
+      let number = attached.noteQuestion()
+      let task = Task { [self] in
+        await attached.answer(number: number) { [self] in await answer(question, by: delegate) }
+      }
+      state.questions[key] = LinkState.OpenQuestion(
+        query: question.query, attachment: serial, delegate: delegate, task: task)
       return []
     }
     for duty in duties { perform(duty) }
@@ -87,15 +46,7 @@ extension Link {
   /// A query has ended that one of the delegates was asked in.
   func conclude(_ concluded: Concluded) {
     let key = LinkState.QuestionKey(query: concluded.query, delegate: concluded.delegate)
-    guard let question = state.withLock({ $0.questions.removeValue(forKey: key) }) else { return }
-    if !question.isAnswered { question.task.cancel() }
-    let conclusion = Conclusion(query: concluded.query.rawValue, ending: .init(concluded.conclusion))
-    let task = question.task
-    let delegate = question.delegate
-    Task {
-      await task.value
-      await delegate?.concluded(conclusion)
-    }
+    state.withLock({ $0.questions.removeValue(forKey: key) })?.conclude(.init(concluded.conclusion))
   }
 
   func `defer`(_ question: Question, by span: Duration, status: String) throws(TribuneError) {
@@ -112,20 +63,42 @@ extension Link {
     }
     perform(duty)
   }
+
+  /// Tells the delegates that receive it of what happened, and takes back those that are gone.
+  func deliver(_ delivery: Delivery, to attachments: [(serial: Serial, attached: AttachedDelegate)]) {
+    for (serial, attached) in attachments {
+      if attached.delegate != nil {
+        attached.deliver(delivery)
+      } else {
+        let duty = state.withLock { state -> Outbox.Duty in
+          state.attachments[serial] === attached ? state.dropAttachment(serial) : .none
+        }
+        routesVersion.add(1, ordering: .releasing)
+        perform(duty)
+      }
+    }
+  }
 }
 
 extension LinkState {
-  /// Forgets the questions of an attachment that has been taken back.
-  mutating func dropQuestions(of attachment: Serial) -> [Task<Void, Never>] {
-    var tasks: [Task<Void, Never>] = []
-    for (key, question) in questions where question.attachment == attachment {
-      questions[key] = nil
-      if !question.isAnswered { tasks.append(question.task) }
-    }
-    return tasks
+  /// Delegates that are told of a notification.
+  func receivers(name: String, object: String) -> [(serial: Serial, attached: AttachedDelegate)] {
+    guard !attachments.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
+    return attachments.filter { $0.value.receives(name: name, object: object) }.map { ($0.key, $0.value) }
   }
 
-  mutating func appendAnswer(_ answer: Tribune.Answer, to key: QuestionKey) -> Outbox.Duty {
+  /// Delegates that are told of anything.
+  var allReceivers: [(serial: Serial, attached: AttachedDelegate)] {
+    attachments.filter { $0.value.receivesNotifications }.map { ($0.key, $0.value) }
+  }
+
+  /// Takes back the attachment of a delegate that is gone.
+  fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
+    attachments[serial] = nil
+    return appendCancel(serial)
+  }
+
+  fileprivate mutating func appendAnswer(_ answer: Tribune.Answer, to key: QuestionKey) -> Outbox.Duty {
     var (kind, payload): (AnswerKind, [UInt8]) =
       switch answer {
       case .approve: (.approve, [])
@@ -144,9 +117,21 @@ extension LinkState {
   }
 }
 
-extension String {
-  /// As a reason or a status travels.
-  fileprivate var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
+extension LinkState.OpenQuestion {
+  /// Nobody waits for the answer any more, and the delegate knows why.
+  func withdraw() {
+    if !isAnswered { task.cancel() }
+  }
+
+  /// Withdraws the question, if it is not answered, and tells the delegate how the query ended.
+  func conclude(_ ending: Conclusion.Ending) {
+    withdraw()
+    let conclusion = Conclusion(query: query, ending: ending)
+    Task { [task, delegate] in
+      await task.value
+      await delegate?.concluded(conclusion)
+    }
+  }
 }
 
 extension LinkState.QuestionKey {

@@ -128,6 +128,33 @@ enum Checked {
     do throws(WireError) { return try Pattern(text) } catch { throw TribuneError(wire: error) }
   }
 
+  /// - Throws: `limitExceeded`.
+  static func count(_ count: Int, _ things: String, max: Int) throws(TribuneError) {
+    guard count <= max else { throw TribuneError(.limitExceeded, "\(count) \(things), at most \(max)") }
+  }
+
+  /// What the name has to be besides, the bus knows: there has to be a protocol that is so called.
+  static func protocolName(_ name: String) throws(TribuneError) {
+    try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
+    guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "no protocol has an empty name") }
+  }
+
+  /// When a hold ends, on the host's monotonic clock; 0 for never. What ends later than the clock can say does
+  /// so at its last moment.
+  static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
+    guard let span else { return 0 }
+    guard span > .zero else {
+      throw TribuneError(.refused, "a hold has to last longer than no time at all")
+    }
+    let (seconds, attoseconds) = span.components
+    let (product, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    let nanoseconds = (attoseconds + 999_999_999) / 1_000_000_000
+    let (length, carries) = product.addingReportingOverflow(UInt64(nanoseconds))
+    let (expiry, overflows) = now.addingReportingOverflow(length)
+    let last = UInt64(Int64.max)
+    return isTooLong || carries || overflows ? last : min(expiry, last)
+  }
+
   /// A span for the wire, where 0 means "not said": never 0, and at most what 32 bits hold.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }

@@ -18,8 +18,8 @@ final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state = Mutex(LinkState())
-  /// Changes with every change of an observation, so that the thread sees without the lock that the
-  /// routes it remembers are still right.
+  /// Changes with every change of an observation or an attachment, so that the thread sees without the lock
+  /// that the routes it remembers are still right.
   let routesVersion = Atomic(0)
 
   private init() throws(Errno) {
@@ -132,7 +132,9 @@ final class Link: Sendable {
     for settlement in ending.settlements { settlement.deliver() }
     for stream in ending.notifications { stream.finish(error) }
     for stream in ending.traffic { stream.finish(error) }
-    for task in ending.tasks { task.cancel() }
+    // How those queries end nobody can tell these delegates any more.
+    for question in ending.questions { question.conclude(.cancelled) }
+    for term in ending.terms { term.end(expired: false) }
     for closer in ending.closers { closer.resume(returning: error) }
   }
 

@@ -24,16 +24,23 @@ struct LinkState {
   enum Request {
     case okay(Reply<Okay>)
     case attachment(Reply<Registration>, AttachedDelegate)
+    case registration(Reply<Registered>, NewRegistration)
     case observation(ObservationKey)
     case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>)
   }
 
+  enum NewRegistration {
+    case hold(HoldTerm)
+    case declaration
+  }
+
   /// A reply that has come, and whom it goes to.
   enum Settlement {
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
     case attachment(Reply<Registration>, Result<Registration, TribuneError>)
+    case registration(Reply<Registered>, Result<Registered, TribuneError>)
     case plain([Reply<Void>], Result<Void, TribuneError>)
     case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
     case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
@@ -42,6 +49,7 @@ struct LinkState {
       switch self {
       case .okay(let reply, let result): reply.resume(returning: result)
       case .attachment(let reply, let result): reply.resume(returning: result)
+      case .registration(let reply, let result): reply.resume(returning: result)
       case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
       case .verdict(let reply, let result): reply.resume(returning: result)
       case .entries(let reply, let result): reply.resume(returning: result)
@@ -51,7 +59,7 @@ struct LinkState {
 
   /// What came of attaching.
   enum Registration {
-    case attached(serial: Serial, delegate: UInt64)
+    case attached(Registered)
     /// The same thing was attached already, and taken back before the bus answered: to be tried again.
     case stale
   }
@@ -74,10 +82,6 @@ struct LinkState {
     var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
   }
 
-  struct AttachedDelegate {
-    weak var delegate: (any Delegate)?
-  }
-
   struct QuestionKey: Hashable {
     var query: QueryID
     var delegate: DelegateID
@@ -85,6 +89,7 @@ struct LinkState {
 
   /// A question that the bus has not concluded yet.
   struct OpenQuestion {
+    let query: UInt64
     let attachment: Serial
     weak var delegate: (any Delegate)?
     let task: Task<Void, Never>
@@ -107,6 +112,8 @@ struct LinkState {
   var observations: [ObservationKey: Observation] = [:]
   var attachments: [Serial: AttachedDelegate] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
+  var holds: [Serial: HoldTerm] = [:]
+  var declarations: Set<Serial> = []
   var monitors: [Serial: DeliveryStream<TrafficDelivery>] = [:]
   var closers: [UInt64: CheckedContinuation<TribuneError?, Never>] = [:]
 
@@ -142,6 +149,12 @@ struct LinkState {
     case .okay(let reply): return .okay(reply, .success(okay))
     case .attachment(let reply, let attached):
       return .attachment(reply, attach(attached, serial: serial, okay))
+    case .registration(let reply, let registration):
+      switch registration {
+      case .hold(let term): holds[serial] = term
+      case .declaration: declarations.insert(serial)
+      }
+      return .registration(reply, .success(Registered(serial: serial, id: okay.delegate)))
     case .observation(let key):
       guard observations[key]?.serial == serial else { return nil }
       observations[key]?.isLive = true
@@ -161,6 +174,7 @@ struct LinkState {
     case nil: return nil
     case .okay(let reply): return .okay(reply, .failure(error))
     case .attachment(let reply, _): return .attachment(reply, .failure(error))
+    case .registration(let reply, _): return .registration(reply, .failure(error))
     case .observation(let key):
       guard observations[key]?.serial == serial else { return nil }
       let waiting = takeWaiting(key)
@@ -191,14 +205,17 @@ struct LinkState {
     let known = okay.registration == 0 ? serial : okay.registration
     if known != serial {
       guard let existing = attachments[known] else { return .success(.stale) }
-      if let other = existing.delegate, other !== attached.delegate {
+      if let other = existing.delegate {
+        if other === attached.delegate {
+          return .success(.attached(Registered(serial: known, id: okay.delegate)))
+        }
         return .failure(
           TribuneError(
             .refused, "another delegate of this connection responds to the same names of that object"))
       }
     }
     attachments[known] = attached
-    return .success(.attached(serial: known, delegate: okay.delegate))
+    return .success(.attached(Registered(serial: known, id: okay.delegate)))
   }
 
   // MARK: Ending
@@ -209,7 +226,8 @@ struct LinkState {
     var greeting: Reply<Welcome>?
     var notifications: [DeliveryStream<Delivery>] = []
     var traffic: [DeliveryStream<TrafficDelivery>] = []
-    var tasks: [Task<Void, Never>] = []
+    var questions: [OpenQuestion] = []
+    var terms: [HoldTerm] = []
     var closers: [CheckedContinuation<TribuneError?, Never>] = []
   }
 
@@ -230,8 +248,11 @@ struct LinkState {
     observations = [:]
     ending.traffic = Array(monitors.values)
     monitors = [:]
-    ending.tasks = questions.values.filter { !$0.isAnswered }.map(\.task)
+    ending.questions = Array(questions.values)
     questions = [:]
+    ending.terms = Array(holds.values)
+    holds = [:]
+    declarations = []
     attachments = [:]
     ending.closers = Array(closers.values)
     closers = [:]

@@ -13,13 +13,40 @@ public protocol Delegate: AnyObject, Sendable {
 
   /// A query that this delegate was asked in has ended, so that what was prepared can be undone.
   ///
-  /// Called after `answer` has returned. Does nothing unless the delegate says otherwise.
+  /// Called after `answer` has returned, once for each question, but for those that ``Attachment/detach()``
+  /// dropped. When the connection ends, or another delegate is set in this one's place, before the bus has
+  /// said how the query ended, that counts as ``Conclusion/Ending/cancelled``. Does nothing unless the
+  /// delegate says otherwise.
   func concluded(_ conclusion: Conclusion) async
+
+  /// Something is about to happen, or has happened, as AppKit tells a window's delegate.
+  ///
+  /// What comes are the notifications about the object that the delegate is attached to, or about any, whose
+  /// names it responds to and whose last token is `will` or `did` and a verb, as in `window.didClose`; and
+  /// the news that some were lost. Each attachment is told in the posters' order, one delivery at a time: the
+  /// next follows when this has returned. `answer` to a question that the bus had sent before a notification
+  /// has begun when the notification is told (a class on an actor has both in its actor's queue in that
+  /// order); a question does not wait for notifications before it.
+  ///
+  /// Holds at most 4,096 deliveries for a delegate that is at it still, of 64 MiB together; the oldest are
+  /// dropped first, and told. Does nothing unless the delegate says otherwise.
+  func received(_ delivery: Delivery) async
+
+  /// Another delegate was set in this one's place, and this attachment is over: the last that it is told.
+  ///
+  /// Called when what was received before has been told. Does nothing unless the delegate says otherwise.
+  func replaced(by delegate: DelegateInfo) async
 }
 
 extension Delegate {
   /// Does nothing.
   public func concluded(_ conclusion: Conclusion) async {}
+
+  /// Does nothing.
+  public func received(_ delivery: Delivery) async {}
+
+  /// Does nothing.
+  public func replaced(by delegate: DelegateInfo) async {}
 }
 
 /// What a delegate says to a question.
@@ -141,7 +168,7 @@ public struct Conclusion: Hashable, Sendable {
     case allowed
     /// Somebody vetoed it.
     case vetoed
-    /// The asker took it back, or is gone.
+    /// The asker took it back, or is gone; or nobody can tell this delegate any more how it ended.
     case cancelled
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a query goes through the delegate chain.
+/// How a query for leave goes through the delegate chain.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
   /// All are asked at once; the first veto is the verdict, and the rest are cancelled.
   case parallel

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+extension Connection {
+  /// The bus as a whole.
+  public func status() async throws(TribuneError) -> BusStatus {
+    for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
+    throw .violation("the bus says nothing of itself")
+  }
+
+  /// All connections of the bus, this one included.
+  public func connections() async throws(TribuneError) -> [ConnectionInfo] {
+    try await link.list(.connections).compactMap {
+      if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
+    }
+  }
+
+  /// All observations of the bus.
+  public func observations() async throws(TribuneError) -> [ObservationInfo] {
+    try await link.list(.observations).compactMap {
+      if case .observation(let entry) = $0 { ObservationInfo(entry) } else { nil }
+    }
+  }
+
+  /// All attached delegates of the bus.
+  public func delegates() async throws(TribuneError) -> [DelegateInfo] {
+    try await link.list(.delegates).compactMap {
+      if case .delegate(let entry) = $0 { DelegateInfo(entry) } else { nil }
+    }
+  }
+
+  /// All holds of the bus.
+  public func holds() async throws(TribuneError) -> [HoldInfo] {
+    try await link.list(.holds).compactMap {
+      if case .hold(let entry) = $0 { HoldInfo(entry) } else { nil }
+    }
+  }
+
+  /// All objects that were declared, or that have delegates of their own.
+  public func objects() async throws(TribuneError) -> [ObjectInfo] {
+    try await link.list(.objects).compactMap {
+      if case .object(let entry) = $0 { ObjectInfo(entry) } else { nil }
+    }
+  }
+
+  /// All protocols that the bus knows.
+  public func protocols() async throws(TribuneError) -> [ProtocolInfo] {
+    try await link.list(.protocols).compactMap {
+      if case .protocol(let entry) = $0 { ProtocolInfo(entry) } else { nil }
+    }
+  }
+
+  /// What a protocol has, inherited messages included.
+  ///
+  /// - Parameter what: an object that was declared, or a protocol's name.
+  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither; `connectionLost`, `cancelled`.
+  public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
+    let what = try Checked.object(what)
+    guard !what.isEmpty else { throw TribuneError(.invalidObject, "no object or protocol has an empty name") }
+    return try await link.list(.members, object: what).compactMap {
+      if case .member(let entry) = $0 { MemberInfo(entry) } else { nil }
+    }
+  }
+
+  /// What a query would meet: who holds, who is missing, and whom it would be put to. Nobody is asked.
+  ///
+  /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
+  public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
+    let name = try Checked.name(name)
+    let object = try Checked.object(object)
+    var explanation = Explanation()
+    for entry in try await link.list(.chain, name: name, object: object) {
+      switch entry {
+      case .hold(let entry): explanation.holds.append(HoldInfo(entry))
+      case .missing(let entry): explanation.missing.append(entry.name)
+      case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
+      case .object(let entry):
+        explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
+      case .bus, .connection, .observation, .protocol, .member: continue
+      }
+    }
+    return explanation
+  }
+}

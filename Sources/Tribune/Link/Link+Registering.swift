@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneWire
+
+/// What a client registers and takes back: delegates, holds and declarations.
+extension Link {
+  /// How often attaching is tried. More than once only when the same thing is taken back at the same time.
+  private static let attachingTries = 8
+
+  /// - Returns: the serial under which the attachment is known, and the delegate's id.
+  func attach(
+    _ delegate: any Delegate, to object: String, patterns: [Pattern], _ fields: Attach
+  ) async throws(TribuneError) -> LinkState.Registered {
+    for _ in 1...Self.attachingTries {
+      let registration = try await request(fields, Message(object: object), isTakenBack: true) {
+        (reply: Reply<LinkState.Registration>) in
+        .attachment(reply, AttachedDelegate(delegate, object: object, patterns: patterns))
+      }
+      if case .attached(let registered) = registration { return registered }
+    }
+    throw TribuneError(
+      .refused, "the same delegate was taken back each of \(Self.attachingTries) times that it was attached")
+  }
+
+  func hold(
+    _ pattern: String, object: String, why: String, expiry: UInt64, _ term: HoldTerm
+  ) async throws(TribuneError) -> LinkState.Registered {
+    let message = Message(name: pattern, object: object, payload: why.reasonBytes)
+    return try await request(TribuneWire.Hold(expiry: expiry), message, isTakenBack: true) {
+      .registration($0, .hold(term))
+    }
+  }
+
+  func declare(
+    _ object: String, as protocolName: String, definitions: String
+  ) async throws(TribuneError) -> LinkState.Registered {
+    let message = Message(object: object, payload: Array(definitions.utf8))
+    return try await request(Declare(protocolName: protocolName), message, isTakenBack: true) {
+      .registration($0, .declaration)
+    }
+  }
+
+  /// Takes a registration back, whatever becomes of the task, so that bus and connection go on agreeing. Does
+  /// nothing when it is over.
+  func takeBack(_ kind: LinkState.RegistrationKind, _ registration: Serial) async throws(TribuneError) {
+    let result = await withCheckedContinuation { (reply: Reply<Okay>) in
+      do throws(TribuneError) {
+        let takenBack = try state.withLock {
+          state throws(TribuneError) -> (rest: LinkState.Rest, duty: Outbox.Duty)? in
+          guard let rest = state.forget(kind, registration) else { return nil }
+          try state.requireOpen()
+          let serial = state.nextSerial()
+          state.requests[serial] = .okay(reply)
+          return (rest, state.outbox.append(Cancel(target: registration), serial: serial))
+        }
+        guard let takenBack else {
+          reply.resume(returning: .success(Okay()))
+          return
+        }
+        routesVersion.add(1, ordering: .releasing)
+        takenBack.rest.end()
+        perform(takenBack.duty)
+      } catch {
+        reply.resume(returning: .failure(error))
+      }
+    }
+    // That the bus has no such thing any more is what was wanted.
+    if case .failure(let error) = result, error.code != .notFound { throw error }
+  }
+
+  /// The bus has ended a registration.
+  func ended(_ serial: Serial, _ ended: Ended) {
+    switch ended {
+    case .expired:
+      state.withLock { $0.holds.removeValue(forKey: serial) }?.end(expired: true)
+    case .replaced(let entry):
+      let replaced = state.withLock { state in
+        (state.attachments.removeValue(forKey: serial), state.takeQuestions(of: serial))
+      }
+      routesVersion.add(1, ordering: .releasing)
+      replaced.0?.replace(by: DelegateInfo(entry))
+      // The bus tells it nothing more of the queries that it was asked in.
+      for question in replaced.1 { question.conclude(.cancelled) }
+    }
+  }
+}
+
+extension LinkState {
+  /// What came of registering.
+  struct Registered {
+    /// What the registration is known by.
+    var serial: Serial
+    /// The delegate's or the hold's.
+    var id: UInt64
+  }
+
+  enum RegistrationKind {
+    case attachment, hold, declaration
+  }
+
+  /// What is left of a registration that is over.
+  struct Rest {
+    var attached: AttachedDelegate?
+    var questions: [OpenQuestion] = []
+    var term: HoldTerm?
+
+    func end() {
+      attached?.end()
+      for question in questions { question.withdraw() }
+      term?.end(expired: false)
+    }
+  }
+
+  /// - Returns: nil when it is over already.
+  mutating func forget(_ kind: RegistrationKind, _ serial: Serial) -> Rest? {
+    switch kind {
+    case .attachment:
+      guard let attached = attachments.removeValue(forKey: serial) else { return nil }
+      return Rest(attached: attached, questions: takeQuestions(of: serial))
+    case .hold:
+      guard let term = holds.removeValue(forKey: serial) else { return nil }
+      return Rest(term: term)
+    case .declaration:
+      guard declarations.remove(serial) != nil else { return nil }
+      return Rest()
+    }
+  }
+
+  /// Forgets the questions of an attachment that is over.
+  mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {
+    let keys = questions.filter { $0.value.attachment == attachment }.map(\.key)
+    return keys.compactMap { questions.removeValue(forKey: $0) }
+  }
+}
+
+extension String {
+  /// As a reason or a status travels.
+  var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+// What the bus lists, in the words of the public API. Numbers from the bus are clamped, never trapped on.
+
+extension BusStatus {
+  init(_ entry: BusEntry) {
+    self.init(
+      pid: Int32(clamping: entry.pid), software: entry.software, address: entry.address,
+      uptime: .microseconds(Int64(clamping: entry.uptime)), connections: Int(entry.connections),
+      observations: Int(entry.observations), delegates: Int(entry.delegates), queries: Int(entry.queries),
+      posted: Int(clamping: entry.posted), delivered: Int(clamping: entry.delivered),
+      lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed))
+  }
+}
+
+extension ConnectionInfo {
+  init(_ entry: ConnectionEntry) {
+    self.init(
+      id: entry.id.description, pid: Int32(clamping: entry.peer.pid), uid: entry.peer.uid,
+      gid: entry.peer.gid, process: entry.peer.process, unit: entry.peer.unit,
+      age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
+      delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
+      lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
+      isLossy: entry.isLossy)
+  }
+}
+
+extension ObservationInfo {
+  init(_ entry: ObservationEntry) {
+    self.init(connection: entry.connection.description, pattern: entry.pattern, object: entry.object)
+  }
+}
+
+extension DelegateInfo {
+  init(_ entry: DelegateEntry) {
+    let peer = entry.delegate.peer
+    self.init(
+      id: entry.delegate.id.rawValue, connection: entry.connection.description, label: entry.delegate.label,
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, unit: peer.unit,
+      object: entry.object, order: entry.order, failurePolicy: FailurePolicy(entry.failurePolicy),
+      timeout: .milliseconds(Int(entry.timeout)), patterns: entry.patterns)
+  }
+}
+
+extension HoldInfo {
+  init(_ entry: HoldEntry) {
+    let peer = entry.delegate.peer
+    self.init(
+      id: entry.delegate.id.rawValue, connection: entry.connection.description,
+      pid: Int32(clamping: peer.pid),
+      uid: peer.uid, process: peer.process, unit: peer.unit, pattern: entry.pattern, object: entry.object,
+      why: entry.why, age: .microseconds(Int64(clamping: entry.age)),
+      expiresIn: entry.remaining == 0 ? nil : .microseconds(Int64(clamping: entry.remaining)))
+  }
+}
+
+extension ObjectInfo {
+  init(_ entry: ObjectEntry) {
+    self.init(
+      object: entry.object, protocolName: entry.protocolName.isEmpty ? nil : entry.protocolName,
+      delegates: Int(entry.delegates),
+      connection: entry.connection == .bus ? nil : entry.connection.description)
+  }
+}
+
+extension ProtocolInfo {
+  init(_ entry: ProtocolEntry) {
+    self.init(
+      name: entry.name, parents: entry.parents, members: Int(entry.members),
+      connection: entry.connection == .bus ? nil : entry.connection.description,
+      documentation: entry.documentation)
+  }
+}
+
+extension MemberInfo {
+  init(_ entry: MemberEntry) {
+    self.init(
+      origin: entry.origin, kind: Kind(entry.kind), isRequired: entry.isRequired, name: entry.name,
+      parameters: entry.parameters, result: entry.result.isEmpty ? nil : entry.result,
+      documentation: entry.documentation)
+  }
+}
+
+extension MemberInfo.Kind {
+  init(_ kind: MethodKind) {
+    self =
+      switch kind {
+      case .should: .should
+      case .will: .will
+      case .did: .did
+      case .value: .value
+      }
+  }
+}

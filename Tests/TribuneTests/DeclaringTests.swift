@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct DeclaringTests {
+  @Test func aDeclarationReachesTheBusAndIsWithdrawnOnce() async throws {
+    let bus = try ScriptedBus()
+    async let script: [FrameKind?] = bus.play { peer in
+      try peer.greet()
+      let declare = try peer.next(.declare)
+      #expect([declare.name, declare.object, declare.payload] == ["", "view/1", "protocol P {}"])
+      #expect(try declare.decode(Declare.self) == Declare(protocolName: "P"))
+      try peer.send(Okay(registration: declare.serial), serial: declare.serial)
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == declare.serial)
+      try peer.send(Okay(), serial: cancel.serial)
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let declaration = try await connection.declare("view/1", as: "P", definitions: "protocol P {}")
+    try await declaration.withdraw()
+    try await declaration.withdraw()
+    await connection.close()
+    #expect(try await script == [])
+  }
+
+  @Test func aDefinitionDeclaresNothing() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let declare = try peer.next(.declare)
+      #expect([declare.object, declare.payload] == ["", "protocol P {}"])
+      #expect(try declare.decode(Declare.self) == Declare())
+      try peer.send(Okay(registration: declare.serial), serial: declare.serial)
+      let second = try peer.next(.declare)
+      try peer.send(Refusal(.invalidProtocol), serial: second.serial, text: "1:10: a { is missing")
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await connection.define("protocol P {}")
+    #expect(
+      await failure { try await connection.define("protocol P") }
+        == TribuneError(.invalidProtocol, "1:10: a { is missing"))
+    await connection.close()
+    try await script
+  }
+
+  @Test func whatCannotBeDeclaredNeverLeaves() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let long = String(repeating: "P", count: 256)
+    #expect(await failure { try await connection.declare("", as: "P") }?.code == .invalidObject)
+    #expect(await failure { try await connection.declare("\n", as: "P") }?.code == .invalidObject)
+    #expect(await failure { try await connection.declare("a", as: "") }?.code == .unknownProtocol)
+    #expect(await failure { try await connection.declare("a", as: long) }?.code == .limitExceeded)
+    #expect(await failure { try await connection.define("") }?.code == .invalidProtocol)
+    #expect(await failure { try await connection.introspect("") }?.code == .invalidObject)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test func objectsProtocolsAndTheirMessagesAreListed() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      try peer.list(
+        .objects,
+        [
+          .object(ObjectEntry(object: "view/*", protocolName: "P", delegates: 0, connection: .bus)),
+          .object(
+            ObjectEntry(object: "a", protocolName: "", delegates: 2, connection: ConnectionID(rawValue: 9))),
+        ])
+      try peer.list(
+        .protocols,
+        [
+          .protocol(
+            ProtocolEntry(
+              name: "Q", parents: ["P"], members: 3, connection: .bus, documentation: "Says more."))
+        ])
+      try peer.list(
+        .members, object: "view/1",
+        [
+          .member(
+            MemberEntry(
+              origin: "P", kind: .value, isRequired: true, name: "view.rows", parameters: "()",
+              result: "(rows: int)", documentation: "")),
+          .member(
+            MemberEntry(
+              origin: "Q", kind: .did, isRequired: false, name: "view.didTap", parameters: "(x: float)",
+              result: "", documentation: "")),
+        ])
+      try peer.list(
+        .holds,
+        [
+          .hold(
+            HoldEntry(
+              connection: ConnectionID(rawValue: 9), delegate: identity(8, ""), pattern: "a.**", object: "b",
+              why: "c", age: 1, remaining: 5_000_000))
+        ])
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let objects = try await connection.objects()
+    #expect(objects.map(\.object) == ["view/*", "a"])
+    #expect(objects.map(\.protocolName) == ["P", nil])
+    #expect(objects.map(\.connection) == [nil, ":9"])
+    #expect(objects.map(\.delegates) == [0, 2])
+    #expect(
+      try await connection.protocols()
+        == [
+          ProtocolInfo(name: "Q", parents: ["P"], members: 3, connection: nil, documentation: "Says more.")
+        ])
+    let members = try await connection.introspect("view/1")
+    #expect(members.map(\.kind) == [.value, .did])
+    #expect(members.map(\.origin) == ["P", "Q"])
+    #expect(members.map(\.result) == ["(rows: int)", nil])
+    #expect(try await connection.holds().map(\.expiresIn) == [.seconds(5)])
+    await connection.close()
+    try await script
+  }
+}
+
+extension ScriptedPeer {
+  /// Answers a list.
+  fileprivate func list(_ subject: ListSubject, object: String = "", _ entries: [Entry]) throws {
+    let list = try next(.list)
+    #expect(try list.decode(List.self) == List(subject))
+    #expect(list.object == object)
+    for entry in entries { try send(entry, serial: list.serial) }
+    try send(Okay(), serial: list.serial)
+  }
+}

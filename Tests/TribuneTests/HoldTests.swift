@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct HoldTests {
+  @Test func aHoldReachesTheBusAndIsReleasedOnce() async throws {
+    let bus = try ScriptedBus()
+    async let script: [FrameKind?] = bus.play { peer in
+      try peer.greet()
+      let hold = try peer.next(.hold)
+      #expect([hold.name, hold.object, hold.payload] == ["archive.**", "archive/photos", "a restore"])
+      #expect(try hold.decode(TribuneWire.Hold.self).expiry == 0)
+      try peer.send(Okay(registration: hold.serial, delegate: 8), serial: hold.serial)
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == hold.serial)
+      try peer.send(Okay(), serial: cancel.serial)
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let hold = try await connection.hold("archive.**", object: "archive/photos", why: "a restore")
+    #expect(hold.id == 8)
+    async let expired = hold.expired()
+    try await hold.release()
+    #expect(await expired == false)
+    #expect(await hold.expired() == false)
+    try await hold.release()
+    await connection.close()
+    #expect(try await script == [])
+  }
+
+  @Test func aHoldThatExpiresSaysSoAndNeedsNoRelease() async throws {
+    let bus = try ScriptedBus()
+    let before = SystemClock.monotonicNanoseconds
+    async let script: [FrameKind?] = bus.play { peer in
+      let hold = try peer.takeHold()
+      let expiry = try hold.decode(TribuneWire.Hold.self).expiry
+      let earliest = before + 3_600_000_000_000
+      #expect((earliest...earliest + 60_000_000_000).contains(expiry))
+      try peer.send(Ended.expired, serial: hold.serial)
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let hold = try await connection.hold("a.shouldB", why: "c", expiresIn: .seconds(3600))
+    #expect(await hold.expired())
+    try await hold.release()
+    // What is over stays as it ended.
+    #expect(await hold.expired())
+    await connection.close()
+    #expect(try await script == [])
+  }
+
+  @Test func aHoldEndsWithItsConnection() async throws {
+    let bus = try ScriptedBus()
+    async let script: Void = bus.play { peer in _ = try peer.takeHold() }
+    let connection = try await Connection.connect(to: bus.address)
+    let hold = try await connection.hold("a.shouldB", why: "c")
+    #expect(await hold.expired() == false)
+    #expect(await connection.closed()?.code == .connectionLost)
+    try await hold.release()
+    try await script
+  }
+
+  @Test func cancellingATaskThatWaitsForTheExpiryEndsItsWaiting() async throws {
+    let bus = try ScriptedBus()
+    async let script: [FrameKind?] = bus.play { peer in
+      _ = try peer.takeHold()
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let hold = try await connection.hold("a.shouldB", why: "c")
+    let task = Task { await hold.expired() }
+    task.cancel()
+    #expect(await task.value == false)
+    await connection.close()
+    #expect(try await script == [])
+  }
+
+  @Test func cancellingTheTaskTakesTheHoldBack() async throws {
+    let bus = try ScriptedBus()
+    let asked = Gate()
+    async let script: Void = bus.play { peer in
+      try peer.greet()
+      let hold = try peer.next(.hold)
+      asked.open()
+      #expect(try peer.next(.cancel).decode(Cancel.self).target == hold.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let task = Task { await failure { try await connection.hold("a.shouldB", why: "c") } }
+    await asked.opened()
+    task.cancel()
+    #expect(await task.value?.code == .cancelled)
+    await connection.close()
+    try await script
+  }
+
+  @Test func whatCannotBeHeldNeverLeaves() async throws {
+    let bus = try ScriptedBus()
+    async let script: Bool = bus.play { peer in
+      try peer.greet()
+      return try peer.nextIfAny() == nil
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    func code(
+      _ pattern: String = "a", object: String? = nil, why: String = "b", expiresIn: Duration? = nil
+    ) async -> TribuneError.Code? {
+      await failure {
+        try await connection.hold(pattern, object: object, why: why, expiresIn: expiresIn)
+      }?.code
+    }
+    #expect(await code("a..b") == .invalidPattern)
+    #expect(await code(object: "\u{7}") == .invalidObject)
+    #expect(await code(why: "") == .refused)
+    #expect(await code(expiresIn: .zero) == .refused)
+    #expect(await code(expiresIn: .seconds(-1)) == .refused)
+    await connection.close()
+    #expect(try await script)
+  }
+
+  @Test(
+    arguments: [
+      (nil, 0), (.nanoseconds(1), 101), (Duration(secondsComponent: 0, attosecondsComponent: 1), 101),
+      (.seconds(2), 2_000_000_100), (.seconds(Int64.max), UInt64(Int64.max)),
+    ] as [(Duration?, UInt64)])
+  func anExpiryIsOnTheMonotonicClockAndNeverOverflows(span: Duration?, nanoseconds: UInt64) throws {
+    #expect(try Checked.expiry(span, now: 100) == nanoseconds)
+  }
+}
+
+extension ScriptedPeer {
+  /// Greets the client and takes its hold.
+  fileprivate func takeHold() throws -> Frame {
+    try greet()
+    let hold = try next(.hold)
+    try send(Okay(registration: hold.serial, delegate: 8), serial: hold.serial)
+    return hold
+  }
+
+  /// What the client still sends until it ends.
+  func restOfKinds() throws -> [FrameKind?] {
+    var kinds: [FrameKind?] = []
+    while let frame = try nextIfAny() { kinds.append(frame.header.kind) }
+    return kinds
+  }
+}
