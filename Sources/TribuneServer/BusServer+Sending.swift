@@ -105,11 +105,15 @@ extension BusServer {
   /// Carries out what the core wants sent.
   func carryOutEffects() {
     bus.takeEffects(&effects)
-    for effect in effects { carryOut(effect) }
+    var effects: [Effect] = []
+    swap(&self.effects, &effects)
+    for index in effects.indices { carryOut(&effects[index]) }
     effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+    swap(&self.effects, &effects)
   }
 
-  private func carryOut(_ effect: Effect) {
+  /// - Parameter effect: `inout` only so that it is not copied, with all that it holds retained.
+  private func carryOut(_ effect: inout Effect) {
     switch effect {
     case .okay(let slot, let serial, let okay):
       say(okay, to: connection(at: slot), serial: serial)
