@@ -229,9 +229,8 @@ extension Bus {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
       asked = true
-      let participant = queries[place].participants[index]
-      let delegate = participant.delegate
-      guard case .waiting(let until) = participant.state else {
+      let delegate = queries[place].participants[index].delegate
+      guard case .waiting(let until) = queries[place].participants[index].state else {
         preconditionFailure("asked, but not waiting")
       }
       let question = Question(
@@ -295,8 +294,8 @@ extension Bus {
   /// Tells everyone who was asked how it ended, and takes the query out.
   private mutating func end(_ place: Int, _ conclusion: ConclusionKind) {
     let id = queries[place].id
-    for participant in queries[place].participants where participant.wasAsked {
-      let delegate = participant.delegate
+    for index in queries[place].participants.indices where queries[place].participants[index].wasAsked {
+      let delegate = queries[place].participants[index].delegate
       guard delegate.isAttached else { continue }
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
       emit(.concluded(delegate.slot, delegate.serial, concluded))

@@ -24,16 +24,6 @@ struct Query {
     /// From the question to what came of it.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
-
-    /// Whether what came of it counts as a veto.
-    var isVeto: Bool {
-      guard case .settled(let outcome, _) = state else { return false }
-      return switch outcome {
-      case .vetoed, .held: true
-      case .timedOut, .gone, .failed: delegate.failurePolicy == .veto
-      case .approved, .abstained, .answered: false
-      }
-    }
   }
 
   /// With more participants than this, finding one by its id goes by a table.
@@ -174,8 +164,14 @@ struct Query {
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
-    if participants[index].isVeto { hasVeto = true }
-    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
+    switch outcome {
+    case .vetoed, .held: hasVeto = true
+    case .timedOut, .gone, .failed:
+      if participants[index].delegate.failurePolicy == .veto { hasVeto = true }
+    case .approved: if !mode.isForValues { hasConsent = true }
+    case .answered: hasConsent = true
+    case .abstained: break
+    }
     if !value.isEmpty {
       participants[index].value = value
       valueByteCount += value.count
@@ -235,12 +231,12 @@ struct Query {
   mutating func makeVerdict() -> Verdict {
     var outcomes = standing
     outcomes.reserveCapacity(standing.count + participants.count)
-    for participant in participants {
-      guard case .settled(let outcome, let reason) = participant.state else { continue }
+    for index in participants.indices {
+      guard case .settled(let outcome, let reason) = participants[index].state else { continue }
       outcomes.append(
         Outcome(
-          delegate: participant.delegate.identity, outcome: outcome, reason: reason,
-          elapsed: participant.elapsedNanoseconds / 1000, value: participant.value))
+          delegate: participants[index].delegate.identity, outcome: outcome, reason: reason,
+          elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let isDryRun = flags.contains(.isDryRun)
     if mode.isForValues {
