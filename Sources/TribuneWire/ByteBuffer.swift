@@ -102,6 +102,7 @@
 
   /// Appends `source`, which may be bytes of this same buffer.
   package func append(_ source: RawSpan) {
+    guard source.byteCount > 0 else { return }
     let isFull = capacity - count < source.byteCount
     let outgrown = unsafe isFull ? grow(by: source.byteCount) : nil
     unsafe source.withUnsafeBytes { bytes in

@@ -89,9 +89,10 @@ extension ByteBuffer {
   /// Appends text with its length in 16 bits before it, as `FieldReader.text()` reads it. Longer text
   /// than that can say is cut at a character's boundary.
   package func appendField(_ text: String) {
-    let text = text.prefix(utf8Length: Int(UInt16.max))
-    append(UInt16(text.utf8.count))
-    append(text)
+    let bytes = text.utf8Bytes
+    guard bytes.byteCount <= UInt16.max else { return appendField(text.prefix(utf8Length: Int(UInt16.max))) }
+    append(UInt16(bytes.byteCount))
+    append(bytes)
   }
 
   package func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }

@@ -248,6 +248,7 @@ extension ByteBuffer {
 
   /// Appends the text's UTF-8, without a length.
   package func append(_ text: String) {
+    if text.isEmpty { return }
     append(text.utf8Bytes)
   }
 }
