@@ -64,7 +64,10 @@ package struct OutboundQueue: ~Copyable {
   }
 
   /// Takes `count` bytes off the front, which have been sent.
-  package mutating func consume(_ count: Int) {
+  ///
+  /// - Returns: whether nothing is left.
+  @discardableResult
+  package mutating func consume(_ count: Int) -> Bool {
     precondition(count <= byteCount)
     byteCount -= count
     headSent += count
@@ -72,14 +75,16 @@ package struct OutboundQueue: ~Copyable {
       headSent -= entries[head].slice.count
       head += 1
     }
-    guard head > 0 else { return }
     if head == entries.count {
       removeAll()
-    } else if head >= 64, head * 2 >= entries.count {
+      return true
+    }
+    if head >= 64, head * 2 >= entries.count {
       entries.removeFirst(head)
       firstUnsettled = max(0, firstUnsettled - head)
       head = 0
     }
+    return false
   }
 
   /// Forgets everything.

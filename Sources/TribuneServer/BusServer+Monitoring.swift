@@ -65,11 +65,12 @@ extension BusServer {
     guard !monitors.isEmpty else { return }
     let traffic = Traffic(
       time: SystemClock.wallMicroseconds, from: from, to: to, receivers: UInt32(clamping: receivers))
-    let start = encodeStart()
-    encodeBuffer.appendHead(
+    let buffer = bufferToEncode()
+    let start = buffer.count
+    buffer.appendHead(
       of: traffic, serial: 0, payloadLength: parts.reduce(0) { $0 + $1.count })
-    for part in parts { encodeBuffer.append(part.bytes) }
-    let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+    for part in parts { buffer.append(part.bytes) }
+    let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors {
       guard let monitor = connections[slot.index] else { preconditionFailure("a monitor has no connection") }
       deliverTraffic(slice, to: monitor)

@@ -67,11 +67,16 @@ extension BusServer {
 
   /// The shared buffer with what the connection had begun at its end, and room to read.
   private func sharedBuffer(for connection: Connection) -> ByteBuffer {
-    if isKnownUniquelyReferenced(&receiveBuffer) { receiveBuffer.truncate(to: 0) }
+    let isFree = isKnownUniquelyReferenced(&receiveBuffer)
+    var buffer = receiveBuffer
+    if isFree { buffer.truncate(to: 0) }
     let begun = connection.begun?.count ?? 0
-    if receiveBuffer.capacity - receiveBuffer.count < Self.receiveRoom + begun { receiveBuffer = pool.take() }
-    if let begun = connection.begun { receiveBuffer.append(begun.bytes) }
-    return receiveBuffer
+    if buffer.capacity - buffer.count < Self.receiveRoom + begun {
+      buffer = pool.take()
+      receiveBuffer = buffer
+    }
+    if let begun = connection.begun { buffer.append(begun.bytes) }
+    return buffer
   }
 
   /// Takes all whole frames from `start` on.

@@ -73,9 +73,10 @@ extension BusServer {
 
   /// Queues a frame of the bus's own.
   func say<F: FrameFields>(_ fields: F, to connection: Connection, serial: Serial, text: String = "") {
-    let start = encodeStart()
-    encodeBuffer.appendFrame(fields, serial: serial, text: text)
-    enqueue(ByteSlice(encodeBuffer, start..<encodeBuffer.count), for: connection, isNotification: false)
+    let buffer = bufferToEncode()
+    let start = buffer.count
+    buffer.appendFrame(fields, serial: serial, text: text)
+    enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
   }
 
   func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
@@ -83,21 +84,25 @@ extension BusServer {
   }
 
   func sendHello(to connection: Connection) {
-    let start = encodeStart()
-    Hello().append(to: encodeBuffer)
-    enqueue(ByteSlice(encodeBuffer, start..<encodeBuffer.count), for: connection, isNotification: false)
+    let buffer = bufferToEncode()
+    let start = buffer.count
+    Hello().append(to: buffer)
+    enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
   }
 
-  /// Where the next frame is encoded.
-  func encodeStart() -> Int {
-    if isKnownUniquelyReferenced(&encodeBuffer) {
-      // One that had to grow for something long is not kept.
-      if encodeBuffer.capacity > BufferPool.bufferCapacity { encodeBuffer = pool.take() }
-      encodeBuffer.truncate(to: 0)
-    } else if encodeBuffer.capacity - encodeBuffer.count < Self.encodeRoom {
-      encodeBuffer = pool.take()
+  /// Where the next frame is encoded, behind what is there.
+  func bufferToEncode() -> ByteBuffer {
+    let isFree = isKnownUniquelyReferenced(&encodeBuffer)
+    let buffer = encodeBuffer
+    // One that had to grow for something long is not kept.
+    if isFree, buffer.capacity <= BufferPool.bufferCapacity {
+      buffer.truncate(to: 0)
+      return buffer
     }
-    return encodeBuffer.count
+    if !isFree, buffer.capacity - buffer.count >= Self.encodeRoom { return buffer }
+    let fresh = pool.take()
+    encodeBuffer = fresh
+    return fresh
   }
 
   // MARK: Effects
@@ -121,13 +126,14 @@ extension BusServer {
       refuse(connection(at: slot), serial: serial, error)
     case .question(let slot, let serial, let asker, let question, let tail):
       let delegate = connection(at: slot)
-      let start = encodeStart()
-      encodeBuffer.appendHead(
+      let buffer = bufferToEncode()
+      let start = buffer.count
+      buffer.appendHead(
         of: question, sender: asker, serial: serial, nameLength: tail.nameLength,
         objectLength: tail.objectLength, payloadLength: tail.payloadLength)
       let isCopied = tail.slice.count <= Self.copiedTailLength
-      if isCopied { encodeBuffer.append(tail.slice.bytes) }
-      let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+      if isCopied { buffer.append(tail.slice.bytes) }
+      let slice = ByteSlice(buffer, start..<buffer.count)
       let rest = isCopied ? nil : tail.slice
       enqueue(slice, rest, for: delegate, isNotification: false)
       if bus.isMonitored { monitorQuestion(slice, rest, tail, from: asker, to: delegate.id) }
@@ -135,9 +141,10 @@ extension BusServer {
       say(progress, to: connection(at: slot), serial: serial, text: status)
     case .verdict(let slot, let serial, let decision, let tail):
       let asker = connection(at: slot)
-      let start = encodeStart()
-      encodeBuffer.appendFrame(decision.verdict, serial: serial)
-      let slice = ByteSlice(encodeBuffer, start..<encodeBuffer.count)
+      let buffer = bufferToEncode()
+      let start = buffer.count
+      buffer.appendFrame(decision.verdict, serial: serial)
+      let slice = ByteSlice(buffer, start..<buffer.count)
       enqueue(slice, for: asker, isNotification: false)
       if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
       note(decision, of: tail)
@@ -160,8 +167,9 @@ extension BusServer {
   /// Sends what waits, as far as the kernel takes it.
   func flush(_ connection: Connection) {
     guard connection.phase != .closed else { return }
+    var isEmpty = connection.queue.isEmpty
     var isFull = false
-    while !connection.queue.isEmpty, !isFull {
+    while !isEmpty, !isFull {
       var offered = 0
       connection.queue.forEachUnsent { range, buffer in
         gather.append(range, of: buffer)
@@ -170,13 +178,14 @@ extension BusServer {
       }
       do throws(Errno) {
         let sent = try gather.send(to: connection.descriptor)
-        connection.queue.consume(sent)
+        isEmpty = connection.queue.consume(sent)
         isFull = sent < offered
       } catch {
         if !error.isDisconnection { log.warning("cannot write to connection \(connection.id): \(error)") }
         // What it sent before it went is still to be read; its end follows.
         connection.isDeaf = true
         connection.queue.removeAll()
+        isEmpty = true
       }
     }
     if isFull { connection.queue.settle(with: pool) }
@@ -187,7 +196,7 @@ extension BusServer {
     if connection.flow != .flowing, connection.queue.byteCount <= configuration.lowMarkBytes {
       recover(connection)
     }
-    if connection.phase == .closing, connection.queue.isEmpty { close(connection) }
+    if connection.phase == .closing, isEmpty { close(connection) }
   }
 
   // MARK: Backpressure

@@ -184,8 +184,9 @@ package final class BusServer: RunLoopTarget {
   }
 
   private func scheduleTimer() {
-    timer?.schedule(bus.nextDeadline)
-    timer?.schedule(timeouts.nextDue)
+    guard let timer else { return }
+    timer.schedule(bus.nextDeadline)
+    timer.schedule(timeouts.nextDue)
   }
 
   /// Does what is due. Runs on the main queue, inside a pass.
