@@ -64,6 +64,15 @@ package final class DelegateRegistration {
     openQueries.remove(at: index)
   }
 
+  /// Whether that, coming of it, counts as a veto.
+  func isVeto(_ outcome: OutcomeKind) -> Bool {
+    switch outcome {
+    case .vetoed, .held: true
+    case .timedOut, .gone, .failed: failurePolicy == .veto
+    case .approved, .abstained, .answered: false
+    }
+  }
+
   /// Whether it stands before `other`: by order, then by time of attaching, which ids count.
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)

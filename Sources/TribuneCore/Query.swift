@@ -164,14 +164,8 @@ struct Query {
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
-    switch outcome {
-    case .vetoed, .held: hasVeto = true
-    case .timedOut, .gone, .failed:
-      if participants[index].delegate.failurePolicy == .veto { hasVeto = true }
-    case .approved: if !mode.isForValues { hasConsent = true }
-    case .answered: hasConsent = true
-    case .abstained: break
-    }
+    if participants[index].delegate.isVeto(outcome) { hasVeto = true }
+    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
     if !value.isEmpty {
       participants[index].value = value
       valueByteCount += value.count
@@ -258,8 +252,8 @@ struct Query {
     var vetoes = Array(standing.indices)
     var index = standing.count
     for participant in participants {
-      guard case .settled = participant.state else { continue }
-      if participant.isVeto { vetoes.append(index) }
+      guard case .settled(let outcome, _) = participant.state else { continue }
+      if participant.delegate.isVeto(outcome) { vetoes.append(index) }
       index += 1
     }
     return vetoes
