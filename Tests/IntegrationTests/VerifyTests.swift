@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// tribunectl verify, which needs no bus.
+@Suite("tribunectl verify", .timeLimit(.minutes(1)))
+struct VerifyTests {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+    try folder.write("protocol A { optional should a () }\nprotocol B {}\n", to: "right.protocol")
+    try folder.write("protocol C : A {\n  required did c ()\n}\nprotocol D : X {}\n", to: "wrong.protocol")
+    try folder.write("protocol D : A {}", to: "heir.protocol")
+  }
+
+  private func verify(_ arguments: String..., address: String = "unix:/nowhere") throws -> FinishedProgram {
+    let names = ["right.protocol", "wrong.protocol", "heir.protocol", "none.protocol"]
+    let arguments = arguments.map { names.contains($0) ? "\(folder.path)/\($0)" : $0 }
+    return try FinishedProgram(
+      [Programs.path(of: "tribunectl"), "--address=\(address)", "verify"] + arguments)
+  }
+
+  @Test("says that all is right, unless it is to be quiet")
+  func right() throws {
+    let one = try verify("right.protocol")
+    #expect(one.status == 0)
+    #expect(one.output == "2 protocols in 1 file are right\n")
+    #expect(one.errors == "")
+    // The heir comes first: files are linked together.
+    #expect(try verify("heir.protocol", "right.protocol").output == "3 protocols in 2 files are right\n")
+    #expect(try verify("-q", "right.protocol").output == "")
+    #expect(try verify("-", "-q").status == 0)
+    #expect(try verify("-").output == "0 protocols in 1 file are right\n")
+  }
+
+  @Test("says every mistake with its place, and exits with 1")
+  func wrong() throws {
+    let verified = try verify("right.protocol", "wrong.protocol")
+    #expect(verified.status == 1)
+    #expect(verified.output == "")
+    let file = "\(folder.path)/wrong.protocol"
+    #expect(
+      verified.errors == """
+        \(file):2:16: the last part of a did method's name begins with "did" and an upper case letter, that of "c" \
+        does not
+        \(file):4:14: there is no protocol "X"
+
+        """)
+  }
+
+  @Test("gives an object for each mistake in JSON")
+  func json() throws {
+    let verified = try verify("--json=short", "heir.protocol")
+    #expect(verified.status == 1)
+    #expect(
+      verified.output == """
+        {"file":"\(folder.path)/heir.protocol","line":1,"column":14,"message":"there is no protocol \\"A\\""}
+
+        """)
+    #expect(verified.errors == "")
+  }
+
+  @Test("a file that cannot be read is told, and the others are still checked")
+  func unreadable() throws {
+    let verified = try verify("none.protocol", "wrong.protocol", "right.protocol")
+    #expect(verified.status == 1)
+    #expect(
+      verified.errors.hasPrefix("tribunectl: \(folder.path)/none.protocol: No such file or directory\n"))
+    #expect(verified.errors.contains("wrong.protocol:4:14: "))
+    let long = try folder.open("long.protocol")
+    try long.truncate(atOffset: (1 << 20) + 1)
+    #expect(try verify("\(folder.path)/long.protocol").errors.contains("it is longer than 1 MiB"))
+  }
+
+  @Test("wrong usage is told as everywhere")
+  func usage() throws {
+    #expect(try verify().status == 2)
+    #expect(try verify("-", "-").status == 2)
+    #expect(try verify("--object=x", "-").status == 2)
+  }
+}
