@@ -22,12 +22,17 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLibFuzzer"),
     .target(name: "TribuneWire", swiftSettings: instrumented),
-    .target(name: "TribuneCore", dependencies: ["TribuneWire"], swiftSettings: instrumented),
+    .target(name: "TribuneProtocols", dependencies: ["TribuneWire"], swiftSettings: instrumented),
+    .target(
+      name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: instrumented),
     .executableTarget(
       name: "FuzzFrames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,
       linkerSettings: linked),
     .executableTarget(
       name: "FuzzNames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,
+      linkerSettings: linked),
+    .executableTarget(
+      name: "FuzzProtocols", dependencies: ["CLibFuzzer", "TribuneProtocols"], swiftSettings: instrumented,
       linkerSettings: linked),
     .executableTarget(
       name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribuneWire"],
