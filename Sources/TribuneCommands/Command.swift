@@ -25,9 +25,16 @@ extension VerbName {
     case .post: PostCommand.self
     case .observe: ObserveCommand.self
     case .ask: AskCommand.self
+    case .query: QueryCommand.self
     case .delegate: DelegateCommand.self
     case .guard: GuardCommand.self
     case .explain: ExplainCommand.self
+    case .hold: HoldCommand.self
+    case .holds: HoldsCommand.self
+    case .defer: DeferCommand.self
+    case .declare: DeclareCommand.self
+    case .tree: TreeCommand.self
+    case .introspect: IntrospectCommand.self
     case .verify: VerifyCommand.self
     case .help: HelpCommand.self
     case .version: VersionCommand.self

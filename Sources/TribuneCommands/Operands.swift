@@ -36,10 +36,13 @@ extension Invocation {
 
   /// The object that was given; empty if none.
   func object() throws(CommandError) -> String {
-    let text = text(.object) ?? ""
+    try Self.checkedObject(text(.object) ?? "", of: "--object: ")
+  }
+
+  static func checkedObject(_ text: String, of option: String = "") throws(CommandError) -> String {
     guard NameSyntax.isObject(text.utf8Bytes) else {
       throw .usage(
-        "--object: \"\(text.terminalSafe)\" is no object: at most \(WireLimits.objectLength) bytes, without control "
+        "\(option)\"\(text.terminalSafe)\" is no object: at most \(WireLimits.objectLength) bytes, without control "
           + "characters")
     }
     return text

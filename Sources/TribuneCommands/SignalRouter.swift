@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// Where a guard's signals go: before its command runs they are a reason not to run it; from then on they
+/// Where the signals of a guard or a hold go: before its command runs they are a reason not to run it; from then on they
 /// are the command's.
 actor SignalRouter {
   private var command: ChildProcess?

@@ -42,6 +42,31 @@ struct OperandTests {
       (["guard", "a.", "--", "x"], "is no name"),
     ])
   func wrong(line: [String], reason: String) {
+    expectRefusal(of: line, reason)
+  }
+
+  private static let delegationMistakes: [(line: [String], reason: String)] = [
+    (["query", "a..b"], "is no name"), (["query", "a", "{"], "not JSON"),
+    (["ask", "a", "--override="], "needs its reason"),
+    (["hold", "a"], "needs --why"), (["hold", "a", "--why="], "needs --why"),
+    (["hold", "a*", "--why=b"], "no name pattern"),
+    (["hold", "a", "--why=b", "--expires=0"], "more than nothing"),
+    (["hold", "a", "--why=b", "--"], "needs a command"),
+    (["hold", "a", "b", "--why=c"], "one word too many"),
+    (["hold", "a", "--why=\(String(repeating: "x", count: 4097))"], "4096 bytes"),
+    (["defer", "x", "5s"], "is no query"), (["defer", "0", "5s"], "is no query"),
+    (["defer", "1", "soon"], "no time to defer by"), (["defer", "1", "0"], "more than nothing"),
+    (["defer", "1", "1y"], "at most"), (["defer", "1", "5s", "--delegate=0"], "--delegate"),
+    (["declare", "", "P"], "needs an object"), (["declare", "a", ""], "1 to 255 bytes"),
+    (["declare", "\u{7}", "P"], "is no object"), (["introspect", ""], "needs an object"),
+  ]
+
+  @Test("wrong ones about holds, values and protocols, too", arguments: delegationMistakes)
+  func wrongAboutDelegation(line: [String], reason: String) {
+    expectRefusal(of: line, reason)
+  }
+
+  private func expectRefusal(of line: [String], _ reason: String) {
     do {
       _ = try Self.prepare(line)
       Issue.record("\(line) was taken")

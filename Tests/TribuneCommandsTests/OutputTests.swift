@@ -88,7 +88,8 @@ struct OutputTests {
         == #"{"verdict":"vetoed","query":7,"outcomes":[{"delegate":3,"label":"restore","outcome":"vetoed","#
         + #""reason":"a restore\nruns\u001b[2J","pid":42,"uid":1000,"process":"restore.sh","#
         + #""unit":"backup.service","elapsed":0.001500},{"delegate":4,"label":"","outcome":"approved","#
-        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","elapsed":2}],"unanswered":false}"#)
+        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","elapsed":2}],"unanswered":false,"#
+        + #""overridden":false,"dryRun":false}"#)
   }
 
   @Test("a notification is one line, whatever its userInfo")

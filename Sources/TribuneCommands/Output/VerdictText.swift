@@ -10,6 +10,7 @@ extension Verdict {
     [
       ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)),
       ("outcomes", .array(outcomes.map(\.json))), ("unanswered", .bool(isUnanswered)),
+      ("overridden", .bool(isOverridden)), ("dryRun", .bool(isDryRun)),
     ]
   }
 
@@ -18,6 +19,8 @@ extension Verdict {
     var what = name.terminalSafe
     if !object.isEmpty { what += " " + object.terminalSafe }
     var head = context.styled(decision.rawValue, isAllowed ? .green : .red) + ": " + what
+    if isOverridden { head += " (overridden)" }
+    if isDryRun { head += " (dry run)" }
     if isUnanswered {
       head += outcomes.isEmpty ? " (nobody was there to answer)" : " (nobody said yes or no)"
     }
@@ -27,11 +30,12 @@ extension Verdict {
 
 extension Outcome {
   var json: JSONValue {
-    .object([
-      ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
-      ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-      ("process", .string(process)), ("unit", .string(unit)), ("elapsed", .seconds(elapsed)),
-    ])
+    .object(
+      [
+        ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
+        ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+        ("process", .string(process)), ("unit", .string(unit)), ("elapsed", .seconds(elapsed)),
+      ] + (value.map { [$0.jsonMember(named: "value")] } ?? []))
   }
 
   /// Whether it can be why something is not allowed; the failure policy decides for what failed.
@@ -49,7 +53,8 @@ extension Outcome {
   /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
   func line(in context: Context) -> String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
-    let said = reason.isEmpty ? "" : ": " + reason.terminalSafe
+    let words = value?.line ?? reason.terminalSafe
+    let said = words.isEmpty ? "" : ": " + words
     return "\(context.styled(word, style)) \(who)\(said)  \(context.styled("[\(elapsed.inWords)]", .faint))"
   }
 

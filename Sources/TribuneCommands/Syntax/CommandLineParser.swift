@@ -194,7 +194,7 @@ struct CommandLineParser {
       }
       throw error("\"\(first.escaped)\" is one word too many: \(verb) takes \(syntax.operandsInWords)")
     }
-    if syntax.takesCommand || invocation.has(.exec), invocation.command.isEmpty {
+    if syntax.needsCommand || command != nil || invocation.has(.exec), invocation.command.isEmpty {
       throw error(syntax.takesCommand ? "\(verb) needs a command behind --" : "--exec needs a command")
     }
   }

@@ -101,11 +101,27 @@ private let allVerbs = [
       OptionSyntax(
         .mode, "mode", .choice(["parallel", "all", "order"]),
         "ask all until the first veto, all for every veto, or one at a time (parallel)"),
+      OptionSyntax(.override, "override", .text("WHY"), "go past the vetoes, and say why"),
+      OptionSyntax(.dryRun, "dry-run", "tell the delegates that nothing will come of it"),
       OptionSyntax(
         .default, "default", .choice(["allow", "veto"]), "the verdict when nobody answers (allow)"),
       OptionSyntax(
         .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
         "the verdict when there is no bus (fail: exit with 255)"),
+    ]),
+  VerbSyntax(
+    verb: .query, operands: "NAME [JSON]", operandCount: 1...2,
+    summary: "Ask the delegates for a value",
+    description: [
+      "Asks the delegates of the object, and those of any object, one after the other, and prints the value "
+        + "of the first that has one.",
+      "Exits with 0 when there is a value, 1 when nobody has one, 2 for wrong usage, 255 when the bus gives no "
+        + "answer.",
+    ],
+    options: [
+      object,
+      OptionSyntax(.collect, "collect", "ask all of them, and print every value, one a line"),
+      OptionSyntax(.timeout, "timeout", .span, "when there must be an answer (the bus's default, 30s)"),
     ]),
   VerbSyntax(
     verb: .delegate, operands: "NAME…", operandCount: 0...128,
@@ -161,9 +177,70 @@ private let allVerbs = [
     verb: .explain, operands: "NAME", operandCount: 1...1,
     summary: "Show who would be asked",
     description: [
-      "Shows the delegates that a query would be put to, in order, with their policies. Nobody is asked."
+      "Shows the holds that a query would meet, the delegates that are required and missing, and those that it "
+        + "would be put to, in order, with their policies. Nobody is asked."
     ],
     options: [object]),
+  VerbSyntax(
+    verb: .hold, operands: "NAME", operandCount: 1...1, takesCommand: true, commandIsOptional: true,
+    summary: "Veto for as long as it or a command runs",
+    description: [
+      "Vetoes all that is asked under names that match, patterns allowed, until it is interrupted or the hold "
+        + "expires.",
+      "With a command: runs it, passes signals on to it, holds until it has ended, and exits with its status; "
+        + "with 255 when nothing could be held, and then it runs nothing. Should the bus go meanwhile, the "
+        + "command goes on.",
+      "Says \"holding …\" on standard error once the bus has confirmed.",
+    ],
+    options: [
+      OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),
+      OptionSyntax(.why, "why", .text("REASON"), "what verdicts give as the reason; has to be given"),
+      OptionSyntax(.expires, "expires", .span, "when the hold ends by itself (never)"),
+    ]),
+  VerbSyntax(
+    verb: .holds, operands: "", operandCount: 0...0,
+    summary: "List the holds",
+    description: ["Lists what is held, by whom and why."],
+    options: []),
+  VerbSyntax(
+    verb: .defer, operands: "QUERY SPAN", operandCount: 2...2,
+    summary: "Ask for more time to answer a query",
+    description: [
+      "Gives a delegate of this user more time for its answer, from now: for what runs under it. The asker is "
+        + "told, and its own deadline bounds it.",
+      "Under a delegate's command the query is $TRIBUNE_QUERY, and its delegate is the one that defers; "
+        + "elsewhere, the one delegate of this user that the query waits for.",
+    ],
+    options: [
+      OptionSyntax(.status, "status", .text("TEXT"), "what to tell the asker"),
+      OptionSyntax(.delegateID, "delegate", .number("ID", 1...Int64.max), "which delegate defers"),
+    ]),
+  VerbSyntax(
+    verb: .declare, operands: "OBJECT PROTOCOL", operandCount: 2...2,
+    summary: "Declare an object for as long as it runs",
+    description: [
+      "Declares which protocol the delegates of an object have, until it is interrupted.",
+      "Says \"declared …\" on standard error once the bus has confirmed.",
+    ],
+    options: [
+      OptionSyntax(
+        .definitions, "definitions", .text("FILE"), "protocols that the bus is to know meanwhile; - is stdin")
+    ]),
+  VerbSyntax(
+    verb: .tree, operands: "", operandCount: 0...0,
+    summary: "Show the objects as a tree",
+    description: [
+      "Shows the objects that are declared or have delegates, by the / in their names, with their protocols."
+    ],
+    options: []),
+  VerbSyntax(
+    verb: .introspect, operands: "OBJECT|PROTOCOL", operandCount: 1...1,
+    summary: "Show what a protocol has",
+    description: [
+      "Shows the messages of an object's protocol, or of the protocol that is so called; of inherited ones, "
+        + "where they come from."
+    ],
+    options: []),
   VerbSyntax(
     verb: .verify, operands: "FILE…", operandCount: 1...Int.max,
     summary: "Check protocol files",

@@ -76,7 +76,8 @@ struct HelpText {
 
 extension VerbSyntax {
   fileprivate var usageTail: String {
-    [operands, takesCommand ? "-- CMD…" : ""].filter { !$0.isEmpty }.joined(separator: " ")
+    [operands, takesCommand ? (needsCommand ? "-- CMD…" : "[-- CMD…]") : ""].filter { !$0.isEmpty }.joined(
+      separator: " ")
   }
 }
 

@@ -6,7 +6,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case address, json, shortJSON, noLegend, noPager, quiet, timeout, help, version
   // Of some.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
-  case vetoExitCode
+  case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
 }
 
 /// What an option takes.
@@ -69,9 +69,11 @@ struct OptionSyntax: Sendable {
 
 /// What a verb is called. The raw value is what stands on the command line.
 enum VerbName: String, Sendable, CaseIterable {
-  case list, status, monitor, post, observe, ask, delegate
+  case list, status, monitor, post, observe, ask, query, delegate
   case `guard`
-  case explain, verify, help, version
+  case explain, hold, holds
+  case `defer`
+  case declare, tree, introspect, verify, help, version
 }
 
 /// One verb: what may stand behind it, and what it does.
@@ -82,9 +84,13 @@ struct VerbSyntax: Sendable {
   var operandCount: ClosedRange<Int>
   /// A command follows behind `--`.
   var takesCommand = false
+  /// It may be left out.
+  var commandIsOptional = false
   /// One line for the list of verbs: a capital, no full stop.
   var summary: String
   /// What one has to know to use it, a paragraph each.
   var description: [String]
   var options: [OptionSyntax]
+
+  var needsCommand: Bool { takesCommand && !commandIsOptional }
 }

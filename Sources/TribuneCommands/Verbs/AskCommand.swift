@@ -15,7 +15,9 @@ struct AskCommand: Command {
       userInfo: try invocation.userInfo(at: 1),
       deadline: try invocation.wireTimeout(),
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? .parallel,
-      fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed)
+      fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
+      override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
+    if query.override?.isEmpty == true { throw .usage("--override needs its reason") }
     verdictIfUnreachable =
       switch invocation.text(.ifUnreachable) {
       case "allow": .allowed
@@ -77,32 +79,41 @@ struct Query: Sendable {
   var deadline: Duration?
   var mode: Mode
   var fallback = Verdict.Decision.allowed
+  var override: String?
+  var isDryRun = false
 
   /// Asks, and waits a little longer than the bus may take.
-  ///
-  /// A terminal is shown who is being waited for; elsewhere each deferral is a line on the standard error.
   func ask(
     over connection: Connection, parent: UInt64?, in context: Context
   ) async throws(TribuneError) -> Verdict {
-    if context.showsWaiting {
-      let screen = WaitingScreen(on: context.terminal)
-      return try await screen.whileWaiting { () async throws(TribuneError) -> Verdict in
-        try await ask(over: connection, parent: parent) { screen.take($0) }
-      }
-    }
-    return try await ask(over: connection, parent: parent) { progress in
-      if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
+    try await whileWaited(over: connection, in: context) {
+      [self] progress throws(TribuneError) -> Verdict in
+      try await connection.ask(
+        name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
+        override: override, isDryRun: isDryRun, parent: parent, progress: progress)
     }
   }
 
-  private func ask(
-    over connection: Connection, parent: UInt64?, progress: @escaping @Sendable (Progress) -> Void
-  ) async throws(TribuneError) -> Verdict {
+  /// Does what asks, and waits a little longer than the bus may take.
+  ///
+  /// A terminal is shown who is being waited for; elsewhere each deferral is a line on the standard error.
+  func whileWaited<Reply: Sendable>(
+    over connection: Connection, in context: Context,
+    _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
+  ) async throws(TribuneError) -> Reply {
     let patience = min(deadline ?? connection.bus.deadlineDefault, connection.bus.deadlineMax) + .seconds(5)
-    return try await bounded(by: patience) { [self] () async throws(TribuneError) -> Verdict in
-      try await connection.ask(
-        name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
-        parent: parent, progress: progress)
+    if context.showsWaiting {
+      let screen = WaitingScreen(on: context.terminal)
+      return try await screen.whileWaiting { () async throws(TribuneError) -> Reply in
+        try await bounded(by: patience) { () async throws(TribuneError) -> Reply in
+          try await ask { screen.take($0) }
+        }
+      }
+    }
+    return try await bounded(by: patience) { () async throws(TribuneError) -> Reply in
+      try await ask { progress in
+        if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
+      }
     }
   }
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// Objects by the `/` in their names, as `busctl tree` draws paths.
+struct ObjectTree: Sendable {
+  private struct Node: Sendable {
+    /// The object's name up to here; nil above all names.
+    var name: String?
+    /// Nil for what is only part of others' names.
+    var info: ObjectInfo?
+    var children: [Node] = []
+
+    /// Adds an object under the rest of its name, in pieces.
+    mutating func insert(_ info: ObjectInfo, _ pieces: ArraySlice<Substring>) {
+      guard let piece = pieces.first else {
+        self.info = info
+        return
+      }
+      let name = name.map { "\($0)/\(piece)" } ?? String(piece)
+      let place: Int
+      if let known = children.firstIndex(where: { $0.name == name }) {
+        place = known
+      } else {
+        place = children.firstIndex { ($0.name ?? "") > name } ?? children.endIndex
+        children.insert(Node(name: name), at: place)
+      }
+      children[place].insert(info, pieces.dropFirst())
+    }
+  }
+
+  private var root = Node()
+
+  init(_ objects: [ObjectInfo]) {
+    for info in objects {
+      root.insert(info, info.object.split(separator: "/", omittingEmptySubsequences: false)[...])
+    }
+  }
+
+  /// A line each, without its end.
+  func lines(in context: Context) -> [String] {
+    var lines: [String] = []
+    append(root.children, behind: "", to: &lines, in: context)
+    return lines
+  }
+
+  private func append(
+    _ nodes: [Node], behind indent: String, to lines: inout [String], in context: Context
+  ) {
+    for (index, node) in nodes.enumerated() {
+      let isLast = index == nodes.count - 1
+      lines.append(indent + (isLast ? "└─ " : "├─ ") + text(of: node, in: context))
+      append(node.children, behind: indent + (isLast ? "   " : "│  "), to: &lines, in: context)
+    }
+  }
+
+  private func text(of node: Node, in context: Context) -> String {
+    guard let info = node.info else {
+      let name = node.name ?? ""
+      return context.styled(name.isEmpty ? "/" : name.terminalSafe, .faint)
+    }
+    let parts = [
+      info.protocolName?.terminalSafe, info.delegates > 0 ? info.delegates.counted("delegate") : nil,
+    ].compactMap { $0 }
+    return context.styled(info.object.terminalSafe, .bold)
+      + (parts.isEmpty ? "" : "  " + parts.joined(separator: ", "))
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// `declare OBJECT PROTOCOL`.
+struct DeclareCommand: Command {
+  static var signals: [Int32] { SignalWatch.interrupting }
+
+  /// Bytes that the definitions can have: those that every bus takes in one message, and more.
+  private static let definitionsMax = 1 << 20
+
+  private let object: String
+  private let protocolName: String
+  private let file: String?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    object = try Invocation.checkedObject(invocation.operands[0])
+    guard !object.isEmpty else { throw .usage("a declaration needs an object") }
+    protocolName = invocation.operands[1]
+    guard (1...WireLimits.protocolNameLength).contains(protocolName.utf8.count) else {
+      throw .usage("the name of a protocol has 1 to \(WireLimits.protocolNameLength) bytes")
+    }
+    file = invocation.text(.definitions)
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let definitions = try definitions()
+    let connection: Connection
+    do throws(TribuneError) {
+      connection = try await context.connect()
+      try await bounded(by: context.timeout) { [self, connection] () async throws(TribuneError) in
+        _ = try await connection.declare(object, as: protocolName, definitions: definitions)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+    context.reportReady("declared \(object.terminalSafe) as \(protocolName.terminalSafe)")
+    let end = await first(
+      of: { () async -> TribuneError? in
+        await context.signals.interruption()
+        return nil
+      },
+      { () async -> TribuneError? in await connection.closed() })
+    if let error = end ?? nil { throw CommandError(error) }
+    await connection.close()
+    return ExitStatus.success
+  }
+
+  private func definitions() throws(CommandError) -> String {
+    guard let file else { return "" }
+    let bytes: [UInt8]?
+    do throws(Errno) {
+      bytes =
+        if file == "-" {
+          try InputFile.standardInput(lengthMax: Self.definitionsMax)
+        } else {
+          try InputFile.contents(of: file, lengthMax: Self.definitionsMax, waits: true)
+        }
+    } catch {
+      throw .failure("\(file.terminalSafe): \(error)")
+    }
+    guard let bytes else {
+      throw .failure("\(file.terminalSafe): it is longer than \(Self.definitionsMax >> 20) MiB")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw .failure("\(file.terminalSafe): it is not UTF-8")
+    }
+    return text
+  }
+}

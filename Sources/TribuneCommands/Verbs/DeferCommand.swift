@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// `defer QUERY SPAN`.
+struct DeferCommand: Command {
+  private let query: UInt64
+  private let span: Duration
+  private let status: String
+  /// As it was given; nil for what the environment says.
+  private let delegate: UInt64?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    guard let query = UInt64(invocation.operands[0]), query > 0 else {
+      throw .usage("\"\(invocation.operands[0].terminalSafe)\" is no query: queries are numbers from 1 on")
+    }
+    self.query = query
+    span = try Self.span(invocation.operands[1])
+    status = invocation.text(.status) ?? ""
+    delegate = invocation.number(.delegateID).map { UInt64($0) }
+  }
+
+  private static func span(_ text: String) throws(CommandError) -> Duration {
+    let span: TimeSpan
+    do throws(TimeSpan.SyntaxError) {
+      span = try TimeSpan(text)
+    } catch {
+      throw .usage("\"\(text.terminalSafe)\" is no time to defer by: \(error)")
+    }
+    guard span.milliseconds > 0, span.milliseconds <= Int64(UInt32.max) else {
+      throw .usage(
+        "a delegate defers by more than nothing, and at most \(Duration.milliseconds(Int64(UInt32.max)).inWords)"
+      )
+    }
+    return span.duration
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let delegate = delegate ?? Self.delegate(answering: query, environment: Environment.nonEmptyValue(of:))
+    try await context.request { [self] connection throws(TribuneError) in
+      try await connection.deferAnswer(query: query, delegate: delegate, by: span, status: status)
+    }
+    return ExitStatus.success
+  }
+
+  /// The delegate that this process answers the query for; 0 when it answers another, or none.
+  static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
+    guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
+    return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// `hold NAME [-- CMD…]`.
+struct HoldCommand: Command {
+  /// Those that people and service managers send to end something.
+  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT] }
+
+  private let pattern: String
+  /// Nil for any.
+  private let object: String?
+  private let why: String
+  private let span: Duration?
+  /// Empty if there is none.
+  private let command: [[UInt8]]
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    pattern = try invocation.patterns()[0]
+    object = invocation.has(.object) ? try invocation.object() : nil
+    guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
+    guard why.utf8.count <= WireLimits.reasonLength else {
+      throw .usage("--why has at most \(WireLimits.reasonLength) bytes")
+    }
+    self.why = why
+    span = invocation.span(.expires)?.duration
+    if let span, span <= .zero { throw .usage("--expires has to be more than nothing") }
+    command = invocation.command
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    // Until the command runs, a signal means that it is not to.
+    let router = SignalRouter()
+    Task { for await signal in context.signals.signals { await router.take(signal) } }
+    // Waited for twice, which a stream of signals itself cannot be.
+    let interruption = Task { await router.interruption() }
+    let taken = await first(
+      of: { () async -> Taken in await take(in: context) },
+      { () async -> Taken in .interrupted(await interruption.value) })
+    switch taken {
+    case .held(let hold, let connection):
+      reportReady(hold, in: context)
+      if command.isEmpty { return try await stay(hold, over: connection, until: interruption, in: context) }
+      return await runCommand(under: hold, over: connection, router, in: context)
+    case .interrupted(let signal): return 128 + signal
+    case .failed(let error):
+      throw CommandError(error, status: command.isEmpty ? ExitStatus.failure : ExitStatus.noVerdict)
+    case nil: return ExitStatus.noVerdict
+    }
+  }
+
+  private enum Taken: Sendable {
+    case held(Tribune.Hold, Connection)
+    case interrupted(Int32)
+    case failed(TribuneError)
+  }
+
+  private func take(in context: Context) async -> Taken {
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      let hold = try await bounded(by: context.timeout) {
+        [self, connection] () async throws(TribuneError) -> Tribune.Hold in
+        try await connection.hold(pattern, object: object, why: why, expiresIn: span)
+      }
+      return .held(hold, connection)
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func reportReady(_ hold: Tribune.Hold, in context: Context) {
+    let about = object.map { "object \($0.terminalSafe)" } ?? "any object"
+    let end = span.map { ", for \($0.inWords)" } ?? ""
+    context.reportReady("holding \(pattern.terminalSafe) (\(about), hold \(hold.id)\(end))")
+  }
+
+  // MARK: Without a command
+
+  private enum End: Sendable {
+    case interrupted, expired
+    case lost(TribuneError?)
+  }
+
+  private func stay(
+    _ hold: Tribune.Hold, over connection: Connection, until interruption: Task<Int32, Never>,
+    in context: Context
+  ) async throws(CommandError) -> Int32 {
+    let end = await first(
+      of: { () async -> End in
+        _ = await interruption.value
+        return .interrupted
+      },
+      { () async -> End in
+        // Nobody releases it: else the connection has ended.
+        if await hold.expired() { return .expired }
+        return .lost(await connection.closed())
+      })
+    switch end {
+    case .lost(let error?): throw CommandError(error)
+    case .expired:
+      if !context.isQuiet { context.terminal.reportLine("expired \(pattern.terminalSafe)") }
+    case .interrupted, .lost(nil), nil: break
+    }
+    await connection.close()
+    return ExitStatus.success
+  }
+
+  // MARK: With a command
+
+  private func runCommand(
+    under hold: Tribune.Hold, over connection: Connection, _ router: SignalRouter, in context: Context
+  ) async -> Int32 {
+    let status: Int32
+    if let signal = await router.interrupted {
+      status = 128 + signal
+    } else {
+      do {
+        let child = try ChildProcess(command, signalMask: context.signals.maskBefore)
+        await router.relay(to: child)
+        let watching = Task { await reportEnd(of: hold, over: connection, in: context) }
+        status = await child.ended().termination.shellStatus
+        watching.cancel()
+      } catch {
+        let name = String(decoding: command.first ?? [], as: UTF8.self)
+        context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
+        status = error == .noSuchFile ? ExitStatus.commandNotFound : ExitStatus.cannotRun
+      }
+    }
+    await connection.close()
+    return status
+  }
+
+  /// Says so when the hold ends before the command does, which goes on.
+  private func reportEnd(of hold: Tribune.Hold, over connection: Connection, in context: Context) async {
+    let hasExpired = await hold.expired()
+    if Task.isCancelled { return }
+    if hasExpired {
+      context.terminal.report("the hold has expired; the command goes on without it")
+    } else {
+      let reason = await connection.closed()?.message.terminalSafe ?? "the connection was closed"
+      if Task.isCancelled { return }
+      context.terminal.report("nothing is held any more; the command goes on: \(reason)")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// `introspect OBJECT|PROTOCOL`.
+struct IntrospectCommand: Command {
+  private let subject: String
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    subject = try Invocation.checkedObject(invocation.operands[0])
+    guard !subject.isEmpty else { throw .usage("introspect needs an object or a protocol") }
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let (members, protocols, objects) = try await context.request {
+      [subject] connection throws(TribuneError) in
+      (
+        try await connection.introspect(subject), try await connection.protocols(),
+        try await connection.objects()
+      )
+    }
+    if context.json != .off {
+      for member in members { try context.print(member.json) }
+      return ExitStatus.success
+    }
+    let own = Self.protocolName(of: subject, members, protocols, objects)
+    if !members.isEmpty { try context.print(Table(members: members, of: own)) }
+    if context.showsLegend {
+      try context.print(
+        (members.isEmpty ? "" : "\n") + "\(members.count.counted("message")) of \(own.terminalSafe).")
+    }
+    return ExitStatus.success
+  }
+
+  /// What the protocol is called whose members these are. An object that a pattern of the configuration
+  /// declares is not listed itself: its protocol is then the one that none of the others inherits from.
+  static func protocolName(
+    of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
+  ) -> String {
+    if let name = objects.first(where: { $0.object == subject })?.protocolName { return name }
+    if protocols.contains(where: { $0.name == subject }) { return subject }
+    let origins = Set(members.map(\.origin))
+    let parents = Set(protocols.filter { origins.contains($0.name) }.flatMap(\.parents))
+    return origins.subtracting(parents).sorted().first ?? subject
+  }
+}
+
+extension Table {
+  /// The messages of a protocol; inherited ones say where they come from.
+  init(members: [MemberInfo], of protocolName: String) {
+    self.init([
+      Column(title: "KIND"), Column(title: "NAME"), Column(title: "REQUIRED"), Column(title: "SIGNATURE"),
+      Column(title: "FROM"),
+    ])
+    for member in members {
+      append([
+        Cell(text: member.kind.rawValue), Cell(text: member.name, style: .bold),
+        Cell(text: member.isRequired ? "required" : "optional"),
+        Cell(text: member.parameters + (member.result.map { " -> \($0)" } ?? "")),
+        Cell(text: member.origin == protocolName ? "" : member.origin),
+      ])
+    }
+  }
+}
+
+extension MemberInfo {
+  var json: JSONValue {
+    .object([
+      ("name", .string(name)), ("kind", .string(kind.rawValue)), ("required", .bool(isRequired)),
+      ("parameters", .string(parameters)), ("result", result.map { .string($0) } ?? .null),
+      ("from", .string(origin)), ("documentation", .string(documentation)),
+    ])
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// `query NAME [JSON]`.
+struct QueryCommand: Command {
+  private let query: Query
+  private let collects: Bool
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    query = Query(
+      name: try invocation.name(at: 0), object: try invocation.object(),
+      userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(), mode: .parallel)
+    collects = invocation.has(.collect)
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let reply: QueryReply
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      reply = try await ask(
+        over: connection, parent: parentQuery(reportingTo: context.terminal), in: context)
+    } catch {
+      throw CommandError(error, status: ExitStatus.noVerdict)
+    }
+    if context.json != .off {
+      try context.print(reply.json)
+    } else {
+      for value in collects ? reply.values : Array(reply.values.prefix(1)) { try context.print(value.line) }
+    }
+    guard reply.value == nil else { return ExitStatus.success }
+    if !context.isQuiet { report(reply, in: context) }
+    return ExitStatus.failure
+  }
+
+  private func ask(
+    over connection: Connection, parent: UInt64?, in context: Context
+  ) async throws(TribuneError) -> QueryReply {
+    try await query.whileWaited(over: connection, in: context) {
+      [query, collects] progress throws(TribuneError) -> QueryReply in
+      if collects {
+        try await connection.collect(
+          query.name, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
+          parent: parent, progress: progress)
+      } else {
+        try await connection.query(
+          query.name, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
+          parent: parent, progress: progress)
+      }
+    }
+  }
+
+  private func report(_ reply: QueryReply, in context: Context) {
+    let about = query.object.isEmpty ? "" : " \(query.object.terminalSafe)"
+    context.terminal.report(
+      "\(query.name)\(about) has no value" + (reply.outcomes.isEmpty ? ": nobody was there to answer" : ""))
+    for outcome in reply.outcomes {
+      let reason = outcome.reason.isEmpty ? "" : ": \(outcome.reason.terminalSafe)"
+      context.terminal.reportLine("  \(outcome.kind.rawValue) by \(outcome.who)\(reason)")
+    }
+  }
+}
+
+extension QueryReply {
+  var json: JSONValue {
+    .object([
+      ("query", .unsigned(query)), (value ?? .none).jsonMember(named: "value"),
+      ("outcomes", .array(outcomes.map(\.json))),
+    ])
+  }
+}

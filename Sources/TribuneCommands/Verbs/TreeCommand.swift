@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// `tree`.
+struct TreeCommand: Command {
+  init(_ invocation: Invocation) throws(CommandError) {}
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let objects = try await context.request { connection throws(TribuneError) in
+      try await connection.objects()
+    }
+    if context.json != .off {
+      for object in objects { try context.print(object.json) }
+      return ExitStatus.success
+    }
+    for line in ObjectTree(objects).lines(in: context) { try context.print(line) }
+    if context.showsLegend {
+      try context.print((objects.isEmpty ? "" : "\n") + "\(objects.count.counted("object")) listed.")
+    }
+    return ExitStatus.success
+  }
+}
+
+extension ObjectInfo {
+  var json: JSONValue {
+    .object([
+      ("object", .string(object)), ("protocol", protocolName.map { .string($0) } ?? .null),
+      ("delegates", .integer(delegates)), ("connection", connection.map { .string($0) } ?? .null),
+    ])
+  }
+}

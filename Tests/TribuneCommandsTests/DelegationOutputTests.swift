@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneJSON
+import TribuneSystem
+
+@testable import Tribune
+@testable import TribuneCommands
+
+/// What people and scripts see of holds, values, objects and protocols.
+@Suite("Output about delegation", .timeLimit(.minutes(1)))
+struct DelegationOutputTests {
+  private static func context() throws -> Context {
+    guard case .run(let invocation) = try CommandLineParser.parse([Array("list".utf8)], by: .standard)
+    else { throw CommandError.usage("no verb runs") }
+    return try Context(
+      invocation, terminal: Terminal(isTerminal: false, isColoured: false), signals: try SignalWatch([]))
+  }
+
+  private static let hold = HoldInfo(
+    id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", unit: "backup.service",
+    pattern: "archive.**", object: "", why: "a restore\u{1B}", age: .seconds(61), expiresIn: .seconds(5))
+
+  @Test("a verdict says that it is overridden, and that it is a dry run")
+  func overridden() throws {
+    let context = try Self.context()
+    let overridden = Verdict(.allowed, query: 1, isOverridden: true)
+    #expect(overridden.text(of: "a", object: "", in: context) == "allowed: a (overridden)\n")
+    #expect(overridden.json.compact.hasSuffix(#""unanswered":false,"overridden":true,"dryRun":false}"#))
+    let dryRun = Verdict(.vetoed, query: 1, isDryRun: true)
+    #expect(dryRun.text(of: "a", object: "", in: context) == "vetoed: a (dry run)\n")
+    #expect(dryRun.json.compact.hasSuffix(#""overridden":false,"dryRun":true}"#))
+  }
+
+  @Test("a reply has its value, and each outcome its own")
+  func reply() {
+    let reply = QueryReply(
+      query: 7,
+      outcomes: [
+        Outcome(delegate: 1, kind: .abstained),
+        Outcome(delegate: 2, kind: .answered, value: #"{"rows": 3}"#),
+        Outcome(delegate: 3, kind: .answered, value: UserInfo([0xFF])),
+      ])
+    let json = reply.json.compact
+    #expect(json.hasPrefix(#"{"query":7,"value":{"rows":3},"outcomes":["#))
+    #expect(json.contains(#""outcome":"answered","reason":"","pid":0,"uid":0,"process":"","unit":"","#))
+    #expect(json.contains(#""elapsed":0,"value":{"rows":3}}"#))
+    #expect(json.contains(#""elapsed":0,"valueBase64":"/w=="}"#))
+    #expect(QueryReply(query: 7).json.compact == #"{"query":7,"value":null,"outcomes":[]}"#)
+  }
+
+  @Test("a hold in a table and in JSON")
+  func holds() {
+    #expect(
+      Table(holds: [Self.hold]).text(hasHeader: true, isColoured: false)
+        == """
+        HOLD  NAME        OBJECT  CONNECTION  PID  PROCESS  UID  UNIT                AGE  EXPIRES IN  WHY
+           8  archive.**  any             :9   42  restore    0  backup.service  1min 1s          5s  a restore\\u{1b}
+
+        """)
+    #expect(
+      Self.hold.json.compact
+        == #"{"hold":8,"name":"archive.**","object":"","why":"a restore\u001b","connection":":9","pid":42,"#
+        + #""uid":0,"process":"restore","unit":"backup.service","age":61,"expiresIn":5}"#)
+  }
+
+  @Test("an explanation tells holds, who is missing and delegates apart, in this order")
+  func explanation() {
+    let delegate = DelegateInfo(
+      id: 3, connection: ":9", label: "steward", pid: 1, uid: 0, process: "", unit: "", object: "", order: 0,
+      failurePolicy: .veto, timeout: .seconds(5), patterns: ["a"])
+    let lines = Explanation(holds: [Self.hold], missing: ["backup"], delegates: [delegate]).json.map(
+      \.compact)
+    #expect(lines.count == 3)
+    #expect(lines[0].hasPrefix(#"{"hold":8,"#))
+    #expect(lines[1] == #"{"missing":"backup"}"#)
+    #expect(lines[2].hasPrefix(#"{"delegate":3,"#))
+  }
+
+  @Test("objects hang under what their names begin with, and none hides another")
+  func tree() throws {
+    func object(_ name: String, _ protocolName: String? = nil, _ delegates: Int = 0) -> ObjectInfo {
+      ObjectInfo(object: name, protocolName: protocolName, delegates: delegates, connection: nil)
+    }
+    let tree = ObjectTree([
+      object("view/2", nil, 2), object("view/1/scroll", "P"), object("view", "Q", 1), object("archive/a"),
+      object("/x"), object("x"), object("view//2"), object("\u{9B}"),
+    ])
+    #expect(
+      tree.lines(in: try Self.context()) == [
+        "├─ /", "│  └─ /x", "├─ archive", "│  └─ archive/a", "├─ view  Q, 1 delegate", "│  ├─ view/",
+        "│  │  └─ view//2", "│  ├─ view/1", "│  │  └─ view/1/scroll  P", "│  └─ view/2  2 delegates",
+        "├─ x", "└─ \\u{9b}",
+      ])
+    #expect(
+      object("view/1", "P", 2).json.compact
+        == #"{"object":"view/1","protocol":"P","delegates":2,"connection":null}"#)
+  }
+
+  private static let members = [
+    MemberInfo(
+      origin: "Base", kind: .should, isRequired: false, name: "view.shouldScroll", parameters: "(to: int)",
+      documentation: ""),
+    MemberInfo(
+      origin: "Tap", kind: .value, isRequired: true, name: "view.target", parameters: "()",
+      result: "(view: ?string)", documentation: "Where to."),
+  ]
+
+  @Test("inherited members say where they come from")
+  func members() {
+    #expect(
+      Table(members: Self.members, of: "Tap").text(hasHeader: true, isColoured: false)
+        == """
+        KIND    NAME               REQUIRED  SIGNATURE              FROM
+        should  view.shouldScroll  optional  (to: int)              Base
+        value   view.target        required  () -> (view: ?string)  -
+
+        """)
+    #expect(
+      Self.members.map(\.json.compact) == [
+        #"{"name":"view.shouldScroll","kind":"should","required":false,"parameters":"(to: int)","#
+          + #""result":null,"from":"Base","documentation":""}"#,
+        #"{"name":"view.target","kind":"value","required":true,"parameters":"()","#
+          + #""result":"(view: ?string)","from":"Tap","documentation":"Where to."}"#,
+      ])
+  }
+
+  @Test(
+    "the protocol whose members they are is found for an object, a protocol, and an object of a pattern",
+    arguments: [("view/1", "Tap"), ("Tap", "Tap"), ("window/1", "Tap"), ("Base", "Base")])
+  func protocolName(subject: String, expected: String) {
+    let protocols = [
+      ProtocolInfo(name: "Base", parents: [], members: 1, connection: nil, documentation: ""),
+      ProtocolInfo(name: "Tap", parents: ["Base"], members: 2, connection: nil, documentation: ""),
+    ]
+    let objects = [
+      ObjectInfo(object: "view/1", protocolName: "Tap", delegates: 0, connection: ":1"),
+      ObjectInfo(object: "window/*", protocolName: "Tap", delegates: 0, connection: nil),
+    ]
+    #expect(IntrospectCommand.protocolName(of: subject, Self.members, protocols, objects) == expected)
+  }
+
+  @Test(
+    "what runs under a delegate defers for it, and only in its own query",
+    arguments: [
+      (["TRIBUNE_QUERY": "12", "TRIBUNE_DELEGATE": "77"], 77), (["TRIBUNE_QUERY": "12"], 0),
+      (["TRIBUNE_QUERY": "13", "TRIBUNE_DELEGATE": "77"], 0), (["TRIBUNE_DELEGATE": "77"], 0),
+      (["TRIBUNE_QUERY": "12", "TRIBUNE_DELEGATE": "x"], 0), ([:], 0),
+    ] as [([String: String], UInt64)])
+  func deferring(environment: [String: String], delegate: UInt64) {
+    #expect(DeferCommand.delegate(answering: 12, environment: { environment[$0] }) == delegate)
+  }
+}
