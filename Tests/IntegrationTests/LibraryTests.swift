@@ -255,7 +255,7 @@ private final class Deferrer: Delegate {
 
   func answer(_ question: Question) async throws -> Answer {
     try await question.deferAnswer(by: .seconds(20), status: "half done")
-    for await progress in told {
+    for await progress in told where progress.stage == .deferred {
       return progress.status == "half done" ? .approve : .failed(progress.status)
     }
     return .failed("the asker was not told")

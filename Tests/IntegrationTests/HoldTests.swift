@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import Tribune
+
+/// `tribunectl hold` and `holds`, and the library's holds, against the real daemon.
+@Suite("Holds", .timeLimit(.minutes(2)))
+struct HoldTests {
+  @Test(
+    "a hold vetoes with its reason, is listed and explained, can be overridden, and ends with its process")
+  func hold() throws {
+    let bus = try TestBus()
+    let hold = try bus.staying("hold", "archive.**", "--object=photos", "--why=a restore runs")
+    let vetoed = try bus.tribunectl("ask", "archive.shouldPrune", "--object=photos")
+    #expect(vetoed.status == 1)
+    #expect(vetoed.output.contains("held"))
+    #expect(vetoed.output.contains(": a restore runs"))
+    #expect(try bus.tribunectl("ask", "archive.shouldPrune").status == 0)
+
+    let listed = try bus.tribunectl("-j", "holds").object()
+    #expect(listed["name"] as? String == "archive.**")
+    #expect(listed["object"] as? String == "photos")
+    #expect(listed["why"] as? String == "a restore runs")
+    #expect(listed["pid"] as? Int == Int(hold.pid))
+    let explained = try bus.tribunectl("-j", "explain", "archive.shouldPrune", "--object=photos").object()
+    #expect(explained["hold"] as? Int == listed["hold"] as? Int)
+
+    let overridden = try bus.tribunectl(
+      "-j", "ask", "archive.shouldPrune", "--object=photos", "--override=it burns")
+    #expect(overridden.status == 0)
+    #expect(try overridden.object()["overridden"] as? Bool == true)
+
+    hold.signal(SIGTERM)
+    #expect(hold.status() == 0)
+    #expect(try bus.tribunectl("ask", "archive.shouldPrune", "--object=photos").status == 0)
+    #expect(try bus.tribunectl("-j", "holds").output == "")
+  }
+
+  @Test(
+    "a command runs under the hold, which then ends, and its status is the hold's",
+    arguments: [
+      (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -9 $$"], 128 + SIGKILL), (["true"], 0),
+      (["/nonexistent"], 127), (["/etc/passwd"], 126),
+    ] as [([String], Int32)])
+  func command(command: [String], status: Int32) throws {
+    let bus = try TestBus()
+    let result = try TestBus.tribunectl(
+      ["hold", "a.shouldB", "--why=c", "--"] + command, address: bus.address)
+    #expect(result.status == status)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+  }
+
+  @Test("what the command asks meanwhile is vetoed")
+  func underTheHold() throws {
+    let bus = try TestBus()
+    let tribunectl = try Programs.path(of: "tribunectl")
+    let result = try bus.tribunectl(
+      "hold", "a.*", "--why=c", "--", tribunectl, "--address=\(bus.address)", "ask", "a.shouldB")
+    #expect(result.status == 1)
+    #expect(result.output.hasPrefix("vetoed: a.shouldB"))
+  }
+
+  @Test("signals are the command's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  func signals(signal: CInt) throws {
+    let bus = try TestBus()
+    let program = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "a.b", "--why=c", "--", "sh",
+      "-c", "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done",
+    ])
+    #expect(try program.output.line() == "started")
+    program.signal(signal)
+    #expect(try program.output.line() == "trapped")
+    #expect(program.status() == 5)
+  }
+
+  @Test("a bus that goes while the command runs does not change how it ends, and that is said")
+  func busGoes() throws {
+    let bus = try TestBus()
+    let program = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "a.b", "--why=c", "--", "sh",
+      "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done",
+    ])
+    #expect(try program.errors.line()?.hasPrefix("holding a.b") == true)
+    #expect(try program.output.line() == "started")
+    bus.signal(SIGKILL)
+    #expect(try program.errors.line()?.contains("nothing is held any more; the command goes on") == true)
+    program.signal(SIGTERM)
+    #expect(program.status() == 4)
+  }
+
+  @Test("where there is no bus nothing runs")
+  func noBus() throws {
+    let result = try TestBus.tribunectl(
+      ["hold", "a.b", "--why=c", "--", "echo", "ran"], address: "unix:/nonexistent/bus")
+    #expect(result.status == 255)
+    #expect(result.output == "")
+  }
+
+  @Test("a hold that has expired says so and vetoes nothing")
+  func expiry() async throws {
+    let bus = try TestBus()
+    let program = try bus.staying("hold", "a.b", "--why=c", "--expires=50ms")
+    #expect(try program.errors.line() == "expired a.b")
+    #expect(program.status() == 0)
+    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let hold = try await connection.hold("a.b", why: "c", expiresIn: .milliseconds(1))
+    #expect(await hold.expired())
+    #expect(try await connection.ask("a.b").isAllowed)
+    #expect(try await connection.holds().isEmpty)
+    await connection.close()
+  }
+
+  @Test("values can be asked for under a hold on everything")
+  func values() async throws {
+    let bus = try TestBus()
+    let connection = try await Connection.connect(to: Address(path: bus.path))
+    try await connection.hold("**", why: "everything stops")
+    let source = DataSource(#"{"rows":3}"#)
+    try await connection.attach(source, respondingTo: ["browser.*"])
+    #expect(try await connection.query("browser.rows").value == #"{"rows":3}"#)
+    #expect(try await connection.ask("browser.shouldClose").outcomes.map(\.kind) == [.held])
+    await connection.close()
+  }
+}
