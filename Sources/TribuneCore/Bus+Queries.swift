@@ -272,7 +272,7 @@ extension Bus {
     let verdict = queries[place].makeVerdict()
     if !verdict.isDryRun, !queries[place].mode.isForValues { countVerdict(verdict.verdict) }
     let decision = Decision(
-      verdict: verdict, vetoes: queries[place].vetoes, mode: queries[place].mode,
+      verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].mode,
       asker: queries[place].askerID,
       askerPeer: queries[place].askerPeer, overrideReason: queries[place].overrideReason,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))

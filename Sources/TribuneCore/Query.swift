@@ -247,14 +247,14 @@ struct Query {
   }
 
   /// Which of the verdict's outcomes are vetoes, ascending.
-  var vetoes: [Int] {
+  mutating func makeVetoes() -> [Int] {
     guard hasVeto else { return [] }
     var vetoes = Array(standing.indices)
-    var index = standing.count
-    for participant in participants {
-      guard case .settled(let outcome, _) = participant.state else { continue }
-      if participant.delegate.isVeto(outcome) { vetoes.append(index) }
-      index += 1
+    var place = standing.count
+    for index in participants.indices {
+      guard case .settled(let outcome, _) = participants[index].state else { continue }
+      if participants[index].delegate.isVeto(outcome) { vetoes.append(place) }
+      place += 1
     }
     return vetoes
   }
