@@ -36,6 +36,7 @@ extension VerbName {
     case .tree: TreeCommand.self
     case .introspect: IntrospectCommand.self
     case .verify: VerifyCommand.self
+    case .log: LogCommand.self
     case .help: HelpCommand.self
     case .version: VersionCommand.self
     }

@@ -251,6 +251,20 @@ private let allVerbs = [
     ],
     options: []),
   VerbSyntax(
+    verb: .log, operands: "[NAME]", operandCount: 0...1,
+    summary: "Show the verdicts of the past",
+    description: [
+      "Shows what was asked under names that match, patterns allowed, what the verdict was, and who vetoed "
+        + "and why, as the journal has kept it, the newest last. There is no need for a bus.",
+      "A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or \"2026-11-20 23:10\", local.",
+    ],
+    options: [
+      OptionSyntax(.object, "object", .text("OBJECT"), "only what was about this object"),
+      OptionSyntax(.since, "since", .text("TIME"), "only what is not older"),
+      OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last so many"),
+      OptionSyntax(.directory, "directory", .text("DIR"), "read the journal's files in DIR"),
+    ]),
+  VerbSyntax(
     verb: .help, operands: "[VERB]", operandCount: 0...1,
     summary: "Explain tribunectl, or one verb", description: [], options: []),
   VerbSyntax(

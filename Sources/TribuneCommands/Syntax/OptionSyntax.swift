@@ -7,6 +7,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   // Of some.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
+  case since, lines
 }
 
 /// What an option takes.
@@ -73,7 +74,7 @@ enum VerbName: String, Sendable, CaseIterable {
   case `guard`
   case explain, hold, holds
   case `defer`
-  case declare, tree, introspect, verify, help, version
+  case declare, tree, introspect, log, verify, help, version
 }
 
 /// One verb: what may stand behind it, and what it does.

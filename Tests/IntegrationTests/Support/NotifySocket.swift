@@ -22,7 +22,7 @@ final class NotifySocket {
   ///
   /// - Throws: `Errno.again` when none comes.
   func next() throws -> String {
-    var bytes = [UInt8](repeating: 0, count: 4096)
+    var bytes = [UInt8](repeating: 0, count: 65_536)
     let socket = descriptor.rawValue
     let count = try retrying { unsafe recv(socket, &bytes, bytes.count, 0) }
     let notification = String(decoding: bytes[..<count], as: UTF8.self)

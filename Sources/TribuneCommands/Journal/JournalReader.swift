@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+
+/// Reads a journal, entry by entry.
+@safe struct JournalReader: ~Copyable {
+  /// Where this host's journals are, one folder a machine in each.
+  private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
+  /// SD_JOURNAL_LOCAL_ONLY: what other hosts have sent here is not about this bus.
+  private static let localOnly: CInt = 1
+
+  /// One entry.
+  struct Entry: Equatable, Sendable {
+    /// Microseconds since 1970, UTC.
+    var time: UInt64
+    var fields: [String: [String]]
+
+    /// The first value of a field.
+    subscript(field: String) -> String? { fields[field]?.first }
+  }
+
+  private let library: JournalLibrary
+  private let handle: JournalLibrary.Handle
+  /// Files that are there and that this process may not read.
+  let forbidden: [String]
+
+  /// Opens this host's journal, or the files in a directory.
+  ///
+  /// - Throws: when there is none, or none that this process may read; says which.
+  init(directory: String? = nil) throws(CommandError) {
+    let library = try JournalLibrary()
+    let patterns =
+      directory.map { ["\($0)/*.journal", "\($0)/*/*.journal"] }
+      ?? Self.systemFolders.map { "\($0)/*/*.journal" }
+    let forbidden = patterns.flatMap(Self.files).filter { unsafe access($0, R_OK) == -1 && errno == EACCES }
+    let handle = unsafe try Self.open(directory, library, forbidden)
+    self.library = library
+    self.forbidden = forbidden
+    unsafe self.handle = unsafe handle
+  }
+
+  private static func open(
+    _ directory: String?, _ library: JournalLibrary, _ forbidden: [String]
+  ) throws(CommandError) -> JournalLibrary.Handle {
+    var opened: JournalLibrary.Handle?
+    let result =
+      if let directory {
+        unsafe library.openDirectory(&opened, directory, 0)
+      } else {
+        unsafe library.open(&opened, localOnly)
+      }
+    guard result >= 0, let handle = unsafe opened else {
+      let place = directory ?? "this host"
+      throw .failure("the journal of \(place.terminalSafe) cannot be opened: \(Errno(rawValue: -result))")
+    }
+    var size: UInt64 = 0
+    // Nothing is said about files that could not be opened: of those that were, this is the size.
+    if unsafe library.usage(handle, &size) >= 0, size > 0 { return unsafe handle }
+    unsafe library.close(handle)
+    if let first = forbidden.first {
+      throw .failure(
+        "no permission to read the journal, \(first.terminalSafe): members of the group systemd-journal may")
+    }
+    throw .failure(
+      directory.map { "there is no journal in \($0.terminalSafe)" }
+        ?? "there is no journal on this host: none in \(systemFolders.joined(separator: ", nor in "))")
+  }
+
+  deinit { unsafe library.close(handle) }
+
+  /// Has only entries read with this value of this field. Several of one field are alternatives; different
+  /// fields must all match.
+  func match(_ field: String, _ value: String) throws(CommandError) {
+    let match = Array("\(field)=\(value)".utf8)
+    try check(unsafe library.addMatch(handle, match, match.count))
+  }
+
+  /// Goes before the first entry of that time or later.
+  func seek(to time: UInt64) throws(CommandError) { try check(unsafe library.seekTime(handle, time)) }
+
+  /// Goes behind the last entry.
+  func seekToEnd() throws(CommandError) { try check(unsafe library.seekTail(handle)) }
+
+  /// The next entry; nil behind the last.
+  func next() throws(CommandError) -> Entry? {
+    try check(unsafe library.next(handle)) > 0 ? try entry() : nil
+  }
+
+  /// The entry before; nil before the first.
+  func previous() throws(CommandError) -> Entry? {
+    try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
+  }
+
+  private func entry() throws(CommandError) -> Entry {
+    var entry = Entry(time: 0, fields: [:])
+    try check(unsafe library.time(handle, &entry.time))
+    // Else what is long would come cut.
+    try check(unsafe library.setThreshold(handle, 0))
+    unsafe library.restartFields(handle)
+    var start: UnsafeRawPointer?
+    var count = 0
+    while try check(unsafe library.nextField(handle, &start, &count)) > 0 {
+      let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+      let name = unsafe bytes.prefix { $0 != UInt8(ascii: "=") }
+      let value = unsafe String(decoding: bytes.dropFirst(name.count + 1), as: UTF8.self)
+      entry.fields[unsafe String(decoding: name, as: UTF8.self), default: []].append(value)
+    }
+    return entry
+  }
+
+  @discardableResult
+  private func check(_ result: CInt) throws(CommandError) -> CInt {
+    guard result >= 0 else { throw .failure("the journal cannot be read: \(Errno(rawValue: -result))") }
+    return result
+  }
+
+  /// The files that match, as a shell would find them.
+  private static func files(_ pattern: String) -> [String] {
+    var found = unsafe glob_t()
+    defer { unsafe globfree(&found) }
+    guard unsafe glob(pattern, GLOB_NOSORT, nil, &found) == 0 else { return [] }
+    return (0..<Int(unsafe found.gl_pathc)).compactMap { index in
+      unsafe found.gl_pathv[index].map { unsafe String(cString: $0) }
+    }
+  }
+}

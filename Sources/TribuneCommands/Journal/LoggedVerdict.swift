@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneJSON
+import TribuneWire
+
+/// A verdict as the journal has kept it; docs/SEMANTICS.md has its fields. Anybody can write such an entry, so
+/// nothing in it is taken for granted.
+struct LoggedVerdict: Sendable {
+  /// The MESSAGE_ID= of such entries.
+  static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
+
+  private let entry: JournalReader.Entry
+
+  /// Nil when the entry says nothing of a name and a verdict.
+  init?(_ entry: JournalReader.Entry) {
+    guard entry["TRIBUNE_NAME"] != nil, entry["TRIBUNE_VERDICT"] != nil else { return nil }
+    self.entry = entry
+  }
+
+  var name: String { entry["TRIBUNE_NAME"] ?? "" }
+  private var verdict: String { entry["TRIBUNE_VERDICT"] ?? "" }
+
+  var json: JSONValue {
+    .object([
+      ("time", .string(entry.time.utcTime)), ("name", .string(name)), ("object", text("TRIBUNE_OBJECT")),
+      ("verdict", .string(verdict)), ("query", number("TRIBUNE_QUERY")), ("outcomes", outcomes),
+      ("outcomesOmitted", .unsigned(entry["TRIBUNE_OUTCOMES_OMITTED"].flatMap { UInt64($0) } ?? 0)),
+      ("unanswered", .bool(entry["TRIBUNE_UNANSWERED"] == "yes")),
+      ("overridden", .bool(entry["TRIBUNE_OVERRIDE"] != nil)),
+      ("override", entry["TRIBUNE_OVERRIDE"].map { .string($0) } ?? .null), ("mode", text("TRIBUNE_MODE")),
+      ("elapsed", elapsed),
+      (
+        "asker",
+        .object([
+          ("connection", text("TRIBUNE_ASKER_CONNECTION")), ("pid", number("TRIBUNE_ASKER_PID")),
+          ("uid", number("TRIBUNE_ASKER_UID")), ("process", text("TRIBUNE_ASKER_PROCESS")),
+          ("unit", text("TRIBUNE_ASKER_UNIT")),
+        ])
+      ),
+      // The journal's own word on who wrote the entry.
+      (
+        "bus",
+        .object([("pid", number("_PID")), ("uid", number("_UID")), ("unit", text("_SYSTEMD_UNIT"))])
+      ),
+    ])
+  }
+
+  private func text(_ field: String) -> JSONValue { .string(entry[field] ?? "") }
+
+  private func number(_ field: String) -> JSONValue {
+    entry[field].flatMap { UInt64($0) }.map { .unsigned($0) } ?? .null
+  }
+
+  private var elapsed: JSONValue {
+    entry["TRIBUNE_ELAPSED_USEC"].flatMap { Int64($0) }.map { .seconds(.microseconds($0)) } ?? .null
+  }
+
+  private var outcomes: JSONValue {
+    do throws(JSONText.SyntaxError) {
+      return .text(try JSONText(Array((entry["TRIBUNE_OUTCOMES"] ?? "").utf8)))
+    } catch {
+      return .null
+    }
+  }
+
+  /// The verdict on one line, then a line for each veto.
+  func text(in context: Context) -> String {
+    let isAllowed = verdict == "allowed"
+    var head = context.styled(entry.time.localTime, .faint) + "  "
+    head += context.styled(verdict.terminalSafe, isAllowed ? .green : .red) + ": " + name.terminalSafe
+    if let object = entry["TRIBUNE_OBJECT"] { head += " " + object.terminalSafe }
+    if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (nobody said yes or no)" }
+    var asker = [entry["TRIBUNE_ASKER_PROCESS"] ?? "", "pid \(entry["TRIBUNE_ASKER_PID"] ?? "?")"]
+    asker.append(entry["TRIBUNE_ASKER_UNIT"] ?? "")
+    head += context.styled(
+      "  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint)
+
+    var lines = [head]
+    if let reason = entry["TRIBUNE_OVERRIDE"] {
+      lines.append("  " + context.styled("overridden", .yellow) + ": " + reason.terminalSafe)
+    }
+    let vetoes = entry.fields["TRIBUNE_VETO"] ?? []
+    lines += vetoes.map { "  " + $0.terminalSafe }
+    if let count = entry["TRIBUNE_VETOES"].flatMap({ Int($0) }), count > LoggedVerdict.vetoesListed {
+      lines.append("  and \(count - LoggedVerdict.vetoesListed) more")
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  /// Vetoes that an entry lists at most.
+  private static let vetoesListed = 64
+}
+
+extension UInt64 {
+  /// These microseconds since 1970 in RFC 3339's form, UTC.
+  fileprivate var utcTime: String {
+    let fraction = String(self % 1_000_000)
+    let padding = String(repeating: "0", count: 6 - fraction.count)
+    return formatted("%Y-%m-%dT%H:%M:%S", isLocal: false) + ".\(padding)\(fraction)Z"
+  }
+
+  /// To the second, for people.
+  fileprivate var localTime: String { formatted("%Y-%m-%d %H:%M:%S", isLocal: true) }
+
+  private func formatted(_ format: String, isLocal: Bool) -> String {
+    var seconds = time_t(clamping: self / 1_000_000)
+    var parts = unsafe tm()
+    let isKnown = unsafe isLocal ? localtime_r(&seconds, &parts) != nil : gmtime_r(&seconds, &parts) != nil
+    guard isKnown else { return "?" }
+    var text = [CChar](repeating: 0, count: 64)
+    let count = unsafe strftime(&text, text.count, format, &parts)
+    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

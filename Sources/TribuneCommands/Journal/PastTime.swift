@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneWire
+
+/// A moment that has been, as one types it. Times of day are local.
+enum PastTime {
+  /// Reads `2h`, `-2h` or `2h ago` (a span before now), `today`, `yesterday` (their first moment), a time of
+  /// today such as `23:10` or `23:10:05`, `2026-11-20`, or both with a space between.
+  ///
+  /// - Parameter now: microseconds since 1970, as is the result.
+  /// - Throws: what is wrong with the text, for people.
+  static func parse(_ text: String, now: UInt64) throws(CommandError) -> UInt64 {
+    let words = text.split(separator: " ")
+    switch words.first {
+    case "now" where words.count == 1: return now
+    case "today" where words.count == 1: return try moment(text, try today(now))
+    case "yesterday" where words.count == 1:
+      var day = try today(now)
+      day.day -= 1
+      return try moment(text, day)
+    default: break
+    }
+    if words.count == 2, let date = date(words[0]), let time = time(words[1]) {
+      return try moment(text, date.at(time))
+    }
+    if words.count == 1, let date = date(words[0]) { return try moment(text, date) }
+    if words.count == 1, let time = time(words[0]) { return try moment(text, try today(now).at(time)) }
+    return now - min(now, try span(text))
+  }
+
+  private static func span(_ text: String) throws(CommandError) -> UInt64 {
+    var span = text
+    if span.hasPrefix("-") {
+      span.removeFirst()
+    } else if span.hasSuffix(" ago") {
+      span.removeLast(4)
+    }
+    do {
+      return UInt64(try TimeSpan(span).microseconds)
+    } catch {
+      throw .usage(
+        "--since=: \"\(text.terminalSafe)\" is no time, such as 2h, today, yesterday, 23:10, 2026-11-20 or "
+          + "\"2026-11-20 23:10\"")
+    }
+  }
+
+  private static func today(_ now: UInt64) throws(CommandError) -> LocalTime {
+    var seconds = time_t(clamping: now / 1_000_000)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&seconds, &parts) != nil else { throw .failure("the local time is not known") }
+    return unsafe LocalTime(year: parts.tm_year + 1900, month: parts.tm_mon + 1, day: parts.tm_mday)
+  }
+
+  private static func date(_ word: Substring) -> LocalTime? {
+    guard let numbers = numbers(word, separator: "-", lengths: [[4, 2, 2]]) else { return nil }
+    let (year, month, day) = (numbers[0], numbers[1], numbers[2])
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let lengths: [CInt] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    guard (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day) else { return nil }
+    return LocalTime(year: year, month: month, day: day)
+  }
+
+  private static func time(_ word: Substring) -> (hour: CInt, minute: CInt, second: CInt)? {
+    guard let numbers = numbers(word, separator: ":", lengths: [[2, 2], [2, 2, 2]]) else { return nil }
+    let second = numbers.count == 3 ? numbers[2] : 0
+    guard numbers[0] < 24, numbers[1] < 60, second < 60 else { return nil }
+    return (numbers[0], numbers[1], second)
+  }
+
+  private static func numbers(_ word: Substring, separator: Character, lengths: [[Int]]) -> [CInt]? {
+    let parts = word.split(separator: separator, omittingEmptySubsequences: false)
+    guard lengths.contains(parts.map(\.utf8.count)) else { return nil }
+    let numbers = parts.compactMap { part in
+      part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? CInt(part) : nil
+    }
+    return numbers.count == parts.count ? numbers : nil
+  }
+
+  private static func moment(_ text: String, _ local: LocalTime) throws(CommandError) -> UInt64 {
+    var parts = unsafe tm()
+    unsafe parts.tm_year = local.year - 1900
+    unsafe parts.tm_mon = local.month - 1
+    unsafe parts.tm_mday = local.day
+    unsafe parts.tm_hour = local.hour
+    unsafe parts.tm_min = local.minute
+    unsafe parts.tm_sec = local.second
+    // Whether summer time is in force then, the time zone knows.
+    unsafe parts.tm_isdst = -1
+    let seconds = unsafe mktime(&parts)
+    guard seconds >= 0 else { throw .usage("--since=: \"\(text.terminalSafe)\" is before 1970") }
+    return UInt64(seconds) * 1_000_000
+  }
+}
+
+/// A moment as the local clock and calendar have it.
+private struct LocalTime {
+  var year: CInt
+  var month: CInt
+  /// May be 0, for the last day of the month before.
+  var day: CInt
+  var hour: CInt = 0
+  var minute: CInt = 0
+  var second: CInt = 0
+
+  func at(_ time: (hour: CInt, minute: CInt, second: CInt)) -> LocalTime {
+    LocalTime(
+      year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
+  }
+}

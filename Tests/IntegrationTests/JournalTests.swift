@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tribune
+import TribuneWire
+
+/// `tribunectl log`, on journals that are made for it.
+@Suite("tribunectl log", .timeLimit(.minutes(2)))
+struct LogCommandTests {
+  private static let id = "7410e8ab9fd04abe9eb6b38ea90ed596"
+  private static let overriddenID = "e7932ba2c09d4f228b9e17f54e330131"
+  /// 2026-01-02 03:04:05 UTC.
+  private static let start: UInt64 = 1_767_323_045_000_000
+
+  private static func log(_ arguments: String...) throws -> TestBus.Result {
+    // No bus is wanted.
+    try TestBus.tribunectl(
+      ["log"] + arguments, address: "unix:/nowhere", environment: ["TZ": "UTC", "NO_COLOR": "1"])
+  }
+
+  private static func fields(_ name: String, object: String = "o", _ more: String...) -> String {
+    let asker = "TRIBUNE_ASKER_CONNECTION=:3\nTRIBUNE_ASKER_PID=7\nTRIBUNE_ASKER_UID=0"
+    return
+      (["MESSAGE_ID=\(id)", "MESSAGE=m", "TRIBUNE_NAME=\(name)", "TRIBUNE_OBJECT=\(object)", asker] + more)
+      .joined(separator: "\n")
+  }
+
+  /// Four verdicts, a minute after each other, and two entries that are none.
+  private static func journal() throws -> MadeJournal {
+    let minute: UInt64 = 60_000_000
+    let allowed = "TRIBUNE_VERDICT=allowed"
+    let veto = "TRIBUNE_VETO=vetoed by restore (pid 42, restore.service): a restore \u{1B}[31mruns"
+    return try MadeJournal([
+      (start, fields("backup.shouldPrune", allowed, "TRIBUNE_ASKER_PROCESS=cron")),
+      (start + 1, "MESSAGE=listening\nPRIORITY=6"),
+      (
+        start + minute,
+        fields(
+          "backup.shouldPrune", object: "repo/main", "TRIBUNE_VERDICT=vetoed", veto, "TRIBUNE_VETOES=1",
+          "TRIBUNE_OUTCOMES=[{\"delegate\":5,\"outcome\":\"vetoed\"}]", "TRIBUNE_ELAPSED_USEC=350",
+          "TRIBUNE_QUERY=9", "TRIBUNE_UNANSWERED=no", "TRIBUNE_MODE=parallel",
+          "TRIBUNE_ASKER_UNIT=prune.service")
+      ),
+      (
+        start + 2 * minute,
+        fields("host.shouldReboot", allowed, veto, "TRIBUNE_VETOES=70", "TRIBUNE_OVERRIDE=the disk is full")
+          .replacing(id, with: overriddenID)
+      ),
+      (start + 3 * minute, fields("host.shouldReboot", allowed, "TRIBUNE_UNANSWERED=yes")),
+      (start + 4 * minute, "MESSAGE_ID=\(id)\nMESSAGE=a verdict without a name"),
+    ])
+  }
+
+  @Test("shows each verdict with its vetoes, the newest last")
+  func text() throws {
+    let journal = try Self.journal()
+    let shown = try Self.log("--directory=\(journal.directory)")
+    #expect(shown.status == 0)
+    #expect(shown.errors == "")
+    #expect(
+      shown.output == """
+        2026-01-02 03:04:05  allowed: backup.shouldPrune o  asked by cron, pid 7
+        2026-01-02 03:05:05  vetoed: backup.shouldPrune repo/main  asked by pid 7, prune.service
+          vetoed by restore (pid 42, restore.service): a restore \\u{1b}[31mruns
+        2026-01-02 03:06:05  allowed: host.shouldReboot o  asked by pid 7
+          overridden: the disk is full
+          vetoed by restore (pid 42, restore.service): a restore \\u{1b}[31mruns
+          and 6 more
+        2026-01-02 03:07:05  allowed: host.shouldReboot o (nobody said yes or no)  asked by pid 7
+
+        """)
+  }
+
+  @Test(
+    "shows what is wanted of it",
+    arguments: [
+      (["backup.shouldPrune"], [0, 1]), (["backup.*"], [0, 1]), (["**"], [0, 1, 2, 3]), (["backup"], []),
+      (["--object=repo/main"], [1]), (["host.**", "--object=o"], [2, 3]), (["--object=repo"], []),
+      (["-n", "1"], [3]), (["-n", "3"], [1, 2, 3]), (["-n", "9"], [0, 1, 2, 3]),
+      (["backup.*", "-n", "1"], [1]), (["--since=2026-01-02 03:05:05"], [1, 2, 3]),
+      (["--since=2026-01-02 03:05:06", "-n", "9"], [2, 3]), (["--since=2026-01-03"], []),
+      (["--since=1min ago"], []),
+    ])
+  func selection(arguments: [String], expected: [Int]) throws {
+    let journal = try Self.journal()
+    let shown = try TestBus.tribunectl(
+      ["log", "--json=short", "--directory=\(journal.directory)"] + arguments, address: "unix:/nowhere",
+      environment: ["TZ": "UTC"])
+    #expect(shown.status == 0)
+    let times = shown.lines.map { line in line.split(separator: "\"")[3] }
+    #expect(times == expected.map { "2026-01-02T03:0\(4 + $0):05.000000Z" })
+  }
+
+  @Test("in JSON has the verdict's own words")
+  func json() throws {
+    let journal = try Self.journal()
+    let shown = try Self.log("-j", "--directory=\(journal.directory)")
+    #expect(
+      shown.lines.dropFirst().first == """
+        {"time":"2026-01-02T03:05:05.000000Z","name":"backup.shouldPrune","object":"repo/main",\
+        "verdict":"vetoed","query":9,"outcomes":[{"delegate":5,"outcome":"vetoed"}],"outcomesOmitted":0,\
+        "unanswered":false,"overridden":false,"override":null,"mode":"parallel","elapsed":0.000350,\
+        "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service"},\
+        "bus":{"pid":17,"uid":18,"unit":"tribuned.service"}}
+        """)
+    let overridden = try #require(shown.lines.dropFirst(2).first)
+    #expect(overridden.contains(#""overridden":true,"override":"the disk is full""#))
+  }
+
+  @Test("says so when there is nothing to show, and when there is no journal")
+  func nothing() throws {
+    let journal = try Self.journal()
+    let none = try Self.log("no.such", "--directory=\(journal.directory)")
+    #expect(none.status == 0)
+    #expect(none.output == "No verdicts.\n")
+    let folder = try TestFolder()
+    let empty = try Self.log("--directory=\(folder.path)")
+    #expect(empty.status == 1)
+    #expect(empty.errors == "tribunectl: there is no journal in \(folder.path)\n")
+    let missing = try Self.log("--directory=\(folder.path)/x")
+    #expect(missing.status == 1)
+    #expect(
+      missing.errors
+        == "tribunectl: the journal of \(folder.path)/x cannot be opened: No such file or directory\n")
+  }
+
+  @Test("says that it may not read the journal, rather than that there is nothing in it")
+  func forbidden() throws {
+    let journal = try Self.journal()
+    let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    let command = [try Programs.path(of: "tribunectl"), "log", "--directory=\(journal.directory)"]
+    // Root may read everything; anybody else only has to forbid itself.
+    let isRoot = geteuid() == 0
+    try FileManager.default.setAttributes(
+      [.posixPermissions: isRoot ? 0o600 : 0], ofItemAtPath: "\(journal.directory)/made.journal")
+    let refused = try FinishedProgram((isRoot ? asNobody : []) + command)
+    #expect(refused.status == 1)
+    #expect(
+      refused.errors
+        == "tribunectl: no permission to read the journal, \(journal.directory)/made.journal: members "
+        + "of the group systemd-journal may\n")
+  }
+
+  @Test("takes only times that are some", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
+  func badTimes(time: String) throws {
+    let refused = try Self.log("--since=\(time)")
+    #expect(refused.status == 2)
+    #expect(refused.errors.hasPrefix("tribunectl: --since=: \"\(time)\" is no time, such as 2h, "))
+  }
+}
+
+/// From the daemon to `tribunectl log`, with a socket of the test's in place of journald's.
+@Suite("Verdicts in the journal", .timeLimit(.minutes(2)))
+struct JournalTests {
+  private let folder: TestFolder
+  private let journald: NotifySocket
+
+  init() throws {
+    folder = try TestFolder()
+    try folder.write("", to: "run/placeholder")
+    // Journald's is a datagram socket as well.
+    journald = try NotifySocket(path: "\(folder.path)/run/socket")
+  }
+
+  /// A bus in a mount namespace in which the test's folder lies where journald's socket is.
+  private func bus(configuration: String = "") throws -> TestBus {
+    let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
+    let script = """
+      mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal \
+      && mount --bind "$0" /run/systemd/journal \
+      && JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$@"
+      """
+    let probe = try FinishedProgram(unshare + ["sh", "-c", script, "\(folder.path)/run", "true"])
+    guard probe.status == 0 else {
+      throw Programs.Missing(description: "no mount namespace can be made here: \(probe.errors)")
+    }
+    return try TestBus(
+      configuration: configuration,
+      wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"])
+  }
+
+  /// The next entry that is a verdict, as lines.
+  private func nextVerdict() throws -> String {
+    try journald.wait { $0.contains("\nMESSAGE_ID=") }
+  }
+
+  @Test("are there with who vetoed and why, and tribunectl finds them")
+  func endToEnd() throws {
+    let bus = try bus()
+    let delegate = try bus.staying("delegate", "backup.*", "--veto=a restore is running", "--label=restore")
+    #expect(try bus.tribunectl("ask", "backup.shouldPrune", "--object=repo/main").status == 1)
+    #expect(try bus.tribunectl("ask", "other.shouldGo").status == 0)
+    let verdicts = [try nextVerdict(), try nextVerdict()]
+
+    #expect(
+      verdicts[0].contains(
+        "MESSAGE=backup.shouldPrune repo/main: vetoed by restore (pid \(delegate.pid)): a restore is running\n"
+      ))
+    #expect(verdicts[0].contains("\nPRIORITY=5\n"))
+    #expect(verdicts[1].contains("\nPRIORITY=6\n"))
+
+    let journal = try MadeJournal([(1, verdicts[0]), (2, verdicts[1])])
+    let log = try bus.tribunectl("-j", "log", "backup.**", "--directory=\(journal.directory)")
+    let entry = try log.object()
+    #expect(entry["verdict"] as? String == "vetoed")
+    #expect(entry["object"] as? String == "repo/main")
+    let outcome = try #require((entry["outcomes"] as? [[String: Any]])?.first)
+    #expect(outcome["reason"] as? String == "a restore is running")
+    #expect(outcome["pid"] as? Int == Int(delegate.pid))
+    #expect((entry["asker"] as? [String: Any])?["process"] as? String == "tribunectl")
+    let text = try bus.tribunectl("log", "--directory=\(journal.directory)")
+    #expect(text.lines.count == 3)
+    #expect(text.output.contains("other.shouldGo (nobody said yes or no)"))
+  }
+
+  @Test("are vetoes where a required delegate is missing, and no longer when it has come")
+  func required() throws {
+    let bus = try bus(configuration: "[Query \"host.*\"]\nRequireDelegate=guardian\n")
+    let refused = try bus.tribunectl("ask", "host.shouldReboot")
+    #expect(refused.status == 1)
+    #expect(try nextVerdict().contains("\nTRIBUNE_VETOED_BY=guardian\n"))
+    let guardian = try bus.staying("delegate", "host.*", "--approve", "--label=guardian")
+    #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
+    guardian.signal(SIGTERM)
+    _ = guardian.status()
+    try bus.reload("")
+    #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
+  }
+
+  @Test("hold nobody up: with a journald that hangs, the bus answers and ends as ever")
+  func stuck() async throws {
+    let bus = try bus()
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    // More than a socket's queue takes, and nobody reads.
+    for _ in 0..<2_000 { #expect(try await connection.ask("a.shouldB").isAllowed) }
+    await connection.close()
+    #expect(bus.stop() == 0)
+  }
+}

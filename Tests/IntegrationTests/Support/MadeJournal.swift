@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A journal's file, made of entries as journald would have taken them, without a journald.
+final class MadeJournal {
+  private let folder: TestFolder
+
+  /// Where `tribunectl log --directory=` finds it.
+  var directory: String { "\(folder.path)/journal" }
+
+  /// - Parameter entries: microseconds since 1970, and a line `NAME=VALUE` for each field.
+  /// - Throws: when what makes the file is not installed, saying so.
+  init(_ entries: [(time: UInt64, fields: String)]) throws {
+    let program = "/usr/lib/systemd/systemd-journal-remote"
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw Programs.Missing(
+        description:
+          "there is no \(program); \"tools/setup test\" installs the package systemd-journal-remote")
+    }
+    folder = try TestFolder()
+    // The journal's export format.
+    let text = entries.enumerated().map { index, entry in
+      """
+      __REALTIME_TIMESTAMP=\(entry.time)
+      __MONOTONIC_TIMESTAMP=\(index + 1)
+      _BOOT_ID=00000000000000000000000000000001
+      _PID=17
+      _UID=18
+      _SYSTEMD_UNIT=tribuned.service
+      \(entry.fields)
+
+      """
+    }
+    try folder.write(text.joined(separator: "\n"), to: "entries.export")
+    try folder.write("", to: "journal/placeholder")
+    let made = try FinishedProgram(
+      [program, "-o", "\(directory)/made.journal", "\(folder.path)/entries.export"])
+    guard made.status == 0, folder.contains("journal/made.journal") else {
+      throw Programs.Missing(description: "\(program) made no journal: \(made.errors)")
+    }
+  }
+}
