@@ -105,7 +105,7 @@ extension Unicode.Scalar {
   /// Control characters, line separators and the overrides of writing direction.
   var actsOnTerminals: Bool {
     switch value {
-    case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: true
+    case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
   }

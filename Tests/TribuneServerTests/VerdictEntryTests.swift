@@ -82,30 +82,30 @@ struct VerdictEntryTests {
   @Test("has a field for each thing that one looks for")
   func fields() {
     let outcomes = [
-      outcome(.abstained, label: "", unit: ""), outcome(.vetoed, "a \"restore\"\n\u{202E}runs"),
+      outcome(.abstained, label: "", unit: ""), outcome(.vetoed, "a \"restore\"\n\u{202E}runs\u{200E}"),
       outcome(.timedOut, label: "b"),
     ]
     #expect(
       entry(.vetoed, outcomes, vetoes: [1, 2], mode: .all).journalEntry.fields == [
         "MESSAGE=backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): "
-          + "a \"restore\"\\n\\u{202e}runs (and 1 more)",
+          + "a \"restore\"\\n\\u{202e}runs\\u{200e} (and 1 more)",
         "PRIORITY=5", "SYSLOG_IDENTIFIER=tribuned", "MESSAGE_ID=7410e8ab9fd04abe9eb6b38ea90ed596",
         "TRIBUNE_NAME=backup.shouldPrune", "TRIBUNE_OBJECT=repo/main", "TRIBUNE_QUERY=9",
         "TRIBUNE_ASKER_CONNECTION=:3", "TRIBUNE_ASKER_PID=7", "TRIBUNE_ASKER_UID=0",
         "TRIBUNE_ASKER_PROCESS=tribunectl", "TRIBUNE_ASKER_UNIT=prune.service", "TRIBUNE_VERDICT=vetoed",
         "TRIBUNE_UNANSWERED=no", "TRIBUNE_MODE=all", "TRIBUNE_ELAPSED_USEC=1234", "TRIBUNE_DELEGATES=3",
         "TRIBUNE_VETOES=2", "TRIBUNE_OUTCOME=rsync (pid 42) abstained",
-        "TRIBUNE_OUTCOME=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs",
-        "TRIBUNE_VETO=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs",
+        "TRIBUNE_OUTCOME=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs\\u{200e}",
+        "TRIBUNE_VETO=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs\\u{200e}",
         "TRIBUNE_VETOED_BY=restore", "TRIBUNE_VETOED_BY_UNIT=restore.service",
-        "TRIBUNE_REASON=a \"restore\"\\n\\u{202e}runs",
+        "TRIBUNE_REASON=a \"restore\"\\n\\u{202e}runs\\u{200e}",
         "TRIBUNE_OUTCOME=b (pid 42, restore.service) timed out",
         "TRIBUNE_VETO=b (pid 42, restore.service) timed out", "TRIBUNE_VETOED_BY=b",
         "TRIBUNE_VETOED_BY_UNIT=restore.service",
         """
         TRIBUNE_OUTCOMES=[{"delegate":5,"label":"","outcome":"abstained","reason":"","pid":42,"uid":1,\
         "process":"rsync","unit":"","elapsed":1.000350},{"delegate":5,"label":"restore","outcome":"vetoed",\
-        "reason":"a \\"restore\\"\\u000a\\u202eruns","pid":42,"uid":1,"process":"rsync",\
+        "reason":"a \\"restore\\"\\n\\u202eruns\\u200e","pid":42,"uid":1,"process":"rsync",\
         "unit":"restore.service","elapsed":1.000350},{"delegate":5,"label":"b","outcome":"timedOut",\
         "reason":"","pid":42,"uid":1,"process":"rsync","unit":"restore.service","elapsed":1.000350}]
         """,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneJSON
 package import TribuneWire
 
 /// A verdict as the journal is told of it. docs/SEMANTICS.md has its fields.
@@ -152,7 +153,7 @@ nonisolated package struct VerdictEntry: Sendable {
       }
       if !outcome.reason.isEmpty { entry.append("TRIBUNE_REASON", Self.cut(outcome.reason)) }
     }
-    entry.append("TRIBUNE_OUTCOMES", "[" + listed.map(\.outcome.json).joined(separator: ",") + "]")
+    entry.append("TRIBUNE_OUTCOMES", JSONValue.array(listed.map(\.outcome.json)).compact)
     if outcomeCount > listed.count {
       entry.append("TRIBUNE_OUTCOMES_OMITTED", String(outcomeCount - listed.count))
     }
@@ -198,41 +199,14 @@ nonisolated extension Outcome {
   }
 
   /// As tribunectl has it in a verdict.
-  fileprivate var json: String {
+  fileprivate var json: JSONValue {
     let peer = delegate.peer
-    return """
-      {"delegate":\(delegate.id.rawValue),"label":\(delegate.label.json),"outcome":"\(outcome)",\
-      "reason":\(VerdictEntry.cut(reason).json),"pid":\(peer.pid),"uid":\(peer.uid),\
-      "process":\(peer.process.json),"unit":\(peer.unit.json),"elapsed":\(elapsed.secondsFromMicroseconds)}
-      """
-  }
-}
-
-nonisolated extension UInt64 {
-  fileprivate var secondsFromMicroseconds: String {
-    let fraction = String(self % 1_000_000)
-    return "\(self / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
-  }
-}
-
-nonisolated extension String {
-  /// A JSON string in which nothing is left to be escaped for a terminal.
-  fileprivate var json: String {
-    var json = "\""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\"", "\\": json += "\\\(scalar)"
-      default:
-        // What the journal's entries escape in their own way, JSON escapes in its.
-        let isHarmless = String(scalar).escaped.unicodeScalars.elementsEqual(CollectionOfOne(scalar))
-        if isHarmless {
-          json.unicodeScalars.append(scalar)
-        } else {
-          let digits = String(scalar.value, radix: 16)
-          json += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
-      }
-    }
-    return json + "\""
+    return .object([
+      ("delegate", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
+      ("outcome", .string("\(outcome)")), ("reason", .string(VerdictEntry.cut(reason))),
+      ("pid", .unsigned(UInt64(peer.pid))), ("uid", .unsigned(UInt64(peer.uid))),
+      ("process", .string(peer.process)), ("unit", .string(peer.unit)),
+      ("elapsed", .seconds(.microseconds(elapsed))),
+    ])
   }
 }
