@@ -97,6 +97,29 @@ struct JournalWriterTests {
     #expect(dropped >= count / 4)
   }
 
+  @Test("speaks of a queue that was full twice at most: at once, and when there is room again")
+  func counts() throws {
+    let journal = try StuckJournal()
+    let writer = try JournalWriter { journal.send($0) }
+    // Once it is full, somebody writes on for each entry that is taken out.
+    var (written, counted, counts) = (JournalWriter.entriesMax + 100, 0, 0)
+    for number in 0..<written { writer.write(entry("\(number)")) }
+    while counted < written {
+      let fields = journal.read()
+      if let field = fields.first(where: { $0.hasPrefix("TRIBUNE_DROPPED=") }) {
+        counted += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
+        counts += 1
+      } else {
+        counted += 1
+        if counted < JournalWriter.entriesMax / 4 {
+          writer.write(entry("more"))
+          written += 1
+        }
+      }
+    }
+    #expect(counts == 2)
+  }
+
   @Test("is where the log goes, with its fields, escaped")
   @MainActor func log() throws {
     let journal = try StuckJournal()

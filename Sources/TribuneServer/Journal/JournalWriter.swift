@@ -11,8 +11,10 @@ package import TribuneSystem
 /// with it. So entries go into a queue, and one thread, which does nothing else, takes them out and waits.
 ///
 /// The queue is bounded in entries and in bytes, what is being sent counted in. An entry that does not fit
-/// is dropped, and counted; the count is the next thing that is written, ahead of what still waits. When the
-/// bus ends, it gives the journal a bounded time to take the rest.
+/// is dropped, and counted; the count is the next thing that is written, ahead of what still waits. A full queue
+/// takes nothing more until it is half empty, and then says what else was dropped, so that a journal which is
+/// too slow is not given counts in place of entries. When the bus ends, it gives the journal a bounded time to
+/// take the rest.
 ///
 /// This is one of the few places that two threads share, and so has a lock. It is held for the moment in
 /// which an entry goes in or out, never while one is written.
@@ -78,9 +80,38 @@ nonisolated private final class JournalQueue: Sendable {
     var isDraining = false
     var isEnded = false
 
+    /// It was full, and is not half empty yet.
+    var isFull = false
+    /// What was dropped has been counted once since it was full.
+    var hasSaidDropped = false
+
     var isEmpty: Bool { entryCount == 0 && droppedCount == 0 }
 
+    /// Whether the entry went in.
+    mutating func add(_ item: JournalItem, _ bytes: Int) -> Bool {
+      if isFull || entryCount == JournalWriter.entriesMax || byteCount + bytes > JournalWriter.bytesMax {
+        isFull = true
+        return false
+      }
+      items.append(item)
+      entryCount += 1
+      byteCount += bytes
+      return true
+    }
+
+    mutating func remove(_ bytes: Int) {
+      entryCount -= 1
+      byteCount -= bytes
+    }
+
+    /// How many dropped entries are to be spoken of now.
     mutating func takeDropped() -> Int {
+      if entryCount <= JournalWriter.entriesMax / 2, byteCount <= JournalWriter.bytesMax / 2 {
+        isFull = false
+        hasSaidDropped = false
+      }
+      if isFull, hasSaidDropped { return 0 }
+      hasSaidDropped = isFull
       defer { droppedCount = 0 }
       return droppedCount
     }
@@ -98,13 +129,7 @@ nonisolated private final class JournalQueue: Sendable {
   func append(_ item: JournalItem) {
     let byteCount = item.byteCount
     let threadIsIdle = state.withLock { state in
-      if state.entryCount < JournalWriter.entriesMax, state.byteCount + byteCount <= JournalWriter.bytesMax {
-        state.items.append(item)
-        state.entryCount += 1
-        state.byteCount += byteCount
-      } else {
-        state.droppedCount += 1
-      }
+      if !state.add(item, byteCount) { state.droppedCount += 1 }
       defer { state.threadIsIdle = false }
       return state.threadIsIdle
     }
@@ -141,10 +166,7 @@ nonisolated private final class JournalQueue: Sendable {
       for item in items {
         send(item.entry)
         let byteCount = item.byteCount
-        state.withLock { state in
-          state.entryCount -= 1
-          state.byteCount -= byteCount
-        }
+        state.withLock { $0.remove(byteCount) }
         sayDropped(send)
       }
       let (isIdle, isDraining, isEnded) = state.withLock { state in
