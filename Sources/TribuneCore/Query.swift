@@ -58,8 +58,8 @@ struct Query {
   private(set) var nextExpiry: Instant
   /// Those that have settled since `takeSettled`, for an asker that wants to know.
   private var newlySettled: [Int] = []
-  /// Places by delegate, if there are many.
-  private var places: [DelegateID: Int] = [:]
+  /// Places by delegate, if there are many; by the id's number for the reason that `QueryTable` gives.
+  private var places: [UInt64: Int] = [:]
 
   init(
     id: QueryID, asker: ConnectionSlot, askerID: ConnectionID, askerPeer: PeerIdentity, serial: Serial,
@@ -86,7 +86,7 @@ struct Query {
     participants.reserveCapacity(delegates.count)
     for delegate in delegates { participants.append(Participant(delegate: delegate)) }
     guard delegates.count > Self.searchedMax else { return }
-    for (place, delegate) in delegates.enumerated() { places[delegate.identity.id] = place }
+    for (place, delegate) in delegates.enumerated() { places[delegate.identity.id.rawValue] = place }
   }
 
   mutating func setStanding(_ outcomes: [Outcome]) {
@@ -115,7 +115,7 @@ struct Query {
   mutating func waitingIndex(of delegate: DelegateID) -> Int? {
     let found =
       places.isEmpty
-      ? participants.firstIndex { $0.delegate.identity.id == delegate } : places[delegate]
+      ? participants.firstIndex { $0.delegate.identity.id == delegate } : places[delegate.rawValue]
     guard let found, case .waiting = participants[found].state else { return nil }
     return found
   }
