@@ -88,8 +88,8 @@ struct LogCommandTests {
       ["log", "--json=short", "--directory=\(journal.directory)"] + arguments, address: "unix:/nowhere",
       environment: ["TZ": "UTC"])
     #expect(shown.status == 0)
-    let times = shown.lines.map { line in line.split(separator: "\"")[3] }
-    #expect(times == expected.map { "2026-01-02T03:0\(4 + $0):05.000000Z" })
+    let times = shown.lines.map { line in line.dropFirst("{\"time\":".count).prefix { $0 != "," } }
+    #expect(times == expected.map { "\(Self.start + UInt64($0) * 60_000_000)" })
   }
 
   @Test("in JSON has the verdict's own words")
@@ -98,7 +98,7 @@ struct LogCommandTests {
     let shown = try Self.log("-j", "--directory=\(journal.directory)")
     #expect(
       shown.lines.dropFirst().first == """
-        {"time":"2026-01-02T03:05:05.000000Z","name":"backup.shouldPrune","object":"repo/main",\
+        {"time":1767323105000000,"name":"backup.shouldPrune","object":"repo/main",\
         "verdict":"vetoed","query":9,"outcomes":[{"delegate":5,"outcome":"vetoed"}],"outcomesOmitted":0,\
         "unanswered":false,"overridden":false,"override":null,"mode":"parallel","elapsed":0.000350,\
         "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service"},\

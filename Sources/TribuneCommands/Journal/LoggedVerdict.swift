@@ -23,7 +23,7 @@ struct LoggedVerdict: Sendable {
 
   var json: JSONValue {
     .object([
-      ("time", .string(entry.time.utcTime)), ("name", .string(name)), ("object", text("TRIBUNE_OBJECT")),
+      ("time", .unsigned(entry.time)), ("name", .string(name)), ("object", text("TRIBUNE_OBJECT")),
       ("verdict", .string(verdict)), ("query", number("TRIBUNE_QUERY")), ("outcomes", outcomes),
       ("outcomesOmitted", .unsigned(entry["TRIBUNE_OUTCOMES_OMITTED"].flatMap { UInt64($0) } ?? 0)),
       ("unanswered", .bool(entry["TRIBUNE_UNANSWERED"] == "yes")),
@@ -93,23 +93,13 @@ struct LoggedVerdict: Sendable {
 }
 
 extension UInt64 {
-  /// These microseconds since 1970 in RFC 3339's form, UTC.
-  fileprivate var utcTime: String {
-    let fraction = String(self % 1_000_000)
-    let padding = String(repeating: "0", count: 6 - fraction.count)
-    return formatted("%Y-%m-%dT%H:%M:%S", isLocal: false) + ".\(padding)\(fraction)Z"
-  }
-
-  /// To the second, for people.
-  fileprivate var localTime: String { formatted("%Y-%m-%d %H:%M:%S", isLocal: true) }
-
-  private func formatted(_ format: String, isLocal: Bool) -> String {
+  /// These microseconds since 1970 as a local time, to the second.
+  fileprivate var localTime: String {
     var seconds = time_t(clamping: self / 1_000_000)
     var parts = unsafe tm()
-    let isKnown = unsafe isLocal ? localtime_r(&seconds, &parts) != nil : gmtime_r(&seconds, &parts) != nil
-    guard isKnown else { return "?" }
+    guard unsafe localtime_r(&seconds, &parts) != nil else { return "?" }
     var text = [CChar](repeating: 0, count: 64)
-    let count = unsafe strftime(&text, text.count, format, &parts)
+    let count = unsafe strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
     return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
