@@ -10,7 +10,7 @@ import TribuneWire
 struct AskingTests {
   @Test func aVerdictNamesEveryOutcome() async throws {
     let bus = try ScriptedBus()
-    async let script: Ask = bus.play { peer in
+    let script: Playing<Ask> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       #expect([ask.name, ask.object, ask.payload] == ["window.shouldClose", "window/42", "{}"])
@@ -43,7 +43,7 @@ struct AskingTests {
               unit: "editor.service", elapsed: .seconds(5)),
           ]))
     await connection.close()
-    #expect(try await script == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
+    #expect(try await script.value == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
   }
 
   @Test(arguments: [
@@ -56,7 +56,7 @@ struct AskingTests {
 
   @Test func verdictsFindTheirQueriesInAnyOrder() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       var asks: [ScriptedPeer.Frame] = []
       for _ in 0..<20 { asks.append(try peer.next(.ask)) }
@@ -79,14 +79,14 @@ struct AskingTests {
       try await group.waitForAll()
     }
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func cancellingTheTaskCancelsTheQueryOnTheBus() async throws {
     let bus = try ScriptedBus()
     let connected = Task { try await Connection.connect(to: bus.address) }
     let asked = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       asked.open()
@@ -106,12 +106,12 @@ struct AskingTests {
     #expect(await task.value == TribuneError(.cancelled, "the task was cancelled"))
     try await connection.postAcknowledged("ping")
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aTaskThatIsCancelledAlreadyAsksNothing() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -125,12 +125,12 @@ struct AskingTests {
     gate.open()
     #expect(await task.value?.code == .cancelled)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func theAskerIsToldWhoAsksForMoreTime() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       try peer.send(
@@ -150,24 +150,24 @@ struct AskingTests {
     #expect(progress.first?.label == "steward")
     #expect(progress.first?.timeout == .seconds(20))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aLostConnectionFailsWhatWasAsked() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       _ = try peer.next(.ask)
     }
     let connection = try await Connection.connect(to: bus.address)
     #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
     #expect(await connection.closed()?.code == .connectionLost)
-    try await script
+    try await script.value
   }
 
   @Test func listsEndWithTheirOkay() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.connections))
@@ -198,7 +198,7 @@ struct AskingTests {
       await failure { try await connection.explain("a.shouldB", object: "b") }
         == TribuneError(.invalidName, "not today"))
     await connection.close()
-    try await script
+    try await script.value
   }
 }
 

@@ -9,7 +9,7 @@ import TribuneWire
 struct ConnectingTests {
   @Test func aConnectionKnowsWhoItIsAndWhomItSpeaksTo() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       try peer.readToEnd()
     }
@@ -20,7 +20,7 @@ struct ConnectingTests {
     #expect(connection.bus.payloadMax == 1 << 20)
     #expect(connection.bus.deadlineDefault == .seconds(30))
     await connection.close()
-    try await script
+    try await script.value
     #expect(await connection.closed() == nil)
   }
 
@@ -37,14 +37,14 @@ struct ConnectingTests {
 
   @Test func aListenerThatClosesAtOnceIsUnreachable() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in try peer.readHello() }
+    let script: Playing<Void> = try bus.play { peer in try peer.readHello() }
     #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unreachable)
-    try await script
+    try await script.value
   }
 
   @Test func aBusWithoutACommonVersionIsTold() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
       let hello = ByteBuffer(capacity: 16)
       Hello(version: 9, minimumVersion: 8).append(to: hello)
@@ -52,12 +52,12 @@ struct ConnectingTests {
       try peer.readToEnd()
     }
     #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unsupportedVersion)
-    try await script
+    try await script.value
   }
 
   @Test func whyTheBusTakesNobodyIsTold() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
       let out = ByteBuffer(capacity: 256)
       Hello().append(to: out)
@@ -66,24 +66,25 @@ struct ConnectingTests {
     }
     let error = await failure { try await Connection.connect(to: bus.address) }
     #expect(error == TribuneError(.limitExceeded, "1000 are enough"))
-    try await script
+    try await script.value
   }
 
   @Test func cancellingTheTaskEndsConnecting() async throws {
     let bus = try ScriptedBus()
     let task = Task { await failure { try await Connection.connect(to: bus.address) } }
     // The bus says nothing; it sees the client come, and go when the task is cancelled.
-    try await bus.play { peer in
+    let script = try bus.play { peer in
       try peer.readHello()
       task.cancel()
       try peer.readToEnd()
     }
+    try await script.value
     #expect(await task.value?.code == .cancelled)
   }
 
   @Test func helloAndWelcomeMayComeByteByByte() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
       let out = ByteBuffer(capacity: 256)
       Hello().append(to: out)
@@ -101,12 +102,12 @@ struct ConnectingTests {
     #expect(connection.bus.software == "ünïcode")
     #expect(connection.bus.pid == .max)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func droppingTheLastReferenceEndsTheConnection() async throws {
     let bus = try ScriptedBus()
-    async let script: [String] = bus.play { peer in
+    let script: Playing<[String]> = try bus.play { peer in
       try peer.greet()
       var names: [String] = []
       while let frame = try peer.nextIfAny() { names.append(frame.name) }
@@ -116,12 +117,12 @@ struct ConnectingTests {
       let connection = try await Connection.connect(to: bus.address)
       try await connection.post("last.words")
     }
-    #expect(try await script == ["last.words"])
+    #expect(try await script.value == ["last.words"])
   }
 
   @Test func closingWritesWhatWasPosted() async throws {
     let bus = try ScriptedBus()
-    async let script: Int = bus.play { peer in
+    let script: Playing<Int> = try bus.play { peer in
       try peer.greet()
       var count = 0
       while try peer.nextIfAny() != nil { count += 1 }
@@ -130,7 +131,7 @@ struct ConnectingTests {
     let connection = try await Connection.connect(to: bus.address)
     for number in 0..<5000 { try await connection.post("window.didMove", userInfo: UserInfo("\(number)")) }
     await connection.close()
-    #expect(try await script == 5000)
+    #expect(try await script.value == 5000)
     #expect(await failure { try await connection.post("too.late") }?.code == .connectionLost)
     await connection.close()
   }

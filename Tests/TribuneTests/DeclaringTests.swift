@@ -9,7 +9,7 @@ import TribuneWire
 struct DeclaringTests {
   @Test func aDeclarationReachesTheBusAndIsWithdrawnOnce() async throws {
     let bus = try ScriptedBus()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       try peer.greet()
       let declare = try peer.next(.declare)
       #expect([declare.name, declare.object, declare.payload] == ["", "view/1", "protocol P {}"])
@@ -25,12 +25,12 @@ struct DeclaringTests {
     try await declaration.withdraw()
     try await declaration.withdraw()
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test func aDefinitionDeclaresNothing() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let declare = try peer.next(.declare)
       #expect([declare.object, declare.payload] == ["", "protocol P {}"])
@@ -46,12 +46,12 @@ struct DeclaringTests {
       await failure { try await connection.define("protocol P") }
         == TribuneError(.invalidProtocol, "1:10: a { is missing"))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatCannotBeDeclaredNeverLeaves() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -64,12 +64,12 @@ struct DeclaringTests {
     #expect(await failure { try await connection.define("") }?.code == .invalidProtocol)
     #expect(await failure { try await connection.introspect("") }?.code == .invalidObject)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func objectsProtocolsAndTheirMessagesAreListed() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       try peer.list(
         .objects,
@@ -124,7 +124,7 @@ struct DeclaringTests {
     #expect(members.map(\.result) == ["(rows: int)", nil])
     #expect(try await connection.holds().map(\.expiresIn) == [.seconds(5)])
     await connection.close()
-    try await script
+    try await script.value
   }
 }
 

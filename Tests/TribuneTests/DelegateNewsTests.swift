@@ -11,7 +11,7 @@ import TribuneWire
 struct DelegateNewsTests {
   @Test func aDelegateIsToldWhatItsObjectWillDoAndDidInOrder() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42", text: "1")
       // About another object, under a name it does not respond to, and ones that announce nothing.
@@ -34,13 +34,13 @@ struct DelegateNewsTests {
       await delegate.next(104)
         == ["window.willClose 1", "lost 3", "window.didFailToClose "] + moves + ["replaced by heir"])
     await connection.close()
-    try await script
+    try await script.value
     #expect(delegate.rest == [])
   }
 
   @Test func oneThatRespondsToNoneOfThemIsToldNothing() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.send(Lost(count: 3))
       try peer.post("window.didClose", object: "window/42")
@@ -52,12 +52,12 @@ struct DelegateNewsTests {
     try await connection.attach(delegate, to: "window/42", respondingTo: ["window.shouldClose", "a.did.*.b"])
     #expect(await delegate.next(1) == ["replaced by heir"])
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func anObserverOfTheSameConnectionReceivesTheCopyToo() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       _ = try peer.attach()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -71,14 +71,14 @@ struct DelegateNewsTests {
     #expect(try await iterator.next()?.object == "window/42")
     #expect(await delegate.next(1) == ["window.didClose "])
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test(arguments: [true, false])
   func aNotificationDoesNotOvertakeTheQuestionBeforeIt(isOnAnActor: Bool) async throws {
     let bus = try ScriptedBus()
     let count = 200
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       for number in 1...count {
         try peer.question(UInt64(number), of: attachment)
@@ -101,13 +101,13 @@ struct DelegateNewsTests {
       #expect(asked < moved)
     }
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aQuestionDoesNotWaitForWhatIsTold() async throws {
     let bus = try ScriptedBus()
     let answered = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42")
       try peer.question(1, of: attachment)
@@ -122,14 +122,14 @@ struct DelegateNewsTests {
     delegate.goOn()
     await answered.opened()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func neverTwoAreToldAtATimeAndWhatIsTooMuchIsDroppedAndTold() async throws {
     let bus = try ScriptedBus()
     let isTold = Gate()
     let count = 5000
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       _ = try peer.attach()
       try peer.post("window.willMove", object: "window/42")
       isTold.wait()
@@ -150,12 +150,12 @@ struct DelegateNewsTests {
     let kept = (count - 4096..<count).map { "window.didMove \($0)" }
     #expect(await delegate.next(4097) == ["lost \(count - 4096)"] + kept)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whoHasDetachedIsToldNothingMore() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       _ = try peer.attach()
       for number in 0..<3 { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
       let cancel = try peer.next(.cancel)
@@ -170,7 +170,7 @@ struct DelegateNewsTests {
     try await attachment.detach()
     delegate.goOn()
     await connection.close()
-    try await script
+    try await script.value
     #expect(delegate.rest == [])
   }
 
@@ -178,7 +178,7 @@ struct DelegateNewsTests {
     let bus = try ScriptedBus()
     let gone = Gate()
     let takenBack = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       gone.wait()
       for _ in 1...3 { try peer.post("window.didMove", object: "window/42") }
@@ -193,12 +193,12 @@ struct DelegateNewsTests {
     gone.open()
     await takenBack.opened()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func howADelegateIsSetReachesTheBusAndDetachingTheReplacedChangesNothing() async throws {
     let bus = try ScriptedBus()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       try peer.greet()
       let set = try peer.next(.attach)
       #expect(
@@ -219,13 +219,13 @@ struct DelegateNewsTests {
       await Set(delegate.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
     try await attachment.detach()
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test(arguments: [true, false])
   func aQueryThatIsOpenWhenTheConnectionEndsCountsAsCancelled(isAnswered: Bool) async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       if isAnswered { _ = try peer.next(.answer) }
@@ -233,7 +233,7 @@ struct DelegateNewsTests {
     let connection = try await Connection.connect(to: bus.address)
     let delegate = Listener(answering: isAnswered ? .approve : nil)
     try await connection.attach(delegate, respondingTo: ["window.*"])
-    try await script
+    try await script.value
     let told = await delegate.next(2)
     #expect(told == ["asked 1", "concluded 1 cancelled"])
     #expect(await connection.closed()?.code == .connectionLost)
@@ -242,7 +242,7 @@ struct DelegateNewsTests {
   @Test func whatADelegateIsAskedSaysWhatItIs() async throws {
     let bus = try ScriptedBus()
     let answered = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       for (isDryRun, wantsValue) in [(true, false), (false, true)] {
         try peer.send(
@@ -262,13 +262,13 @@ struct DelegateNewsTests {
     try await connection.attach(delegate, respondingTo: ["browser.rows"])
     await answered.opened()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aValueThatTheBusDoesNotTakeIsAFailure() async throws {
     let bus = try ScriptedBus()
     let answered = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet(payloadMax: 10)
       let attach = try peer.next(.attach)
       try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
@@ -284,12 +284,12 @@ struct DelegateNewsTests {
     try await connection.attach(delegate, respondingTo: ["window.shouldClose"])
     await answered.opened()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func attachingIsNotTriedForEver() async throws {
     let bus = try ScriptedBus()
-    async let script: Int = bus.play { peer in
+    let script: Playing<Int> = try bus.play { peer in
       try peer.greet()
       var tries = 0
       while let attach = try peer.nextIfAny() {
@@ -303,12 +303,12 @@ struct DelegateNewsTests {
     #expect(
       await failure { try await connection.attach(delegate, respondingTo: ["window.*"]) }?.code == .refused)
     await connection.close()
-    #expect(try await script == 8)
+    #expect(try await script.value == 8)
   }
 
   @Test func whatCannotBeConformedToNeverLeaves() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -324,7 +324,7 @@ struct DelegateNewsTests {
           == code)
     }
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 }
 

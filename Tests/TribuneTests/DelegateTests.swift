@@ -17,7 +17,7 @@ struct DelegateTests {
   ])
   func whatADelegateSaysReachesTheBus(answer: Tribune.Answer, kind: AnswerKind, text: String) async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment, text: "{}")
       let frame = try peer.next(.answer)
@@ -45,12 +45,12 @@ struct DelegateTests {
     #expect(attachment.id == 77)
     try await delegate.answered()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func howADelegateIsAttachedReachesTheBus() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let attach = try peer.next(.attach)
       #expect(attach.object == "window/42")
@@ -67,12 +67,12 @@ struct DelegateTests {
       delegate, to: "window/42", respondingTo: ["a.*", "b"], order: -3, onFailure: .abstain,
       timeout: .milliseconds(1500), label: "steward")
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func anErrorThatADelegateThrowsIsAFailure() async throws {
     let bus = try ScriptedBus()
-    async let script: String = bus.play { peer in
+    let script: Playing<String> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let frame = try peer.next(.answer)
@@ -85,12 +85,12 @@ struct DelegateTests {
     try await connection.attach(delegate, respondingTo: ["window.*"])
     try await delegate.answered()
     await connection.close()
-    #expect(try await script == "the disk is on fire (refused)")
+    #expect(try await script.value == "the disk is on fire (refused)")
   }
 
   @Test func questionsRunAtTheSameTime() async throws {
     let bus = try ScriptedBus()
-    async let script: Set<UInt64> = bus.play { peer in
+    let script: Playing<Set<UInt64>> = try bus.play { peer in
       let attachment = try peer.attach()
       for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
       var queries: Set<UInt64> = []
@@ -108,13 +108,13 @@ struct DelegateTests {
     try await connection.attach(delegate, respondingTo: ["window.*"])
     for _ in 1...5 { try await delegate.answered() }
     await connection.close()
-    #expect(try await script == [1, 2, 3, 4, 5])
+    #expect(try await script.value == [1, 2, 3, 4, 5])
   }
 
   @Test func aQuestionThatIsWithdrawnCancelsItsTaskAndIsNotAnswered() async throws {
     let bus = try ScriptedBus()
     let asked = Gate()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       asked.wait()
@@ -135,7 +135,7 @@ struct DelegateTests {
     try await delegate.answered()
     #expect(await delegate.conclusion() == Conclusion(query: 1, ending: .cancelled))
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test(arguments: [
@@ -143,7 +143,7 @@ struct DelegateTests {
   ])
   func whoWasAskedLearnsHowItEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
@@ -155,13 +155,13 @@ struct DelegateTests {
     try await connection.attach(delegate, respondingTo: ["window.*"])
     #expect(await delegate.conclusion() == Conclusion(query: 1, ending: ending))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aDelegateIsNotRetainedAndWhenItIsGoneItsAttachmentGoes() async throws {
     let bus = try ScriptedBus()
     let gone = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       gone.wait()
       try peer.question(1, of: attachment)
@@ -175,13 +175,13 @@ struct DelegateTests {
     delegate = nil
     #expect(weakDelegate == nil)
     gone.open()
-    try await script
+    try await script.value
     await connection.close()
   }
 
   @Test func attachingCrossesTheTakingBackOfTheSameThing() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let first = try peer.next(.attach)
       // An attachment that this client knows no more: it was taking it back when it asked.
@@ -194,12 +194,12 @@ struct DelegateTests {
     let delegate = Teller { _ in .approve }
     #expect(try await connection.attach(delegate, respondingTo: ["window.*"]).id == 77)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aDeferralReachesTheBusAndOnlyWhileItWaits() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let deferral = try peer.next(.defer)
@@ -223,13 +223,13 @@ struct DelegateTests {
     let question = try #require(kept.withLock { $0 })
     #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func detachingWithdrawsWhatIsNotAnswered() async throws {
     let bus = try ScriptedBus()
     let asked = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let cancel = try peer.next(.cancel)
@@ -250,12 +250,12 @@ struct DelegateTests {
     try await attachment.detach()
     try await delegate.answered()
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func attachingTheSameDelegateTwiceChangesNothing() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       let first = try peer.attach()
       for _ in 1...2 {
         let again = try peer.next(.attach)
@@ -272,12 +272,12 @@ struct DelegateTests {
     #expect(
       await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatCannotBeAttachedNeverLeaves() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -296,7 +296,7 @@ struct DelegateTests {
     #expect(await code((0...128).map { "a.n\($0)" }) == .limitExceeded)
     #expect(await code(["a"], label: String(repeating: "x", count: 256)) == .limitExceeded)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 }
 

@@ -10,7 +10,7 @@ import TribuneWire
 struct HoldTests {
   @Test func aHoldReachesTheBusAndIsReleasedOnce() async throws {
     let bus = try ScriptedBus()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       try peer.greet()
       let hold = try peer.next(.hold)
       #expect([hold.name, hold.object, hold.payload] == ["archive.**", "archive/photos", "a restore"])
@@ -30,13 +30,13 @@ struct HoldTests {
     #expect(await hold.expired() == false)
     try await hold.release()
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test func aHoldThatExpiresSaysSoAndNeedsNoRelease() async throws {
     let bus = try ScriptedBus()
     let before = SystemClock.monotonicNanoseconds
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       let hold = try peer.takeHold()
       let expiry = try hold.decode(TribuneWire.Hold.self).expiry
       let earliest = before + 3_600_000_000_000
@@ -51,23 +51,23 @@ struct HoldTests {
     // What is over stays as it ended.
     #expect(await hold.expired())
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test func aHoldEndsWithItsConnection() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in _ = try peer.takeHold() }
+    let script: Playing<Void> = try bus.play { peer in _ = try peer.takeHold() }
     let connection = try await Connection.connect(to: bus.address)
     let hold = try await connection.hold("a.shouldB", why: "c")
     #expect(await hold.expired() == false)
     #expect(await connection.closed()?.code == .connectionLost)
     try await hold.release()
-    try await script
+    try await script.value
   }
 
   @Test func cancellingATaskThatWaitsForTheExpiryEndsItsWaiting() async throws {
     let bus = try ScriptedBus()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       _ = try peer.takeHold()
       return try peer.restOfKinds()
     }
@@ -77,13 +77,13 @@ struct HoldTests {
     task.cancel()
     #expect(await task.value == false)
     await connection.close()
-    #expect(try await script == [])
+    #expect(try await script.value == [])
   }
 
   @Test func cancellingTheTaskTakesTheHoldBack() async throws {
     let bus = try ScriptedBus()
     let asked = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let hold = try peer.next(.hold)
       asked.open()
@@ -96,12 +96,12 @@ struct HoldTests {
     task.cancel()
     #expect(await task.value?.code == .cancelled)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatCannotBeHeldNeverLeaves() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -119,7 +119,7 @@ struct HoldTests {
     #expect(await code(expiresIn: .zero) == .refused)
     #expect(await code(expiresIn: .seconds(-1)) == .refused)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test(

@@ -104,7 +104,7 @@ struct HostileBusTests {
   @Test(arguments: rubbish, [false, true])
   func rubbishEndsTheConnectionWithATypedError(rubbish: Rubbish, byteByByte: Bool) async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -129,7 +129,7 @@ struct HostileBusTests {
     var iterator = notifications.makeAsyncIterator()
     let ending = await failure { try await iterator.next() }
     #expect(ending == error)
-    try await script
+    try await script.value
   }
 
   @Test(arguments: [
@@ -137,18 +137,18 @@ struct HostileBusTests {
   ])
   func whatIsNoBusIsToldApart(bytes: [UInt8]) async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
       try peer.send(bytes)
       try peer.readToEnd()
     }
     #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .protocolViolation)
-    try await script
+    try await script.value
   }
 
   @Test func anotherFrameThanAWelcomeIsNoGreeting() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
       let out = ByteBuffer(capacity: 64)
       Hello().append(to: out)
@@ -157,13 +157,13 @@ struct HostileBusTests {
       try peer.readToEnd()
     }
     #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .protocolViolation)
-    try await script
+    try await script.value
   }
 
   @Test func aBusThatTakesNothingMoreIsLostThoughItStays() async throws {
     let bus = try ScriptedBus()
     let (ended, asked) = (Gate(), Gate())
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       peer.endReading()
       ended.open()
@@ -174,12 +174,12 @@ struct HostileBusTests {
     #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
     #expect(await connection.closed()?.code == .connectionLost)
     asked.open()
-    try await script
+    try await script.value
   }
 
   @Test func whatNobodyWaitsForIsPassedOver() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       try peer.send(Okay(registration: 5, delegate: 6), serial: 1000)
       try peer.send(Refusal(.notAsked), serial: 1000, text: "nobody waits")
@@ -203,13 +203,13 @@ struct HostileBusTests {
     let connection = try await Connection.connect(to: bus.address)
     try await connection.postAcknowledged("ping")
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aLongFrameArrivesInWhateverPiecesItIsCut() async throws {
     let bus = try ScriptedBus()
     let text = String(repeating: "0123456789", count: 30_000)
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -236,6 +236,6 @@ struct HostileBusTests {
       #expect(try await iterator.next()?.text == text)
     }
     await connection.close()
-    try await script
+    try await script.value
   }
 }

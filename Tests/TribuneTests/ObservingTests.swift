@@ -9,7 +9,7 @@ import TribuneWire
 struct ObservingTests {
   @Test func anObservationBringsWhatMatchesInOrder() async throws {
     let bus = try ScriptedBus()
-    async let script: [String] = bus.play { peer in
+    let script: Playing<[String]> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -30,13 +30,13 @@ struct ObservingTests {
         == .notification(Notification("window.didClose", object: "window/1", sender: ":9")))
     await connection.close()
     #expect(try await iterator.next() == nil)
-    #expect(try await script == ["window.*", "window/1"])
+    #expect(try await script.value == ["window.*", "window/1"])
   }
 
   @Test func oneCopyReachesEachStreamThatItMatchesOnce() async throws {
     let bus = try ScriptedBus()
     let gate = Gate()
-    async let script: Int = bus.play { peer in
+    let script: Playing<Int> = try bus.play { peer in
       try peer.greet()
       for _ in 0..<3 {
         let observe = try peer.next(.observe)
@@ -65,13 +65,13 @@ struct ObservingTests {
     #expect(try await bothIterator.next() == nil)
     #expect(try await oneIterator.next() == nil)
     await connection.close()
-    #expect(try await script == 3)
+    #expect(try await script.value == 3)
   }
 
   @Test func oneMonitorOfSeveralPatternsBringsEachMessageOnce() async throws {
     let bus = try ScriptedBus()
     let gate = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       for _ in 0..<2 {
         let monitor = try peer.next(.monitor)
@@ -101,12 +101,12 @@ struct ObservingTests {
     }
     #expect(seen == ["a.b", "c.d", "lost 3"])
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func equalObservationsAreOneToTheBus() async throws {
     let bus = try ScriptedBus()
-    async let script: [FrameKind?] = bus.play { peer in
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -125,12 +125,12 @@ struct ObservingTests {
     try await connection.post("c")
     await second.cancel()
     await connection.close()
-    #expect(try await script == [.post, .cancel])
+    #expect(try await script.value == [.post, .cancel])
   }
 
   @Test func anObservationWithoutAnyReferenceIsTakenBack() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -142,12 +142,12 @@ struct ObservingTests {
     _ = try await connection.observe("a.b")
     #expect(connection.bus.pid == 4242)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func whenOneOfSeveralPatternsIsRefusedTheOthersAreTakenBack() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       let first = try peer.next(.observe)
       try peer.send(Okay(registration: first.serial), serial: first.serial)
@@ -161,13 +161,13 @@ struct ObservingTests {
     let error = await failure { try await connection.observe(anyOf: ["a", "b"]) }
     #expect(error == TribuneError(.limitExceeded, "one is enough"))
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test(arguments: ["", "a.**.b", "a b", "***"])
   func whatIsNoPatternNeverLeaves(pattern: String) async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -178,12 +178,12 @@ struct ObservingTests {
     #expect(await failure { try await connection.observe("a", object: "\n") }?.code == .invalidObject)
     #expect(await failure { try await connection.monitor([pattern]) }?.code == .invalidPattern)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func whatIsNotReadInTimeIsDroppedOldestFirstAndTold() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -205,12 +205,12 @@ struct ObservingTests {
     #expect(try await iterator.next() == .lost(5))
     #expect(try await iterator.next()?.text == "10")
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func moreThanCanBeCountedIsAsMuchAsCanBeCounted() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -225,12 +225,12 @@ struct ObservingTests {
     #expect(try await iterator.next() == .lost(.max))
     #expect(try await iterator.next() == .lost(.max))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func aLostConnectionEndsTheSequenceWithItsError() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -244,12 +244,12 @@ struct ObservingTests {
     #expect(await failure { try await iterator.next() } == TribuneError(.tooSlow, "you never read"))
     #expect(await connection.closed()?.code == .tooSlow)
     #expect(await failure { try await connection.post("a") }?.code == .tooSlow)
-    try await script
+    try await script.value
   }
 
   @Test func cancellingATaskThatReadsEndsItsReading() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let observe = try peer.next(.observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -265,7 +265,7 @@ struct ObservingTests {
     task.cancel()
     #expect(try await task.value == 0)
     await connection.close()
-    try await script
+    try await script.value
   }
 }
 

@@ -11,7 +11,7 @@ import TribuneWire
 struct PostingTests {
   @Test func aPostIsOneFrameWithItsNameObjectAndUserInfo() async throws {
     let bus = try ScriptedBus()
-    async let script: [String] = bus.play { peer in
+    let script: Playing<[String]> = try bus.play { peer in
       try peer.greet()
       let frame = try peer.next(.post)
       try peer.readToEnd()
@@ -20,12 +20,12 @@ struct PostingTests {
     let connection = try await Connection.connect(to: bus.address)
     try await connection.post("window.didClose", object: "window/42", userInfo: #"{"by":"user"}"#)
     await connection.close()
-    #expect(try await script == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
+    #expect(try await script.value == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
   }
 
   @Test func anAcknowledgedPostReturnsWhenTheBusHasIt() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let frame = try peer.next(.post)
       #expect(frame.header.flags.contains(.acknowledge))
@@ -35,12 +35,12 @@ struct PostingTests {
     let connection = try await Connection.connect(to: bus.address)
     try await connection.postAcknowledged("window.didClose")
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatTheBusRefusesAPostForIsThrown() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let frame = try peer.next(.post)
       try peer.send(Refusal(.limitExceeded), serial: frame.serial, text: "enough")
@@ -51,7 +51,7 @@ struct PostingTests {
       await failure { try await connection.postAcknowledged("window.didClose") }
         == TribuneError(.limitExceeded, "enough"))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test(arguments: [
@@ -65,7 +65,7 @@ struct PostingTests {
   ])
   func whatIsNoNameOrObjectNeverLeaves(name: String, object: String, code: TribuneError.Code) async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
@@ -74,12 +74,12 @@ struct PostingTests {
     #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
     #expect(await failure { try await connection.ask(name, object: object) }?.code == code)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func userInfoOverTheBusesLimitNeverLeaves() async throws {
     let bus = try ScriptedBus()
-    async let script: Int = bus.play { peer in
+    let script: Playing<Int> = try bus.play { peer in
       try peer.greet(payloadMax: 70_000)
       let length = try peer.next(.post).header.payloadLength
       try peer.readToEnd()
@@ -91,12 +91,12 @@ struct PostingTests {
     #expect(await failure { try await connection.ask("a", userInfo: long) }?.code == .payloadTooLong)
     try await connection.post("a", userInfo: UserInfo(long.bytes.dropLast()))
     await connection.close()
-    #expect(try await script == 70_000)
+    #expect(try await script.value == 70_000)
   }
 
   @Test func whatManyTasksPostArrivesWholeAndInEachTasksOrder() async throws {
     let bus = try ScriptedBus()
-    async let script: [String: [Int]] = bus.play { peer in
+    let script: Playing<[String: [Int]]> = try bus.play { peer in
       try peer.greet()
       var received: [String: [Int]] = [:]
       while let frame = try peer.nextIfAny() {
@@ -116,14 +116,14 @@ struct PostingTests {
       try await group.waitForAll()
     }
     await connection.close()
-    let received = try await script
+    let received = try await script.value
     for task in 0..<4 { #expect(received["task.\(task)"] == Array(0..<3000)) }
   }
 
   @Test func postingWaitsForABusThatDoesNotRead() async throws {
     let bus = try ScriptedBus()
     let gate = Gate()
-    async let script: [String] = bus.play { peer in
+    let script: Playing<[String]> = try bus.play { peer in
       try peer.greet()
       gate.wait()
       var names: [String] = []
@@ -142,13 +142,13 @@ struct PostingTests {
     gate.open()
     try await waiting.value
     await connection.close()
-    #expect(try await script == Array(repeating: "filler", count: filled) + ["waited"])
+    #expect(try await script.value == Array(repeating: "filler", count: filled) + ["waited"])
   }
 
   @Test func whoWaitsForRoomIsToldThatTheConnectionIsLost() async throws {
     let bus = try ScriptedBus()
     let gate = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       gate.wait()
       try peer.send(Refusal(.shuttingDown), text: "good night")
@@ -158,13 +158,13 @@ struct PostingTests {
     let waiting = Task { await failure { try await connection.post("a") } }
     gate.open()
     #expect(await waiting.value == TribuneError(.shuttingDown, "good night"))
-    try await script
+    try await script.value
   }
 
   @Test func closingDoesNotWaitForEverForABusThatDoesNotRead() async throws {
     let bus = try ScriptedBus()
     let gate = Gate()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       gate.wait()
     }
@@ -177,7 +177,7 @@ struct PostingTests {
     connection.link.wakeup.signal()
     #expect(await connection.closed() == nil)
     gate.open()
-    try await script
+    try await script.value
   }
 }
 

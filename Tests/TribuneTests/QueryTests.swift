@@ -17,7 +17,7 @@ struct QueryTests {
     override: String?, isDryRun: Bool, tellsProgress: Bool, flags: QueryFlags
   ) async throws {
     let bus = try ScriptedBus()
-    async let script: Ask = bus.play { peer in
+    let script: Playing<Ask> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       let verdict = TribuneWire.Verdict(
@@ -39,24 +39,24 @@ struct QueryTests {
     #expect(verdict.outcomes.map(\.kind) == [.held])
     #expect(verdict.outcomes.map(\.value) == [nil])
     await connection.close()
-    #expect(try await script == Ask(flags: flags, overrideReason: override ?? ""))
+    #expect(try await script.value == Ask(flags: flags, overrideReason: override ?? ""))
   }
 
   @Test func anOverrideNeedsItsReason() async throws {
     let bus = try ScriptedBus()
-    async let script: Bool = bus.play { peer in
+    let script: Playing<Bool> = try bus.play { peer in
       try peer.greet()
       return try peer.nextIfAny() == nil
     }
     let connection = try await Connection.connect(to: bus.address)
     #expect(await failure { try await connection.ask("a.shouldB", override: "") }?.code == .refused)
     await connection.close()
-    #expect(try await script)
+    #expect(try await script.value)
   }
 
   @Test func theAskerIsToldWhoIsAskedWhoDefersAndWhatCameOfIt() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       let stages: [(ProgressStage, OutcomeKind, String)] = [
@@ -81,7 +81,7 @@ struct QueryTests {
     #expect(progress.map(\.stage) == [.asked, .deferred, .settled(.vetoed)])
     #expect(progress.map(\.status) == ["", "half done", "no"])
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test(arguments: [
@@ -89,7 +89,7 @@ struct QueryTests {
   ])
   func aQueryForValuesBringsThemInTheChainsOrder(collects: Bool, mode: QueryMode) async throws {
     let bus = try ScriptedBus()
-    async let script: Ask = bus.play { peer in
+    let script: Playing<Ask> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       #expect([ask.name, ask.object, ask.payload] == ["browser.rows", "browser/1", "{}"])
@@ -119,12 +119,12 @@ struct QueryTests {
     #expect(reply.values == ["42", .none])
     #expect(reply.value == "42")
     await connection.close()
-    #expect(try await script == Ask(deadline: 2000, mode: mode, parent: 12))
+    #expect(try await script.value == Ask(deadline: 2000, mode: mode, parent: 12))
   }
 
   @Test func noValueIsNoError() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let ask = try peer.next(.ask)
       try peer.send(
@@ -141,12 +141,12 @@ struct QueryTests {
       await failure { try await connection.query("browser.rows") }
         == TribuneError(.recursion, "it asks itself"))
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatRunsUnderADelegateDefersForIt() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let deferral = try peer.next(.defer)
       #expect(deferral.header.flags == .acknowledge)
@@ -166,12 +166,12 @@ struct QueryTests {
       await failure { try await connection.deferAnswer(query: 12, delegate: 77, by: .seconds(60)) }?.code
         == .notFound)
     await connection.close()
-    try await script
+    try await script.value
   }
 
   @Test func whatAQueryWouldMeetIsTold() async throws {
     let bus = try ScriptedBus()
-    async let script: Void = bus.play { peer in
+    let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.chain))
@@ -198,7 +198,7 @@ struct QueryTests {
     #expect(explanation.delegates.map(\.label) == ["steward"])
     #expect(explanation.protocolName == "P")
     await connection.close()
-    try await script
+    try await script.value
   }
 }
 

@@ -31,21 +31,18 @@ final class ScriptedBus: Sendable {
     _ = unsafe rmdir(directory)
   }
 
-  /// Plays the bus to one client, on a thread of its own, and returns what the script does.
+  /// Plays the bus to one client, on a thread of its own, which it begins at once: a client's patience counts
+  /// from when it connects, however much else the test's threads have to do.
   ///
   /// When the script has ended, the client's connection is closed.
   func play<Value: Sendable>(
     _ script: @escaping @Sendable (ScriptedPeer) throws -> Value
-  ) async throws -> Value {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
-      do {
-        try Thread.start { [self] in
-          done.resume(with: Result { try script(try accept()) })
-        }
-      } catch {
-        done.resume(throwing: error)
-      }
+  ) throws -> Playing<Value> {
+    let playing = Playing<Value>()
+    try Thread.start { [self] in
+      playing.end(Result { try script(try accept()) })
     }
+    return playing
   }
 
   private func accept() throws -> ScriptedPeer {
@@ -56,6 +53,24 @@ final class ScriptedBus: Sendable {
       }
     }
     throw ScriptedPeer.Failure("nobody connected")
+  }
+}
+
+/// A script that is being played.
+final class Playing<Value: Sendable>: Sendable {
+  private let (results, result) = AsyncThrowingStream<Value, any Error>.makeStream()
+
+  fileprivate func end(_ value: Result<Value, any Error>) {
+    result.yield(with: value)
+    result.finish()
+  }
+
+  /// What the script returns, once it has ended; to be asked for once.
+  var value: Value {
+    get async throws {
+      for try await value in results { return value }
+      throw CancellationError()
+    }
   }
 }
 
