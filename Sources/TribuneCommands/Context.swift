@@ -87,9 +87,11 @@ struct Context: Sendable {
   }
 
   /// Connects to the bus.
-  func connect() async throws(TribuneError) -> Connection {
+  ///
+  /// - Parameter limit: how long it is waited for; nil is what was said for all.
+  func connect(within limit: Duration? = nil) async throws(TribuneError) -> Connection {
     let address = address
-    return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
+    return try await bounded(by: limit ?? timeout) { () async throws(TribuneError) -> Connection in
       try await Connection.connect(to: address)
     }
   }

@@ -74,7 +74,7 @@ struct ChildWait: ~Copyable {
       if watched[2].revents != 0 { readOutput() }
       if watched[0].revents != 0 {
         readLeftOutput()
-        signalRest()
+        endRest(signals)
         return ChildProcess.Ending(termination: reap(), output: output)
       }
     }
@@ -100,11 +100,27 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Sends the last signal again to what is left of the group. A shell blocks signals while it starts a
-  /// command; one that came in at that moment ended the shell alone. Until the leader is reaped, its group
-  /// cannot be another's.
-  private func signalRest() {
-    if target < 0, let lastSignal { kill(target, lastSignal) }
+  /// Ends what is left of a group whose leader was told to end and has: members get the last signal again,
+  /// since a shell blocks signals while it starts a command, and one that came in at that moment ended the
+  /// shell alone. Those that do not end by it are killed: when the output, which they would hold, has
+  /// none any more who holds it, when SIGKILL is sent, and after a second at the latest. Until the leader is
+  /// reaped, its group cannot be another's.
+  private mutating func endRest(_ signals: SignalRelay) {
+    guard target < 0, let lastSignal else { return }
+    kill(target, lastSignal)
+    let end = SystemClock.monotonicNanoseconds + 1_000_000_000
+    while lastSignal != SIGKILL, captured != nil {
+      let now = SystemClock.monotonicNanoseconds
+      guard now < end else { break }
+      var watched = [
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: captured?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      _ = unsafe poll(&watched, nfds_t(watched.count), CInt((end - now) / 1_000_000 + 1))
+      if watched[0].revents != 0, signals.take().contains(SIGKILL) { break }
+      if watched[1].revents != 0 { readOutput() }
+    }
+    kill(target, SIGKILL)
   }
 
   private func reap() -> ChildProcess.Termination {

@@ -21,11 +21,12 @@ package struct SignalWatch: Sendable {
   /// What was blocked before: the mask for children to start with.
   package let maskBefore: SignalMask
 
-  /// - Parameter numbers: the signals; none is fine. A SIGHUP that the process ignores already stays
-  ///   ignored, which is what nohup is for.
+  /// - Parameter numbers: the signals; none is fine. One that the process ignores already stays ignored, for
+  ///   its children too: so nohup does with SIGHUP, and a shell with SIGINT and SIGQUIT for what it starts
+  ///   behind its back.
   /// - Throws: why there is no thread to wait for them.
   package init(_ numbers: [Int32]) throws(Errno) {
-    let mask = SignalMask(numbers.filter { $0 != SIGHUP || tribune_signal_is_ignored($0) == 0 })
+    let mask = SignalMask(numbers.filter { tribune_signal_is_ignored($0) == 0 })
     maskBefore = SignalMask([SIGPIPE]).block()
     mask.block()
     let (stream, continuation) = AsyncStream<Signal>.makeStream()

@@ -55,6 +55,25 @@ struct ChildProcessTests {
     child.send(signal: SIGKILL)
   }
 
+  @Test(
+    "a member of the group that does not end with its leader is made to, whether or not it holds the output",
+    arguments: ["", ">/dev/null"])
+  func survivors(output: String) async throws {
+    let path = "/tmp/tribune-\(UInt32.random(in: .min ... .max))"
+    try #require(unsafe mkfifo(path, 0o600) == 0)
+    defer { _ = unsafe unlink(path) }
+    // The child of the leader ignores the signal, and holds the other end of the pipe as long as it lives.
+    let child = try Self.start(
+      "sh -c 'trap \"\" TERM; exec 3>\(path) \(output); echo ready >&3; exec sleep 1000' & wait")
+    let member = try #require(FileHandle(forReadingAtPath: path))
+    #expect(try member.read(upToCount: 6) == Data("ready\n".utf8))
+    child.send(signal: SIGTERM)
+    #expect(await child.ended().termination == .killed(signal: SIGTERM))
+    var ended = pollfd(fd: member.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    #expect(unsafe poll(&ended, 1, 30_000) == 1)
+    #expect(ended.revents & Int16(POLLHUP) != 0)
+  }
+
   @Test("a child's exit status is all that its end says")
   func statuses() async throws {
     for status: Int32 in [0, 1, 2, 126, 255] {

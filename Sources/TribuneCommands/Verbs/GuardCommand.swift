@@ -50,8 +50,9 @@ struct GuardCommand: Command {
     // Until the command runs, a signal means that it is not to.
     let router = SignalRouter()
     Task { for await signal in context.signals.signals { await router.take(signal) } }
+    let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(
-      of: { () async -> Consent in await ask(in: context) },
+      of: { () async -> Consent in await asking.value },
       { () async -> Consent in .interrupted(await router.interruption()) })
     let connection: Connection
     switch consent ?? .failed(.noVerdict("interrupted")) {
@@ -59,7 +60,11 @@ struct GuardCommand: Command {
     case .vetoed(let verdict):
       report(verdict, in: context)
       return vetoStatus
-    case .interrupted(let signal): return 128 + signal
+    case .interrupted(let signal):
+      // The query is taken back, and who was waited for is no longer on the screen.
+      asking.cancel()
+      await first(of: { _ = await asking.value }, { await sleep(.seconds(1)) })
+      return 128 + signal
     case .failed(let error): throw error
     }
     // What has been announced has its end told: from here on a signal waits until that can be done.
@@ -92,13 +97,18 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Nothing is done that was not announced: the bus has to have it.
+  /// Nothing is done that was not announced: the bus has to have it. Where nobody knows whether it has, the
+  /// action has failed, and that is announced too.
   private func announceWill(over connection: Connection, in context: Context) async throws(CommandError) {
     do throws(TribuneError) {
       try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
         try await connection.postAcknowledged(names.will, object: object)
       }
     } catch {
+      if error.code == .unreachable || error.meansLostConnection {
+        let userInfo = UserInfo("{\"status\":\(ExitStatus.noVerdict)}")
+        await announce(names.didFailTo, userInfo, over: connection, in: context)
+      }
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -145,15 +155,36 @@ struct GuardCommand: Command {
     return termination.shellStatus
   }
 
+  /// Announces what has become of it, over a new connection if the bus has gone meanwhile and come back.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
     do throws(TribuneError) {
-      try await bounded(by: .seconds(5)) { [self] () async throws(TribuneError) in
-        try await connection.postAcknowledged(name, object: object, userInfo: userInfo)
+      do throws(TribuneError) {
+        try await post(name, userInfo, over: connection)
+      } catch {
+        guard error.meansLostConnection else { throw error }
+        try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
       }
     } catch {
       context.terminal.report("\(name) could not be posted: \(error.message.terminalSafe)")
     }
+  }
+
+  private static let announcementTimeout = Duration.seconds(5)
+
+  private func post(
+    _ name: String, _ userInfo: UserInfo, over connection: Connection
+  ) async throws(TribuneError) {
+    try await bounded(by: Self.announcementTimeout) { [self] () async throws(TribuneError) in
+      try await connection.postAcknowledged(name, object: object, userInfo: userInfo)
+    }
+  }
+}
+
+extension TribuneError {
+  /// The connection has ended, by whichever side.
+  fileprivate var meansLostConnection: Bool {
+    [.connectionLost, .shuttingDown, .tooSlow, .protocolViolation].contains(code)
   }
 }
