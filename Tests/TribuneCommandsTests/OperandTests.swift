@@ -35,6 +35,8 @@ struct OperandTests {
       (["delegate", "--directory=d", "--order=1"], "those of the folders"),
       (["delegate", "--directory=d", "--label=x"], "those of the folders"),
       (["delegate", "--directory="], "path of a folder"),
+      (["delegate", "--directory=d", "--set"], "none is set"),
+      (["delegate", "a", "--conforms=,"], "names of protocols"),
       (["ask", "a", "--timeout=0"], "more than nothing"),
       (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
       (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
@@ -87,7 +89,9 @@ struct OperandTests {
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
       ["observe", "**", "a.*", "b.**"],
       ["monitor"], ["status"], ["status", ":12"], ["status", "12"], ["delegate", "a", "--veto="],
-      ["delegate", "a"], ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
+      ["delegate", "a"], ["delegate", "a", "--set", "--conforms=A,B"],
+      ["delegate", "--directory=d", "--conforms=A"],
+      ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
     ])
   func right(line: [String]) throws {

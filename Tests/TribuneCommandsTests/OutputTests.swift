@@ -120,9 +120,21 @@ struct OutputTests {
     #expect(CommandRunner.answer(for: ending) == answer)
   }
 
+  @Test(
+    "a command's output is a value if it is JSON and not too long",
+    arguments: [
+      (" {\"x\": 1}\n", .value(" {\"x\": 1}\n")), ("12", .value("12")),
+      ("\"12345678901\"", .value("\"12345678901\"")),
+      ("\"123456789012\"", .failed("its value is over 13 bytes")),
+      ("", .failed("its value is not JSON: line 1, column 0: there is nothing")),
+    ] as [(String, Answer)])
+  func commandValues(output: String, answer: Answer) {
+    #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)
+  }
+
   @Test("a delegate that ends starts no command any more")
   func endedDelegate() async throws {
-    let runner = CommandRunner(in: try Self.context(["--quiet"]))
+    let runner = CommandRunner(in: try Self.context(["--quiet"]), valueLength: 100)
     let command = ["sh", "-c", "exit 0"].map { Array($0.utf8) }
     #expect(await runner.answer(Question("a.b"), by: command) == .approve)
     await runner.end()

@@ -112,6 +112,15 @@ struct QuestionDeskTests {
     #expect(effects[3] == [.answer(1, .veto(""))])
   }
 
+  @Test("what is told meanwhile stands above the prompt")
+  func told() {
+    var desk = QuestionDesk()
+    #expect(desk.tell("x") == [.show("x\n")])
+    _ = desk.ask(.init(ticket: 1, text: "", end: .seconds(5)), at: .zero)
+    #expect(desk.tell("x") == [.show("\nx\n"), .prompt])
+    #expect(desk.read("y", at: .zero) == [.answer(1, .approve)])
+  }
+
   @Test("what is open at the end has failed, and so has what comes later")
   func end() {
     let effects = Self.effects(of: [.ask(1), .ask(2), .end, .ask(3), .line("y")])

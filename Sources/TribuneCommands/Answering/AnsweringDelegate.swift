@@ -25,11 +25,16 @@ final class AnsweringDelegate: Delegate {
   func answer(_ question: Question) async -> Answer {
     let answer =
       switch way {
-      case .answer(let answer): answer
+      // Neither is an answer to what wants a value.
+      case .answer(let answer): question.wantsValue ? .abstain : answer
       case .command(let command, let runner): await runner.answer(question, by: command)
       }
     // Cancelled means that the question was withdrawn: nobody hears the answer.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }
+
+  func received(_ delivery: Delivery) async { log.show(delivery) }
+
+  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
 }

@@ -8,6 +8,8 @@ import TribuneSystem
 /// Lets commands answer questions, a bounded number at a time.
 actor CommandRunner {
   private let context: Context
+  /// Bytes that a value may have.
+  private let valueLength: Int
   private var running: [Int32: ChildProcess] = [:]
   private var hasEnded = false
 
@@ -15,10 +17,16 @@ actor CommandRunner {
   private static let commandsMax = 64
   /// Bytes of output that are kept for a reason; the bus keeps no more.
   private static let reasonLength = 4_096
+  /// Bytes that a value may have, whatever the bus takes: as many as 64 commands may write at a time.
+  private static let valueLengthMax = 16 << 20
   /// A question's way to here takes less, so that the bus's own time is over first.
   static let timeoutMargin = Duration.milliseconds(250)
 
-  init(in context: Context) { self.context = context }
+  /// - Parameter valueLength: bytes that the bus takes for a value.
+  init(in context: Context, valueLength: Int) {
+    self.context = context
+    self.valueLength = min(valueLength, Self.valueLengthMax)
+  }
 
   /// Runs a command to its end, and takes that for the answer.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
@@ -28,8 +36,9 @@ actor CommandRunner {
     let child: ChildProcess
     do {
       child = try ChildProcess(
-        command, environment: Environment.entries(setting: variables(of: question)),
-        input: .bytes(question.userInfo.bytes), output: .captured(limit: Self.reasonLength), leadsGroup: true,
+        command, environment: environment(for: question), input: .bytes(question.userInfo.bytes),
+        // One byte more than is taken tells that there were more.
+        output: .captured(limit: question.wantsValue ? valueLength + 1 : Self.reasonLength), leadsGroup: true,
         signalMask: context.signals.maskBefore)
     } catch {
       let name = String(decoding: command.first ?? [], as: UTF8.self)
@@ -53,6 +62,9 @@ actor CommandRunner {
     running[child.pid] = nil
     timer.cancel()
     if await timer.value { return .failed("had not ended after \(question.timeout.inWords)") }
+    if question.wantsValue, ending.termination == .exited(0) {
+      return Self.value(in: ending.output, upTo: valueLength)
+    }
     return Self.answer(for: ending)
   }
 
@@ -65,7 +77,8 @@ actor CommandRunner {
   }
 
   static func answer(for ending: ChildProcess.Ending) -> Answer {
-    let output = String(decoding: ending.output, as: UTF8.self).trimmed
+    // What a command wrote for a value before it failed may be long.
+    let output = String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed
     switch ending.termination {
     case .exited(0): return .approve
     case .exited(1): return .veto(output)
@@ -77,10 +90,29 @@ actor CommandRunner {
     }
   }
 
+  /// What a command wrote that was asked for a value.
+  static func value(in output: [UInt8], upTo length: Int) -> Answer {
+    guard output.count <= length else { return .failed("its value is over \(length) bytes") }
+    do throws(JSONText.SyntaxError) {
+      return .value(UserInfo(try JSONText(output).bytes))
+    } catch {
+      return .failed("its value is not JSON: \(error)")
+    }
+  }
+
+  private func environment(for question: Question) -> [[UInt8]] {
+    let entries = Environment.entries(setting: variables(of: question))
+    // What this program runs under itself says nothing of the question.
+    let dryRun = "TRIBUNE_DRY_RUN="
+    return entries.filter { !$0.starts(with: dryRun.utf8) }
+      + (question.isDryRun ? [Array("\(dryRun)1".utf8)] : [])
+  }
+
   private func variables(of question: Question) -> [(name: String, value: String)] {
     var variables = [
       ("TRIBUNE_NAME", question.name), ("TRIBUNE_OBJECT", question.object),
-      ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_ASKER_PID", String(question.asker.pid)),
+      ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_DELEGATE", String(question.delegate)),
+      ("TRIBUNE_ASKER_PID", String(question.asker.pid)),
       ("TRIBUNE_ASKER_UID", String(question.asker.uid)), ("TRIBUNE_ASKER_PROCESS", question.asker.process),
       ("TRIBUNE_ASKER_UNIT", question.asker.unit), ("TRIBUNE_ASKER_CONNECTION", question.asker.connection),
     ]

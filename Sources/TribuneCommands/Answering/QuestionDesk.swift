@@ -74,6 +74,11 @@ struct QuestionDesk: Sendable {
     return [.answer(first.ticket, answer)] + showFirst(at: now)
   }
 
+  /// Something is to be shown that is no question; one that is on the screen is prompted for again.
+  func tell(_ line: String) -> [Effect] {
+    queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
+  }
+
   /// Nobody answers any more: what is open has failed.
   mutating func end() -> [Effect] {
     hasEnded = true

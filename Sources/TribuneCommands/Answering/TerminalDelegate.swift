@@ -30,6 +30,11 @@ actor TerminalDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
+    // Whoever says yes or no has no value to give.
+    if question.wantsValue {
+      if writesApart { log.show(.abstain, to: question) }
+      return .abstain
+    }
     lastTicket += 1
     let ticket = lastTicket
     let timer = Task {
@@ -47,6 +52,16 @@ actor TerminalDelegate: Delegate {
     await sleep(CommandRunner.timeoutMargin)
     return .failed("nobody has answered within \(question.timeout.inWords)")
   }
+
+  func received(_ delivery: Delivery) async {
+    if writesApart {
+      log.show(delivery)
+    } else if !context.isQuiet {
+      perform(desk.tell(delivery.line(in: context)))
+    }
+  }
+
+  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
 
   /// Reads answers until the input ends.
   ///
@@ -70,6 +85,9 @@ actor TerminalDelegate: Delegate {
   func end() {
     perform(desk.end())
   }
+
+  /// What is written down goes elsewhere than to the terminal, which has shown it already, or is for programs.
+  private var writesApart: Bool { !context.terminal.isTerminal || context.json != .off }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
 
@@ -98,8 +116,7 @@ actor TerminalDelegate: Delegate {
 
   private func settle(_ ticket: QuestionDesk.Ticket, _ answer: Answer?) {
     guard let settled = waiting.removeValue(forKey: ticket) else { return }
-    // A terminal has shown it already.
-    if !context.terminal.isTerminal || context.json != .off { log.show(answer, to: settled.question) }
+    if writesApart { log.show(answer, to: settled.question) }
     settled.answered.resume(returning: answer)
   }
 
@@ -126,9 +143,10 @@ actor TerminalDelegate: Delegate {
     let name = asker.process.isEmpty ? "a process" : asker.process.terminalSafe
     var parts = ["pid \(asker.pid)", "uid \(asker.uid)"]
     if !asker.unit.isEmpty { parts.append(asker.unit.terminalSafe) }
+    let dryRun = question.isDryRun ? "; a dry run: nothing will come of it" : ""
     return """
       \(what.filter { !$0.isEmpty }.joined(separator: "  "))
-        asked by \(name) (\(parts.joined(separator: ", ")), connection \(asker.connection))
+        asked by \(name) (\(parts.joined(separator: ", ")), connection \(asker.connection))\(dryRun)
 
       """
   }

@@ -15,6 +15,7 @@ actor DelegateFolder {
     var object: String
     var onFailure: FailurePolicy
     var timeout: Duration?
+    var protocols: [String]
   }
 
   private struct Member {
@@ -215,7 +216,7 @@ actor DelegateFolder {
       [terms] () async throws(TribuneError) -> Attachment in
       try await connection.attach(
         delegate, to: terms.object, respondingTo: [file.pattern], order: order, onFailure: terms.onFailure,
-        timeout: terms.timeout, label: file.label)
+        timeout: terms.timeout, label: file.label, conformingTo: terms.protocols)
     }
     return Member(delegate: delegate, attachment: attachment)
   }

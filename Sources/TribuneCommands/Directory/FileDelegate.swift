@@ -53,6 +53,8 @@ final class FileDelegate: Delegate {
     for one in waiting { one.resume(returning: true) }
   }
 
+  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
+
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
   /// Has it answer no more questions.

@@ -75,3 +75,24 @@ func lossJSON(_ count: Int) -> JSONValue { .object([("lost", .integer(count))]) 
 func lossLine(_ count: Int, of things: String, in context: Context) -> String {
   context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count) \(things)", .yellow)
 }
+
+extension Delivery {
+  /// A notification, or that some are missing, for people.
+  func line(in context: Context) -> String {
+    switch self {
+    case .notification(let notification): notification.line(in: context)
+    case .lost(let count): lossLine(count, of: "notifications", in: context)
+    }
+  }
+}
+
+extension Context {
+  /// Writes a notification, or that some are missing, in the form that was asked for.
+  func print(_ delivery: Delivery) throws(CommandError) {
+    if json == .off { return try print(delivery.line(in: self)) }
+    switch delivery {
+    case .notification(let notification): try print(notification.json)
+    case .lost(let count): try print(lossJSON(count))
+    }
+  }
+}

@@ -134,9 +134,11 @@ private let allVerbs = [
         + "reason. A question that is withdrawn, or not answered in time, is taken back. It ends with its "
         + "input; what is open then has failed, and counts as --on-failure says.",
       "The command of --exec gets the userInfo on standard input, and TRIBUNE_NAME, TRIBUNE_OBJECT, "
-        + "TRIBUNE_QUERY and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its environment. "
-        + "It exits with 0 to approve, 1 to veto with its output as the reason, 2 to abstain; anything "
-        + "else is a failure.",
+        + "TRIBUNE_QUERY, TRIBUNE_DELEGATE and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its "
+        + "environment, and TRIBUNE_DRY_RUN=1 where nothing will come of it. It exits with 0 to approve, 1 "
+        + "to veto with its output as the reason, 2 to abstain; anything else is a failure. Asked for a "
+        + "value, it exits with 0 and writes it, as JSON.",
+      "Will- and did-notifications under these names are printed, as observe does.",
       "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate that responds to NAME, "
         + "called FILE, and is run as --exec runs a command. They are asked in the order of their files' "
         + "names; one that comes, goes or changes its permissions is noticed. Names that begin with . or end "
@@ -156,6 +158,9 @@ private let allVerbs = [
         .onFailure, "on-failure", .choice(["veto", "abstain"]), "what silence or a failure counts as (veto)"),
       OptionSyntax(
         .timeout, "timeout", .span, "time for an answer (the bus's default, 5s; at the terminal 1min)"),
+      OptionSyntax(.set, "set", "take the place of the object's other delegates; they are told, and end"),
+      OptionSyntax(
+        .conforms, "conforms", .text("PROTOCOL,…"), "the protocols that it conforms to, with commas between"),
       OptionSyntax(.label, "label", .text("TEXT"), "what verdicts call it"),
     ]),
   VerbSyntax(

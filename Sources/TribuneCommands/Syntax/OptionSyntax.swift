@@ -8,6 +8,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
   case since, lines
+  case set, conforms
 }
 
 /// What an option takes.

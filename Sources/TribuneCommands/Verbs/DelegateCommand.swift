@@ -21,6 +21,8 @@ struct DelegateCommand: Command {
   private let onFailure: FailurePolicy
   private let timeout: Duration?
   private let label: String
+  private let isSet: Bool
+  private let protocols: [String]
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
@@ -30,6 +32,11 @@ struct DelegateCommand: Command {
     timeout = try invocation.wireTimeout()
     label = invocation.text(.label) ?? ""
     guard label.utf8.count <= 255 else { throw .usage("--label has at most 255 bytes") }
+    isSet = invocation.has(.set)
+    protocols = invocation.text(.conforms)?.split(separator: ",").map { String($0) } ?? []
+    guard !invocation.has(.conforms) || !protocols.isEmpty else {
+      throw .usage("--conforms needs the names of protocols, with commas between")
+    }
     let ways: [Way] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
@@ -42,8 +49,10 @@ struct DelegateCommand: Command {
     way = ways.first ?? .terminal
     if case .folder(let path) = way {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
-      guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label) else {
-        throw .usage("with --directory, names, order and labels are those of the folders and files in it")
+      guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
+        throw .usage(
+          "with --directory, names, order and labels are those of the folders and files in it, and none is set"
+        )
       }
     } else if patterns.isEmpty {
       throw .usage("delegate needs NAME…, or --directory=DIR")
@@ -69,13 +78,13 @@ struct DelegateCommand: Command {
     case .answer(let answer):
       let delegate = AnsweringDelegate(answering: answer, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
-      throw await Self.end(of: delegate, in: context, { await closed(connection) }, { await log.broken() })
+      throw await Self.end(of: delegate, in: context, { await closed(connection) }, { await log.ended() })
     case .command(let command):
-      let runner = CommandRunner(in: context)
+      let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
       let delegate = AnsweringDelegate(running: command, by: runner, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
       let end = await Self.end(
-        of: delegate, in: context, { await closed(connection) }, { await log.broken() })
+        of: delegate, in: context, { await closed(connection) }, { await log.ended() })
       await runner.end()
       throw end
     case .terminal:
@@ -84,23 +93,24 @@ struct DelegateCommand: Command {
       let end = await Self.end(
         of: delegate, in: context, { await closed(connection) },
         {
-          await first(of: { await log.broken() }, { await delegate.readAnswers() })
+          await first(of: { await log.ended() }, { await delegate.readAnswers() })
             ?? .ended(ExitStatus.success)
         })
       await delegate.end()
       throw end
     case .folder(let path):
-      let runner = CommandRunner(in: context)
+      let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
       let folder: DelegateFolder
       do throws(Errno) {
         folder = try DelegateFolder(
-          path, on: .init(object: object, onFailure: onFailure, timeout: timeout), over: connection,
+          path, on: .init(object: object, onFailure: onFailure, timeout: timeout, protocols: protocols),
+          over: connection,
           by: runner,
           log: log, in: context)
       } catch {
         throw .failure("folders cannot be watched: \(error)")
       }
-      let end = await Self.end(of: folder, in: context, { await folder.run() }, { await log.broken() })
+      let end = await Self.end(of: folder, in: context, { await folder.run() }, { await log.ended() })
       await runner.end()
       throw end
     }
@@ -114,9 +124,17 @@ struct DelegateCommand: Command {
     do throws(TribuneError) {
       attachment = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Attachment in
-        try await connection.attach(
-          delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure, timeout: timeout,
-          label: label)
+        if isSet {
+          try await connection.set(
+            delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
+            timeout: timeout,
+            label: label, conformingTo: protocols)
+        } else {
+          try await connection.attach(
+            delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
+            timeout: timeout,
+            label: label, conformingTo: protocols)
+        }
       }
     } catch {
       throw CommandError(error)

@@ -39,12 +39,7 @@ struct ObserveCommand: Command {
 
   /// - Returns: whether it was a notification.
   private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
-    switch (delivery, context.json) {
-    case (.notification(let notification), .off): try context.print(notification.line(in: context))
-    case (.notification(let notification), _): try context.print(notification.json)
-    case (.lost(let count), .off): try context.print(lossLine(count, of: "notifications", in: context))
-    case (.lost(let count), _): try context.print(lossJSON(count))
-    }
+    try context.print(delivery)
     if case .notification = delivery { return true }
     return false
   }
