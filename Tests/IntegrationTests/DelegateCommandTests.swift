@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tribune
+
+/// What `tribunectl delegate` does beside saying yes or no, against the real daemon.
+@Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
+struct DelegateCommandTests {
+  @Test(
+    "asked for a value, a command writes it, and what says yes or no abstains",
+    arguments: [
+      (["--exec", "sh", "-c", "echo \"[$TRIBUNE_DELEGATE]\""], "[1]\n", ""),
+      (["--exec", "echo", "no json"], nil, "its value is not JSON: "),
+      (["--exec", "sh", "-c", "echo 1; exit 3"], nil, "exited with 3: 1"),
+      (["--exec", "sh", "-c", "head -c 20000000 /dev/zero"], nil, "its value is over 16777216 bytes"),
+      (["--approve"], nil, ""), (["--veto=no"], nil, ""),
+    ] as [([String], String?, String)])
+  func values(way: [String], value: String?, reason: String) async throws {
+    let bus = try TestBus()
+    let delegate = try RunningProgram(
+      [try Programs.path(of: "tribunectl"), "delegate", "a", "--timeout=1min"] + way,
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    _ = try delegate.errors.line()
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    let reply = try await connection.query("a")
+    #expect(reply.value?.text == value)
+    #expect(reply.outcomes.count == 1)
+    #expect(reply.outcomes.first?.reason.hasPrefix(reason) == true)
+    if reason.isEmpty, value == nil { #expect(reply.outcomes.first?.kind == .abstained) }
+    await connection.close()
+  }
+
+  @Test("will and did are printed, and run nothing")
+  func told() throws {
+    let bus = try TestBus()
+    let delegate = try bus.staying("-j", "delegate", "a.*", "--exec", "sh", "-c", "echo ran >&2; exit 1")
+    #expect(try bus.tribunectl("post", "a.willB", "[1]", "--object=o").status == 0)
+    #expect(try bus.tribunectl("post", "a.other").status == 0)
+    #expect(try bus.tribunectl("post", "a.didB").status == 0)
+    let lines = [try delegate.output.line(), try delegate.output.line()]
+    #expect(lines[0]?.hasPrefix("{\"name\":\"a.willB\",\"object\":\"o\",") == true)
+    #expect(lines[1]?.hasPrefix("{\"name\":\"a.didB\",") == true)
+    delegate.signal(SIGTERM)
+    #expect(try delegate.errors.rest() == "")
+  }
+
+  @Test("a delegate in whose place another is set says by whom, and ends")
+  func replaced() throws {
+    let bus = try TestBus()
+    let first = try bus.staying("delegate", "a", "--object=o", "--approve")
+    let second = try bus.staying("delegate", "a", "--object=o", "--veto=no", "--set", "--label=other")
+    #expect(first.status() == 1)
+    #expect(
+      try first.errors.rest().hasPrefix("tribunectl: replaced by other (tribunectl, pid \(second.pid), uid "))
+    #expect(try bus.tribunectl("ask", "a", "--object=o").status == 1)
+  }
+}
