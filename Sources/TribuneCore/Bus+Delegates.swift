@@ -29,6 +29,7 @@ extension Bus {
       object: object, patterns: patterns, label: fields.label)
     let before = fields.isSet ? chains.delegates(of: object) : []
     let delegate: DelegateRegistration
+    let isNew = connection.likenesses[likeness] == nil
     if let existing = connection.likenesses[likeness] {
       delegate = existing
     } else {
@@ -50,6 +51,7 @@ extension Bus {
     let replaced = before.filter { $0 !== delegate }
     for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: delegate.entry))) }
     detach(replaced, at: now)
+    if isNew { announce(.didAttach(delegate.entry)) }
   }
 
   /// Takes delegates back, all before any query goes on.
@@ -67,6 +69,7 @@ extension Bus {
     chains.remove(delegate)
     center.remove(delegate)
     delegate.isAttached = false
+    announce(.didDetach(delegate.entry))
   }
 
   private func requireRoomForDelegate(from slot: ConnectionSlot, besides leaving: Int = 0) throws(WireError) {

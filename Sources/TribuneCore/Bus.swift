@@ -71,6 +71,8 @@ package struct Bus: ~Copyable {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ askedCount
   }
   package var isMonitored: Bool { monitors.observationCount > 0 }
+  /// Whether somebody may receive what the bus itself posts.
+  package var isObserved: Bool { center.isBusObserved }
 
   /// The moment at which `advance` next has something to do.
   package var nextDeadline: Instant? {
@@ -228,6 +230,10 @@ package struct Bus: ~Copyable {
   // MARK: What the delegation part shares
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+  mutating func announce(_ announcement: @autoclosure () -> Announcement) {
+    if isObserved { emit(.announcement(announcement())) }
+  }
 
   mutating func makeQueryID() -> QueryID {
     lastQuery += 1

@@ -15,6 +15,14 @@ package enum Effect {
   case concluded(ConnectionSlot, Serial, Concluded)
   /// A registration has ended that its connection did not take back.
   case ended(ConnectionSlot, Serial, Ended)
+  /// For everyone who observes it.
+  case announcement(Announcement)
+}
+
+/// What the bus itself posts about its chains, where somebody observes that.
+package enum Announcement {
+  case didAttach(DelegateEntry)
+  case didDetach(DelegateEntry)
 }
 
 /// A verdict, with what else is worth knowing about it.

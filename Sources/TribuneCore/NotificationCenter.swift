@@ -24,6 +24,8 @@ package struct NotificationCenter {
   private var tree = PatternTree<Key>()
   private var routes: RouteCache<ConnectionSlot>
   package private(set) var observationCount = 0
+  /// Observations that match what the bus itself posts.
+  private var reservedCount = 0
   /// Round in which a slot was last found, so that each is taken once.
   private var lastRound: [UInt64] = []
   private var round: UInt64 = 0
@@ -35,15 +37,20 @@ package struct NotificationCenter {
 
   package var changeCount: UInt64 { routes.generation }
 
+  /// Whether somebody may receive what the bus itself posts.
+  package var isBusObserved: Bool { reservedCount > 0 }
+
   mutating func add(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
     tree.insert(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
     observationCount += 1
+    if observation.pattern.matchesReserved { reservedCount += 1 }
     routes.age()
   }
 
   mutating func remove(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
     tree.remove(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
     observationCount -= 1
+    if observation.pattern.matchesReserved { reservedCount -= 1 }
     routes.age()
   }
 

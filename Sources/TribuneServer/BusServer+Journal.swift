@@ -24,7 +24,7 @@ extension BusServer {
 }
 
 nonisolated extension VerdictEntry {
-  fileprivate init(_ decision: Decision, of tail: QueryTail) {
+  init(_ decision: Decision, of tail: QueryTail) {
     let bytes = tail.slice.bytes
     self.init(
       name: String(repairing: bytes.extracting(first: tail.nameLength)),

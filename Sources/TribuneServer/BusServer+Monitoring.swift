@@ -51,6 +51,11 @@ extension BusServer {
     show([verdict], under: name, from: .bus, to: asker, receivers: 1)
   }
 
+  /// Shows what the bus itself posts.
+  func monitorAnnouncement(_ slice: ByteSlice, name: String, receivers: Int) {
+    show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers)
+  }
+
   /// - Parameter parts: the frame, in one piece or in two.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int
@@ -73,7 +78,7 @@ extension BusServer {
     let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors {
       guard let monitor = connections[slot.index] else { preconditionFailure("a monitor has no connection") }
-      deliverTraffic(slice, to: monitor)
+      deliverWithoutPacing(slice, to: monitor)
     }
   }
 }

@@ -37,12 +37,13 @@ extension BusServer {
     }
   }
 
-  /// Queues what a monitor sees. Nobody is paused for a monitor: one that does not keep up loses at once.
-  func deliverTraffic(_ slice: ByteSlice, to monitor: Connection) {
-    enqueue(slice, for: monitor, isNotification: true)
-    guard monitor.isBlocked, monitor.queue.byteCount > configuration.highMarkBytes else { return }
-    if monitor.flow == .flowing { monitor.flow = .pacing }
-    if monitor.flow == .pacing { endPacing(of: monitor) } else { drop(from: monitor) }
+  /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
+  /// does not keep up loses at once.
+  func deliverWithoutPacing(_ slice: ByteSlice, to observer: Connection) {
+    enqueue(slice, for: observer, isNotification: true)
+    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
+    if observer.flow == .flowing { observer.flow = .pacing }
+    if observer.flow == .pacing { endPacing(of: observer) } else { drop(from: observer) }
   }
 
   /// - Parameter rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
@@ -148,10 +149,13 @@ extension BusServer {
       enqueue(slice, for: asker, isNotification: false)
       if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
       note(decision, of: tail)
+      if decision.verdict.isOverridden { announceOverride(decision, of: tail) }
     case .concluded(let slot, let serial, let concluded):
       say(concluded, to: connection(at: slot), serial: serial)
     case .ended(let slot, let serial, let ended):
       say(ended, to: connection(at: slot), serial: serial)
+    case .announcement(let announcement):
+      announce(announcement)
     }
   }
 

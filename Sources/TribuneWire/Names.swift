@@ -44,8 +44,10 @@ package enum NameSyntax {
 
   /// Whether the name, which must be one, announces or reports an action: its last token is `will` or `did`
   /// and a verb, as in `willClose`. Delegates receive such notifications (AppKit registers a window's
-  /// delegate for them likewise).
+  /// delegate for them likewise). What the bus says under its own names is no action of an object, and for
+  /// observers only.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
+    if isReserved(name) { return false }
     var start = name.byteCount
     while start > 0, name.integer(at: start - 1, as: UInt8.self) != UInt8(ascii: ".") { start -= 1 }
     let token = name.extracting(droppingFirst: start)
@@ -92,6 +94,11 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   /// Whether it matches names that `NameSyntax.isWillOrDid` takes for such.
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
+  }
+
+  /// Whether it matches names under which only the bus speaks.
+  package var matchesReserved: Bool {
+    text.utf8.first == UInt8(ascii: "*") || NameSyntax.isReserved(text.utf8Bytes)
   }
 
   package var tokens: [Substring] { text.split(separator: ".", omittingEmptySubsequences: false) }

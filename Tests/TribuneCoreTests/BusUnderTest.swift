@@ -242,7 +242,16 @@ extension Effect {
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
+    case .announcement(.didAttach(let entry)): return "didAttach \(entry.summary)"
+    case .announcement(.didDetach(let entry)): return "didDetach \(entry.summary)"
     }
+  }
+}
+
+extension DelegateEntry {
+  /// `d1 of :2 on o: a.b, a.c`.
+  fileprivate var summary: String {
+    "d\(delegate.id.rawValue) of \(connection) on \(object): \(patterns.joined(separator: ", "))"
   }
 }
 

@@ -88,6 +88,9 @@ private final class Simulation {
   private var held: [UInt64: Held] = [:]
   /// Those that the bus owes the news that another was set in their place.
   private var replaced: Set<Serial> = []
+  /// Delegates whose coming and going was announced: only what is observed is.
+  private var announced: Set<UInt64> = []
+  private var retired: Set<UInt64> = []
   private var queries: [UInt64: Asked] = [:]
   private var observations: [ConnectionSlot: Set<Serial>] = [:]
   private var lastSerial: Serial = 0
@@ -371,6 +374,10 @@ private final class Simulation {
       guard let hold, let expiry = hold.expiry else { return fail("hold \(serial) expires, which is none") }
       expect(expiry <= bus.now)
       held[hold.id] = nil
+    case .announcement(.didAttach(let entry)):
+      expect(announced.insert(entry.delegate.id.rawValue).inserted, "somebody attaches twice")
+    case .announcement(.didDetach(let entry)):
+      expect(retired.insert(entry.delegate.id.rawValue).inserted, "somebody detaches twice")
     }
   }
 

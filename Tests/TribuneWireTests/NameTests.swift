@@ -85,6 +85,17 @@ struct NameTests {
   func reserved(_ name: String, _ isReserved: Bool) {
     #expect(NameSyntax.isReserved(name.utf8Bytes) == isReserved)
   }
+
+  @Test(
+    "A name announces or reports an action by its last token, unless it is the bus's own",
+    arguments: [
+      ("window.willClose", true), ("didClose", true), ("a.b.did-x", true), ("a.did9", true),
+      ("window.willing", false), ("window.will", false), ("window.did", false), ("didClose.now", false),
+      ("window.shouldClose", false), ("tribune.delegate.didAttach", false), ("tribunes.didAttach", true),
+    ])
+  func willOrDid(_ name: String, _ isWillOrDid: Bool) {
+    #expect(NameSyntax.isWillOrDid(name.utf8Bytes) == isWillOrDid)
+  }
 }
 
 @Suite("Text", .timeLimit(.minutes(1)))

@@ -160,6 +160,23 @@ nonisolated package struct VerdictEntry: Sendable {
     return entry
   }
 
+  /// What the bus posts where vetoes were overridden.
+  var override: JSONValue {
+    .object([
+      ("query", .unsigned(query.rawValue)), ("name", .string(name)),
+      ("reason", .string(Self.cut(overrideReason ?? ""))),
+      (
+        "asker",
+        .object([
+          ("connection", .string("\(askerConnection)")), ("pid", .unsigned(UInt64(asker.pid))),
+          ("uid", .unsigned(UInt64(asker.uid))), ("process", .string(asker.process)),
+          ("unit", .string(asker.unit)),
+        ])
+      ),
+      ("vetoes", .array(listed.filter(\.isVeto).map(\.outcome.json))),
+    ])
+  }
+
   fileprivate static func cut(_ text: String) -> String {
     text.utf8.count <= reasonLength ? text : text.prefix(utf8Length: reasonLength) + "…"
   }
