@@ -3,13 +3,30 @@
 
 import PackageDescription
 
+/// A program, in a folder of its own.
+func program(_ name: String, _ path: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["JSONUserInfo", .product(name: "Tribune", package: "tribune")], path: path)
+}
+
 let package = Package(
   name: "tribune-examples",
   dependencies: [.package(name: "tribune", path: "..")],
   targets: [
-    .executableTarget(
-      name: "observer", dependencies: [.product(name: "Tribune", package: "tribune")], path: "Observer"),
-    .executableTarget(
-      name: "steward", dependencies: [.product(name: "Tribune", package: "tribune")], path: "Steward"),
+    .target(
+      name: "JSONUserInfo", dependencies: [.product(name: "Tribune", package: "tribune")],
+      path: "JSONUserInfo"),
+    program("observer", "Observer"),
+    program("steward", "Steward"),
+    program("image-viewer", "ImageViewer"),
+    program("window", "DelegateChain/Window"),
+    program("editor", "DelegateChain/Editor"),
+    program("browser", "DelegateChain/Browser"),
+    program("shelf", "DelegateChain/Shelf"),
+    program("forwarder", "ForwardingDelegate"),
+    program("pager", "Pager/Pager"),
+    program("timeline", "Pager/Timeline"),
+    program("colour-picker", "ColourPicker/Picker"),
+    program("presenter", "ColourPicker/Presenter"),
   ]
 )

@@ -5,15 +5,14 @@ import Testing
 import Tribune
 
 /// The programs in Examples/ build as they stand and do what their comments say.
-@Suite("The examples", .timeLimit(.minutes(5)))
+@Suite("The examples", .timeLimit(.minutes(10)))
 struct ExamplesTests {
   @Test("the steward vetoes while a restore runs, and the observer tells what happened")
   func examples() async throws {
-    let programs = try ExamplePrograms()
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: Address(path: bus.path))
-    let observer = try programs.start("observer", ["archive/photos"], address: bus.address)
-    let steward = try programs.start("steward", [], address: bus.address)
+    let connection = try await bus.connect()
+    let observer = try ExamplePrograms.start("observer", "archive/photos", on: bus)
+    let steward = try ExamplePrograms.start("steward", on: bus)
     #expect(try await observer.nextLine().hasPrefix("observing as :"))
     #expect(try await steward.nextLine().hasPrefix("attached as :"))
 
@@ -38,88 +37,51 @@ struct ExamplesTests {
     #expect(steward.waitForEnd() == 1)
   }
 
-  @Test("each example is under 40 lines", arguments: ["Observer/Observer.swift", "Steward/Steward.swift"])
+  @Test("each example is short", arguments: try sources())
   func length(file: String) throws {
     let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
-    #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 40)
-  }
-}
-
-/// The built examples.
-private struct ExamplePrograms {
-  static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Examples")
-
-  struct BuildFailure: Error, CustomStringConvertible {
-    let description: String
+    let isFirst = file.hasPrefix("Observer/") || file.hasPrefix("Steward/")
+    #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= (isFirst ? 40 : 150))
   }
 
-  init() throws {
-    let build = Process()
-    let output = Pipe()
-    build.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    build.arguments = ["swift", "build", "--package-path", Self.folder.path]
-    build.standardOutput = output
-    build.standardError = output
-    try build.run()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    build.waitUntilExit()
-    guard build.terminationStatus == 0 else {
-      throw BuildFailure(description: String(decoding: text, as: UTF8.self))
+  @Test("each example says what it shows and how to try it", arguments: try sources(ofPrograms: true))
+  func comment(file: String) throws {
+    let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
+    let comment = text.split(separator: "\n").drop { !$0.hasPrefix("///") }.prefix { $0.hasPrefix("///") }
+    #expect(comment.contains { $0.hasPrefix("/// Try it: ") })
+  }
+
+  // MARK: The README
+
+  @Test("the README's table has each example, with commands that start")
+  func readme() async throws {
+    let readme = try String(contentsOf: Script.repository.appending(path: "README.md"), encoding: .utf8)
+    let section = try #require(readme.components(separatedBy: "\n## Examples\n").dropFirst().first)
+      .components(separatedBy: "\n## ")[0]
+    let commands = section.components(separatedBy: "`").filter {
+      $0.hasPrefix("swift run --package-path Examples ")
+    }
+    let shown = Set(commands.map { $0.split(separator: " ")[4] })
+    let products = try String(
+      contentsOf: ExamplePrograms.folder.appending(path: "Package.swift"), encoding: .utf8
+    ).matches(of: /program\("([a-z-]+)"/).map(\.1)
+    // The presenter starts the picker.
+    #expect(shown == Set(products).subtracting(["colour-picker"]))
+
+    for command in commands {
+      let bus = try TestBus()
+      let program = try ExamplePrograms.start(asShown: command, on: bus)
+      let line = try await program.nextLine()
+      #expect(!line.hasSuffix(")") && !line.hasPrefix("usage"), "\(command): \(line)")
     }
   }
 
-  func start(_ name: String, _ arguments: [String], address: String) throws -> ExampleProgram {
-    // Line by line, also into a pipe.
-    let program = Self.folder.appending(path: ".build/debug/\(name)").path
-    return try ExampleProgram(["stdbuf", "-oL", program] + arguments, address: address)
-  }
-}
-
-/// A running example, ended with its last user.
-private final class ExampleProgram {
-  private let process = Process()
-  private let lines: AsyncStream<String>
-
-  init(_ command: [String], address: String) throws {
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command
-    process.environment = ProcessInfo.processInfo.environment.merging(["TRIBUNE_ADDRESS": address]) { $1 }
-    process.standardOutput = output
-    try process.run()
-    let (lines, continuation) = AsyncStream<String>.makeStream()
-    self.lines = lines
-    let handle = output.fileHandleForReading
-    Foundation.Thread.detachNewThread {
-      var held = Data()
-      while true {
-        let data = handle.availableData
-        if data.isEmpty { break }
-        held.append(data)
-        while let end = held.firstIndex(of: UInt8(ascii: "\n")) {
-          continuation.yield(String(decoding: held[..<end], as: UTF8.self))
-          held = Data(held[(end + 1)...])
-        }
-      }
-      continuation.finish()
+  /// The sources, by their paths in the folder.
+  private static func sources(ofPrograms isProgram: Bool = false) throws -> [String] {
+    let files = FileManager.default.enumerator(atPath: ExamplePrograms.folder.path)
+    return (files?.compactMap { $0 as? String } ?? []).filter {
+      $0.hasSuffix(".swift") && !$0.hasPrefix(".build") && $0 != "Package.swift"
+        && (!isProgram || !$0.hasPrefix("JSONUserInfo"))
     }
-  }
-
-  deinit {
-    if process.isRunning {
-      process.terminate()
-      process.waitUntilExit()
-    }
-  }
-
-  func nextLine() async throws -> String {
-    for await line in lines { return line }
-    throw ExamplePrograms.BuildFailure(description: "the program said no more")
-  }
-
-  func waitForEnd() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationStatus
   }
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Tribune
+
+/// A delegate that answers some names itself, and has all others answered by a delegate of its own.
+///
+///     forwarder [OBJECT [PLACE]]     a delegate of window/1; its own delegates attach to forwarder/1
+///
+/// To the window it responds to the union of what it and its outer delegates respond to, no less and no more,
+/// while those come, go and are replaced: as a forwarding delegate's `responds(to:)` does. It learns of that
+/// from the bus, which posts who joins and who leaves the chain of PLACE, killed ones included. Each name is
+/// attached by itself: what stays in the union stays in the window's chain all the while.
+///
+/// Try it: `tribunectl delegate window.shouldZoom --object=forwarder/1 --veto='not now'`, and then
+/// `tribunectl ask window.shouldZoom --object=window/1`
+actor Forwarder: Delegate {
+  /// What it answers itself, whoever else would.
+  static let own = ["window.shouldMove"]
+
+  private let bus: Connection
+  private let object: String
+  private let place: String
+  private var attachments: [String: Attachment] = [:]
+
+  init(of object: String, at place: String, on bus: Connection) {
+    self.object = object
+    self.place = place
+    self.bus = bus
+  }
+
+  /// Responds to what is in the union by now.
+  func update() async throws {
+    // The list says who there is; the news only when to look.
+    let outer = try await bus.delegates().filter { $0.object == place }
+    let union = Set(Self.own + outer.flatMap(\.patterns))
+    for name in union.subtracting(attachments.keys).sorted() {
+      attachments[name] = try await bus.attach(self, to: object, respondingTo: [name], label: "forwarder")
+    }
+    for (name, attachment) in attachments where !union.contains(name) {
+      attachments[name] = nil
+      try await attachment.detach()
+    }
+    print("responds to \(union.sorted().joined(separator: " "))")
+  }
+
+  func answer(_ question: Question) async throws -> Answer {
+    if Self.own.contains(question.name) { return .veto("the forwarder keeps windows where they are") }
+    if question.wantsValue {
+      let reply = try await bus.query(
+        question.name, object: place, userInfo: question.userInfo, parent: question.query)
+      return reply.value.map { .value($0) } ?? .abstain
+    }
+    // "Later" is forwarded, too, in the other direction.
+    let verdict = try await bus.ask(
+      question.name, object: place, userInfo: question.userInfo, isDryRun: question.isDryRun,
+      parent: question.query
+    ) { step in
+      guard step.stage == .deferred else { return }
+      Task { try await question.deferAnswer(by: step.timeout, status: step.status) }
+    }
+    if verdict.isUnanswered { return .abstain }
+    if verdict.isAllowed { return .approve }
+    let reasons = verdict.outcomes.map { $0.reason.isEmpty ? $0.kind.rawValue : $0.reason }
+    return .veto(reasons.joined(separator: "; "))
+  }
+
+  func received(_ delivery: Delivery) async {
+    guard case .notification(let notification) = delivery else { return }
+    do {
+      try await bus.post(notification.name, object: place, userInfo: notification.userInfo)
+    } catch {
+      print("cannot forward \(notification.name): \(error)")
+    }
+  }
+}
+
+@main
+struct Main {
+  static func main() async {
+    let arguments = CommandLine.arguments
+    let place = arguments.count > 2 ? arguments[2] : "forwarder/1"
+    do {
+      let bus = try await Connection.connect()
+      let forwarder = Forwarder(of: arguments.count > 1 ? arguments[1] : "window/1", at: place, on: bus)
+      let news = try await bus.observe("tribune.delegate.*", object: place)
+      try await forwarder.update()
+      for try await _ in news { try await forwarder.update() }
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+}

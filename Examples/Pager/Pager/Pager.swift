@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import JSONUserInfo
+import Tribune
+
+/// Shows a long timeline a page at a time, and never has more than three pages of it in memory.
+///
+///     pager [VIEW]     the delegate of a scroll view, view/timeline unless another is given
+///
+/// The scroll view tells it hundreds of times a second where it is; the pager takes the last word and leaves out
+/// the rest. It asks its data source, a delegate of pager/1, for the page that is shown and for those before and
+/// behind it, one at a time, and forgets all others. A tap on an item opens the item's link, unless somebody
+/// objects to `application.shouldOpenURL`.
+///
+/// Try it: `timeline` beside it, then `tribunectl post scrollView.didScroll '{"offset": 700, "page": 7}'
+/// --object=view/timeline`, and `tribunectl post scrollView.didTap '{"item": 141}' --object=view/timeline`
+actor Pager: Delegate {
+  private let bus: Connection
+  private var pages: [Int: Page] = [:]
+  private var current = 0
+  private var isTurning = false
+  private var status = Status()
+
+  init(on bus: Connection) { self.bus = bus }
+
+  func received(_ delivery: Delivery) {
+    // Of what it does not read in time only the oldest is dropped, which a newer word has made worthless.
+    guard case .notification(let notification) = delivery else { return }
+    do {
+      if notification.name == "scrollView.didScroll" {
+        current = max(0, try notification.userInfo.decoded(as: Scroll.self).page)
+        status.scrolls += 1
+        turn()
+      } else {
+        let tap: Tap = try notification.userInfo.decoded()
+        Task { try await open(tap.item) }
+      }
+    } catch {
+      print("cannot read \(notification.name): \(error)")
+    }
+  }
+
+  /// How it is, for those who ask.
+  func answer(_ question: Question) throws -> Answer {
+    var status = status
+    status.pages = pages.keys.sorted()
+    return .value(try UserInfo(json: status))
+  }
+
+  // MARK: Pages
+
+  private var window: ClosedRange<Int> { max(0, current - 1)...current + 1 }
+
+  /// Has the pages around the current one fetched, if that is not under way already.
+  func turn() {
+    guard !isTurning else { return }
+    isTurning = true
+    Task { try await fetchPages() }
+  }
+
+  private func fetchPages() async throws {
+    defer { isTurning = false }
+    // The current page first. It may have become another by the time that one has come.
+    while let page = [current, current + 1, current - 1].first(where: { $0 >= 0 && pages[$0] == nil }) {
+      pages = pages.filter { window.contains($0.key) }
+      let reply = try await bus.query(
+        "pager.page", object: "pager/1", userInfo: UserInfo(json: PageRequest(page: page)))
+      guard let value = reply.value else {
+        print("nobody has page \(page)")
+        return
+      }
+      guard window.contains(page) else { continue }
+      pages[page] = try value.decoded(as: Page.self)
+      status.pagesMax = max(status.pagesMax, pages.count)
+    }
+    pages = pages.filter { window.contains($0.key) }
+    print("shows page \(current), has \(pages.keys.sorted()), never more than \(status.pagesMax)")
+  }
+
+  private func open(_ id: Int) async throws {
+    guard let item = pages.values.lazy.flatMap(\.items).first(where: { $0.id == id }) else {
+      print("item \(id) is not shown")
+      return
+    }
+    let verdict = try await bus.ask(
+      "application.shouldOpenURL", object: "application/pager", userInfo: UserInfo(json: ["url": item.url]))
+    if verdict.isAllowed {
+      print("opens \(item.url)")
+    } else {
+      print("does not open \(item.url): \(verdict.outcomes.map(\.reason).joined(separator: "; "))")
+    }
+  }
+}
+
+/// What is said, each in one message's userInfo.
+struct Scroll: Decodable { var page: Int }
+struct Tap: Decodable { var item: Int }
+struct PageRequest: Encodable { var page: Int }
+struct Page: Decodable {
+  struct Item: Decodable {
+    var id: Int
+    var url: String
+  }
+  var items: [Item]
+}
+struct Status: Encodable {
+  var scrolls = 0
+  var pages: [Int] = []
+  var pagesMax = 0
+}
+
+@main
+struct Main {
+  static func main() async {
+    let view = CommandLine.arguments.dropFirst().first ?? "view/timeline"
+    do {
+      let bus = try await Connection.connect()
+      let pager = Pager(on: bus)
+      try await bus.attach(
+        pager, to: view, respondingTo: ["scrollView.didScroll", "scrollView.didTap"], label: "pager")
+      try await bus.attach(pager, to: "pager/1", respondingTo: ["pager.status"], label: "pager")
+      print("pages \(view)")
+      await pager.turn()
+      if let error = await bus.closed() { throw error }
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tribune
+
+/// A scroll view whose delegate's protocol inherits from that of all scroll views.
+@Suite("The image viewer", .timeLimit(.minutes(10)))
+struct ImageViewerTests {
+  private static let names = ["scrollView.didScroll", "scrollView.didTap", "scrollView.shouldScrollToTop"]
+
+  private let bus: TestBus
+  private let connection: Connection
+  private let viewer: ExampleProgram
+
+  init() async throws {
+    bus = try TestBus()
+    connection = try await bus.connect()
+    viewer = try ExamplePrograms.start("image-viewer", on: bus)
+    try await viewer.read(to: "view/photo takes a TapScrollViewDelegate")
+  }
+
+  private func code(_ attaching: () async throws -> Void) async throws -> TribuneError.Code? {
+    do {
+      try await attaching()
+      return nil
+    } catch let error as TribuneError {
+      return error.code
+    }
+  }
+
+  @Test("a delegate of the inheriting protocol gets taps and everything inherited")
+  func inherited() async throws {
+    let delegate = AttentiveDelegate { _ in .veto("still looking") }
+    try await connection.set(
+      delegate, to: "view/photo", respondingTo: Self.names, conformingTo: ["TapScrollViewDelegate"])
+
+    try viewer.type("scroll 250")
+    #expect(await delegate.next() == #"scrollView.didScroll {"offset":250,"page":2}"#)
+    try viewer.type("tap 3 4.5")
+    #expect(await delegate.next() == #"scrollView.didTap {"x":3,"y":4.5}"#)
+    try viewer.type("top")
+    #expect(await delegate.next() == #"scrollView.shouldScrollToTop {"animated":true}"#)
+    try await viewer.read(to: "stays where it is: still looking")
+  }
+
+  @Test("one of only the base protocol cannot be set on it, and replaces nobody")
+  func baseProtocol() async throws {
+    let (taps, base) = (AttentiveDelegate(), AttentiveDelegate())
+    try await connection.set(
+      taps, to: "view/photo", respondingTo: Self.names, label: "taps", conformingTo: ["TapScrollViewDelegate"]
+    )
+    let inherited = ["scrollView.didScroll", "scrollView.shouldScrollToTop"]
+    for protocols in [["ScrollViewDelegate"], []] {
+      #expect(
+        try await code {
+          try await connection.set(
+            base, to: "view/photo", respondingTo: inherited, conformingTo: protocols)
+        } == .notConforming)
+    }
+    let refused = try bus.tribunectl(
+      "delegate", "scrollView.didScroll", "--object=view/photo", "--conforms=ScrollViewDelegate", "--approve")
+    #expect(refused.status != 0)
+    #expect(refused.errors.contains("TapScrollViewDelegate"), "\(refused.errors)")
+
+    #expect(try await connection.delegates().filter { $0.object == "view/photo" }.map(\.label) == ["taps"])
+    try viewer.type("top")
+    try await viewer.read(to: "scrolled to 0.0")
+    #expect(await base.all.isEmpty)
+    #expect(await taps.next() == #"scrollView.shouldScrollToTop {"animated":true}"#)
+  }
+
+  @Test("one of the inheriting protocol has to respond to what that requires")
+  func required() async throws {
+    let delegate = AttentiveDelegate()
+    #expect(
+      try await code {
+        try await connection.attach(
+          delegate, to: "view/photo", respondingTo: ["scrollView.didScroll"],
+          conformingTo: ["TapScrollViewDelegate"])
+      } == .notConforming)
+  }
+
+  @Test("a delegate of the inheriting protocol can be that of any scroll view")
+  func substitution() async throws {
+    let delegate = AttentiveDelegate()
+    try await connection.declare("view/text", as: "ScrollViewDelegate")
+    try await connection.set(
+      delegate, to: "view/text", respondingTo: Self.names, conformingTo: ["TapScrollViewDelegate"])
+    #expect(
+      try await connection.ask(
+        "scrollView.shouldScrollToTop", object: "view/text", userInfo: #"{"animated": false}"#
+      ).isAllowed)
+  }
+
+  @Test("which messages are inherited can be seen")
+  func introspection() async throws {
+    let members = try await connection.introspect("view/photo")
+    let origins = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.origin) })
+    #expect(
+      origins == [
+        "scrollView.shouldScrollToTop": "ScrollViewDelegate", "scrollView.didScroll": "ScrollViewDelegate",
+        "scrollView.didTap": "TapScrollViewDelegate",
+      ])
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// A delegate that can tell, in order, what it was asked and told.
+actor AttentiveDelegate: Delegate {
+  private let answer: @Sendable (Question) async throws -> Answer
+  private let heard = AsyncStream<String>.makeStream()
+  /// All of it: `window.shouldClose`, or with userInfo `scrollView.didTap {"x":1}`.
+  private(set) var all: [String] = []
+
+  init(_ answer: @escaping @Sendable (Question) async throws -> Answer = { _ in .approve }) {
+    self.answer = answer
+  }
+
+  init(vetoing reason: String) {
+    self.init { _ in .veto(reason) }
+  }
+
+  func answer(_ question: Question) async throws -> Answer {
+    hear(question.name, question.userInfo)
+    return try await answer(question)
+  }
+
+  func received(_ delivery: Delivery) {
+    switch delivery {
+    case .notification(let notification): hear(notification.name, notification.userInfo)
+    case .lost(let count): hear("lost \(count)", .none)
+    }
+  }
+
+  func replaced(by delegate: DelegateInfo) {
+    hear("replaced by \(delegate.label)", .none)
+  }
+
+  /// The next that it hears, or has heard and not told yet.
+  func next() async -> String? {
+    for await what in heard.stream { return what }
+    return nil
+  }
+
+  private func hear(_ what: String, _ userInfo: UserInfo) {
+    let text = userInfo.isEmpty ? what : "\(what) \(userInfo)"
+    all.append(text)
+    heard.continuation.yield(text)
+  }
+}
+
+extension Notifications.AsyncIterator {
+  /// The next notification's name; what was lost is told as such.
+  mutating func nextName() async throws -> String? {
+    switch try await next() {
+    case .notification(let notification): notification.name
+    case .lost(let count): "lost \(count)"
+    case nil: nil
+    }
+  }
+}
+
+extension TestBus {
+  func connect() async throws -> Connection {
+    try await Connection.connect(to: Address(path: path))
+  }
+}
