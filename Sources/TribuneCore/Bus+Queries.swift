@@ -105,7 +105,7 @@ extension Bus {
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> [Outcome] {
-    var outcomes = holds.against(key, nameLength: nameLength).map(\.outcome)
+    var outcomes = holds.against(key, nameLength: nameLength).prefix(limits.holdsListedMax).map(\.outcome)
     guard !policy.requirements.isEmpty else { return outcomes }
     for name in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
       let peer = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
@@ -129,27 +129,37 @@ extension Bus {
   private mutating func settle(
     _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan, at now: Instant
   ) {
-    let reason = answer == .value ? "" : payload.reason
-    switch answer {
-    case .approve: queries[place].settle(index, .approved, reason: reason, at: now)
-    case .veto: queries[place].settle(index, .vetoed, reason: reason, at: now)
-    case .abstain: queries[place].settle(index, .abstained, reason: reason, at: now)
-    case .failed: queries[place].settle(index, .failed, reason: reason, at: now)
-    case .value:
-      guard queries[place].mode.isForValues else {
-        let reason = "a value was given where leave was asked"
-        queries[place].settle(index, .failed, reason: reason, at: now)
-        return
+    let outcome: OutcomeKind =
+      switch answer {
+      case .approve: .approved
+      case .veto: .vetoed
+      case .abstain: .abstained
+      case .failed: .failed
+      case .value: queries[place].mode.isForValues ? .answered : .failed
       }
-      let asker = queries[place].asker.index
-      let held = connections[asker]?.valueByteCount ?? 0
-      guard held + payload.byteCount <= limits.valuesMax else {
-        let reason = "the values for one asker can have \(limits.valuesMax) bytes together"
-        queries[place].settle(index, .failed, reason: reason, at: now)
-        return
-      }
-      connections[asker]?.valueByteCount += payload.byteCount
-      queries[place].settle(index, .answered, reason: "", value: [UInt8](payload), at: now)
+    if answer == .value, outcome == .failed {
+      let reason = "a value was given where leave was asked"
+      queries[place].settle(index, outcome, reason: reason, at: now)
+      return
+    }
+    let length = outcome == .answered ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
+    guard length > 0 else {
+      queries[place].settle(index, outcome, reason: "", at: now)
+      return
+    }
+    let asker = queries[place].asker.index
+    let held = connections[asker]?.answerByteCount ?? 0
+    guard held + length <= limits.answersMax else {
+      // A veto stays one without its words; a value that there is no room for is none.
+      let reason = "the answers for one asker can have \(limits.answersMax) bytes together"
+      queries[place].settle(index, outcome == .answered ? .failed : outcome, reason: reason, at: now)
+      return
+    }
+    connections[asker]?.answerByteCount += length
+    if outcome == .answered {
+      queries[place].settle(index, outcome, reason: "", value: [UInt8](payload), byteCount: length, at: now)
+    } else {
+      queries[place].settle(index, outcome, reason: payload.reason, byteCount: length, at: now)
     }
   }
 
@@ -304,7 +314,7 @@ extension Bus {
     let asker = queries[place].asker.index
     connections[asker]?.queries[queries[place].serial] = nil
     connections[asker]?.participantCount -= queries[place].participants.count
-    connections[asker]?.valueByteCount -= queries[place].valueByteCount
+    connections[asker]?.answerByteCount -= queries[place].answerByteCount
     queries.remove(at: place)
   }
 

@@ -23,8 +23,8 @@ package struct Bus: ~Copyable {
     var queries: [Serial: QueryID] = [:]
     /// Participants of all of them.
     var participantCount = 0
-    /// Of the values that all of them have been given.
-    var valueByteCount = 0
+    /// Of the reasons and values that all of them have been given.
+    var answerByteCount = 0
 
     var registrationCount: Int { observations.count + monitors.count }
     /// Delegates, and the holds that stand in for some.

@@ -10,8 +10,11 @@ package struct BusLimits: Equatable, Sendable {
   /// Delegates of all queries under way together: many queries times many delegates is what the bus
   /// would have to keep, to go through and to send.
   package var participantsMax = 65_536
-  /// Bytes of the values that a connection's queries have been given and that it has not been sent yet.
-  package var valuesMax = 32 << 20
+  /// Bytes of the reasons and values that a connection's queries have been given and that it has not been
+  /// sent yet.
+  package var answersMax = 32 << 20
+  /// Holds that one verdict lists, the oldest; their reasons are what its length depends on.
+  package var holdsListedMax = 1024
   /// Queries that one can be asked within.
   package var ancestorsMax = 32
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.

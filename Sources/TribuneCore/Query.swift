@@ -50,7 +50,8 @@ struct Query {
   private(set) var hasVeto = false
   /// Somebody approved or, where values are asked for, gave one.
   private var hasConsent = false
-  private(set) var valueByteCount = 0
+  /// Of reasons and values, as they were counted.
+  private(set) var answerByteCount = 0
   /// The first participant that has not been asked.
   private(set) var next = 0
   /// No participant's time is over before this. It is not put off when one of them settles, which costs a look
@@ -156,7 +157,8 @@ struct Query {
 
   /// Notes what came of a participant.
   mutating func settle(
-    _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], at now: Instant
+    _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
+    at now: Instant
   ) {
     if case .waiting = participants[index].state {
       waitingCount -= 1
@@ -166,10 +168,8 @@ struct Query {
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
     if participants[index].delegate.isVeto(outcome) { hasVeto = true }
     if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
-    if !value.isEmpty {
-      participants[index].value = value
-      valueByteCount += value.count
-    }
+    if !value.isEmpty { participants[index].value = value }
+    answerByteCount += byteCount
     if flags.contains(.tellsProgress) { newlySettled.append(index) }
   }
 

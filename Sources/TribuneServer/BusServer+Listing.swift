@@ -69,6 +69,7 @@ extension BusServer {
     entry.lost = lostCount
     entry.asked = askedCount
     entry.vetoed = vetoedCount
+    entry.holds = UInt32(clamping: bus.holdCount)
     return entry
   }
 

@@ -139,7 +139,11 @@ extension BusServer {
       enqueue(slice, rest, for: delegate, isNotification: false)
       if bus.isMonitored { monitorQuestion(slice, rest, tail, from: asker, to: delegate.id) }
     case .progress(let slot, let serial, let progress, let status):
-      say(progress, to: connection(at: slot), serial: serial, text: status)
+      let asker = connection(at: slot)
+      // How it goes is news, which the next replaces: a delegate that defers without end must not be what an
+      // asker that reads slowly is closed for.
+      guard !asker.isBlocked || asker.queue.byteCount <= configuration.highMarkBytes else { return }
+      say(progress, to: asker, serial: serial, text: status)
     case .verdict(let slot, let serial, let decision, let tail):
       let asker = connection(at: slot)
       let buffer = bufferToEncode()

@@ -49,6 +49,20 @@ struct HoldTests {
     }
   }
 
+  @Test("A verdict lists no more holds than its length can bear, the oldest")
+  func manyHolds() {
+    var limits = BusLimits()
+    limits.holdsListedMax = 3
+    let bus = BusUnderTest(limits)
+    let (asker, holder) = (bus.connect(), bus.connect())
+    for serial in 1...5 { bus.hold("x", by: holder, serial: Serial(serial)) }
+    bus.ask("x", by: asker, serial: 5, mode: .all)
+    #expect(bus.lastVerdict?.outcomes.map(\.delegate.id.rawValue) == [1, 2, 3])
+    for serial in 1...3 { bus.cancel(Serial(serial), by: holder) }
+    bus.ask("x", by: asker, serial: 6)
+    #expect(bus.lastVerdict?.outcomes.map(\.delegate.id.rawValue) == [4, 5])
+  }
+
   @Test("A hold ends a query before anyone is asked", arguments: [QueryMode.parallel, .order])
   func nobodyAsked(_ mode: QueryMode) {
     let (bus, asker, delegate) = Self.held()

@@ -187,10 +187,29 @@ struct ValueQueryTests {
     }
   }
 
+  @Test("A reason for which there is no room is left out, and the veto stays")
+  func reasonsAreBounded() {
+    var limits = BusLimits()
+    limits.answersMax = 10
+    let bus = BusUnderTest(limits)
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    for label in 1...2 { bus.attach(["x"], by: delegate, serial: Serial(label), label: "\(label)") }
+    for serial in 5...6 {
+      bus.ask("x", by: asker, serial: Serial(serial), mode: .all)
+      let query = UInt64(serial - 4)
+      bus.answer(.veto, "12345678", query: query, delegate: 1, from: delegate)
+      bus.answer(.veto, "123", query: query, delegate: 2, from: delegate)
+      // The second query finds all the room that the first had.
+      #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.vetoed, .vetoed])
+      #expect(bus.lastVerdict?.outcomes.first?.reason == "12345678")
+      #expect(bus.lastVerdict?.outcomes.last?.reason.hasPrefix("the answers for one asker") == true)
+    }
+  }
+
   @Test("What one connection is given is bounded over all its queries, and comes free with each")
   func bounds() {
     var limits = BusLimits()
-    limits.valuesMax = 10
+    limits.answersMax = 10
     let bus = BusUnderTest(limits)
     let (asker, other, source) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: source, serial: 1, label: "one")

@@ -29,6 +29,7 @@ extension FrameVector {
     entry.lost = 7
     entry.asked = 12
     entry.vetoed = 4
+    entry.holds = 6
     return entry
   }()
 

@@ -11,7 +11,8 @@ extension BusStatus {
       uptime: .microseconds(Int64(clamping: entry.uptime)), connections: Int(entry.connections),
       observations: Int(entry.observations), delegates: Int(entry.delegates), queries: Int(entry.queries),
       posted: Int(clamping: entry.posted), delivered: Int(clamping: entry.delivered),
-      lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed))
+      lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed),
+      holds: Int(entry.holds))
   }
 }
 

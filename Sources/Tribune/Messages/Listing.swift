@@ -48,6 +48,8 @@ public struct BusStatus: Hashable, Sendable {
   public var asked: Int
   /// Queries that were vetoed.
   public var vetoed: Int
+  /// Holds now.
+  public var holds: Int
 }
 
 /// One connection, as the bus sees it.

@@ -37,6 +37,7 @@ struct StatusCommand: Command {
         ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
         ("Uptime", bus.uptime.inWords), ("Connections", String(bus.connections)),
         ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
+        ("Holds", String(bus.holds)),
         ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
         ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
       ]))
@@ -102,6 +103,7 @@ extension BusStatus {
       ("address", .string(address)), ("pid", .integer(Int(pid))), ("software", .string(software)),
       ("uptime", .seconds(uptime)), ("connections", .integer(connections)),
       ("observations", .integer(observations)), ("delegates", .integer(delegates)),
+      ("holds", .integer(holds)),
       ("queries", .integer(queries)), ("posted", .integer(posted)), ("delivered", .integer(delivered)),
       ("lost", .integer(lost)), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
     ])

@@ -16,6 +16,7 @@ package struct BusEntry: Equatable, Sendable {
   package var lost: UInt64 = 0
   package var asked: UInt64 = 0
   package var vetoed: UInt64 = 0
+  package var holds: UInt32 = 0
 
   package init() {}
 
@@ -33,6 +34,7 @@ package struct BusEntry: Equatable, Sendable {
     lost = try reader.integer()
     asked = try reader.integer()
     vetoed = try reader.integer()
+    holds = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -49,6 +51,7 @@ package struct BusEntry: Equatable, Sendable {
     buffer.append(lost)
     buffer.append(asked)
     buffer.append(vetoed)
+    buffer.append(holds)
   }
 }
 
