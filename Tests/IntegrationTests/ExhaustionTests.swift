@@ -64,6 +64,27 @@ struct ExhaustionTests {
     #expect(try bus.log().contains("accepting connections again"))
   }
 
+  @Test("an asker that does not read is not closed for what a delegate that defers without end says")
+  func endlessDeferrals() throws {
+    let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
+    let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try delegate.send(Attach(patterns: ["a.shouldB"]), serial: 1)
+    try delegate.settle()
+    try asker.send(Ask(), serial: 1, name: "a.shouldB")
+    let question = try delegate.next(.question).decode(Question.self)
+    let status = String(repeating: "?", count: WireLimits.reasonLength)
+    // Ten times what the asker's queue may hold.
+    for serial in 2..<2562 {
+      try delegate.send(
+        Defer(query: question.query, delegate: question.delegate, extension: 60_000), serial: Serial(serial),
+        text: status)
+    }
+    try delegate.settle(serial: 5000)
+    try delegate.send(
+      Answer(query: question.query, delegate: question.delegate, answer: .approve), serial: 5001)
+    #expect(try asker.next(.verdict).decode(Verdict.self).verdict == .allowed)
+  }
+
   @Test("limits of one connection are refused, and the connection goes on")
   func registrationLimits() throws {
     let bus = try TestBus(configuration: "[Bus]\nObservationsMax=2\nDelegatesMax=2\nQueriesMax=2\n")
