@@ -67,7 +67,8 @@ let package = Package(
     .testTarget(
       name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
     .testTarget(
-      name: "TribuneCoreTests", dependencies: ["TribuneCore", "TribuneTestSupport", "TribuneWire"],
+      name: "TribuneCoreTests",
+      dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"],

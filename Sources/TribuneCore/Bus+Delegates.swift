@@ -33,6 +33,7 @@ extension Bus {
     if let existing = connection.likenesses[likeness] {
       delegate = existing
     } else {
+      try requireConforming(frame.object, patterns, fields.protocols)
       // Those of its own that it replaces make room.
       let replacedCount = before.count { $0.slot == slot }
       try requireRoomForDelegate(from: slot, besides: replacedCount)

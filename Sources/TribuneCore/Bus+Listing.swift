@@ -4,7 +4,7 @@ package import TribuneWire
 
 /// What there is, for those who want to know.
 extension Bus {
-  /// What a query would meet now: holds, then required delegates that are missing, then the delegates that it
+  /// What a query would meet now: the object, if it has a protocol, then holds, then required delegates that are missing, then the delegates that it
   /// would be put to, in order.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
@@ -16,9 +16,12 @@ extension Bus {
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     let nameLength = frame.header.nameLength
     let delegates = chains.responding(to: key, nameLength: nameLength)
-    return holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
-      + policy.missing(for: frame.name, among: delegates).map { .missing(MissingEntry(name: $0)) }
-      + delegates.map { .delegate($0.entry) }
+    var entries: [Entry] = []
+    if let entry = objectEntry(of: frame.object) { entries.append(.object(entry)) }
+    entries += holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
+    entries += policy.missing(for: frame.name, among: delegates).map { .missing(MissingEntry(name: $0)) }
+    entries += delegates.map { .delegate($0.entry) }
+    return entries
   }
 
   /// All holds, or those of one connection, the oldest first.

@@ -26,6 +26,9 @@ extension Bus {
       throw WireError(.limitExceeded, "a connection can have \(limits.queriesMax) queries under way")
     }
 
+    let method =
+      declarations.isEmpty ? nil : try method(of: frame, for: fields.mode.isForValues ? .query : .ask)
+
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
 
@@ -47,6 +50,7 @@ extension Bus {
       query, tail: frame.bytes.extracting(header.nameStart..<kept), nameLength: header.nameLength,
       objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
+    if let method { queries[place].method = method }
     if !fields.mode.isForValues {
       let standing = standing(against: key, nameLength: header.nameLength, delegates)
       if !standing.isEmpty { queries[place].setStanding(standing) }
@@ -122,6 +126,17 @@ extension Bus {
   ) throws(WireError) {
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
+    if fields.answer == .value, queries[place].mode.isForValues, let method = queries[place].method {
+      do throws(WireError) {
+        try payloadCheck.value(frame.payload, method)
+      } catch {
+        // The asker and the delegate are both to know.
+        let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
+        queries[place].settle(index, .failed, reason: reason, at: now)
+        proceed(place, tail: nil, at: now)
+        throw error
+      }
+    }
     settle(place, index, fields.answer, frame.payload, at: now)
     proceed(place, tail: nil, at: now)
   }

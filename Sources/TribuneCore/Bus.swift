@@ -19,6 +19,7 @@ package struct Bus: ~Copyable {
     /// The same ones, by what makes another the same thing.
     var likenesses: [ExactText: DelegateRegistration] = [:]
     var holds: [Serial: HoldRegistration] = [:]
+    var declarations: [Serial: DeclarationRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
     var queries: [Serial: QueryID] = [:]
     /// Participants of all of them.
@@ -26,14 +27,14 @@ package struct Bus: ~Copyable {
     /// Of the reasons and values that all of them have been given.
     var answerByteCount = 0
 
-    var registrationCount: Int { observations.count + monitors.count }
+    var registrationCount: Int { observations.count + monitors.count + declarations.count }
     /// Delegates, and the holds that stand in for some.
     var delegateCount: Int { delegates.count + holds.count }
 
     /// Inlined, so that a connection is not copied to be asked.
     @inline(__always) func uses(_ serial: Serial) -> Bool {
       observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
-        || holds[serial] != nil || queries[serial] != nil
+        || holds[serial] != nil || declarations[serial] != nil || queries[serial] != nil
     }
   }
 
@@ -48,18 +49,24 @@ package struct Bus: ~Copyable {
   private var monitors: NotificationCenter
   var chains: DelegateChains
   var holds: Holds
+  var declarations: Declarations
+  let payloadCheck: PayloadCheck
   var queries = QueryTable()
   private var lastQuery: UInt64 = 0
   private var lastDelegate: UInt64 = 0
   private var effects: [Effect] = []
 
-  /// - Parameter seed: any number that peers cannot guess.
-  package init(limits: BusLimits, seed: UInt64) {
+  /// - Parameters:
+  ///   - seed: any number that peers cannot guess.
+  ///   - payloadCheck: reads what is sent about objects that have a protocol.
+  package init(limits: BusLimits, seed: UInt64, payloadCheck: PayloadCheck) {
     self.limits = limits
+    self.payloadCheck = payloadCheck
     center = NotificationCenter(seed: seed)
     monitors = NotificationCenter(seed: ~seed)
     chains = DelegateChains(seed: seed &+ 1)
     holds = Holds(seed: seed &+ 2)
+    declarations = Declarations(seed: seed &+ 3)
   }
 
   package var observationCount: Int { center.observationCount }
@@ -68,7 +75,7 @@ package struct Bus: ~Copyable {
   package var queryCount: Int { queries.count }
   /// Differs whenever something was registered, taken back or decided.
   package var changeCount: UInt64 {
-    center.changeCount &+ chains.changeCount &+ holds.changeCount &+ askedCount
+    center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ askedCount
   }
   package var isMonitored: Bool { monitors.observationCount > 0 }
   /// Whether somebody may receive what the bus itself posts.
@@ -110,6 +117,7 @@ package struct Bus: ~Copyable {
     let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
     for delegate in delegates { leave(delegate) }
     for hold in connection.holds.values { holds.remove(hold) }
+    for declaration in connection.declarations.values { declarations.remove(declaration) }
     for id in connection.queries.values.sorted() { cancel(id) }
     connections[slot.index] = nil
     settleGone(delegates, at: now)
@@ -148,6 +156,7 @@ package struct Bus: ~Copyable {
       case .monitor: try monitor(frame, from: slot)
       case .attach: try attach(frame, from: slot, at: now)
       case .hold: try hold(frame, from: slot, at: now)
+      case .declare: try declare(frame, from: slot)
       case .ask: try ask(frame, in: slice, from: slot, at: now)
       case .answer: try answer(frame, from: slot, at: now)
       case .defer: try deferAnswer(frame, from: slot, at: now)
@@ -184,10 +193,11 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  private func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+  func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     try requireFresh(serial, from: slot)
     guard connection(at: slot).registrationCount < limits.observationsMax else {
-      throw WireError(.limitExceeded, "a connection can have \(limits.observationsMax) observations")
+      throw WireError(
+        .limitExceeded, "a connection can have \(limits.observationsMax) observations and declarations")
     }
   }
 
@@ -218,6 +228,8 @@ package struct Bus: ~Copyable {
       detach([delegate], at: now)
     } else if let hold = connection.holds[target] {
       release(hold)
+    } else if let declaration = connection.declarations[target] {
+      withdraw(declaration)
     } else if let query = connection.queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
       cancel(query)

@@ -2,7 +2,7 @@
 
 /// What one connection may have at a time, and how long things may take.
 package struct BusLimits: Equatable, Sendable {
-  /// Observations and monitors.
+  /// Observations, monitors and declarations.
   package var observationsMax = 4096
   /// Delegates and holds.
   package var delegatesMax = 4096
@@ -17,6 +17,10 @@ package struct BusLimits: Equatable, Sendable {
   package var holdsListedMax = 1024
   /// Queries that one can be asked within.
   package var ancestorsMax = 32
+  /// Declarations of one connection that define protocols.
+  package var definitionsMax = 16
+  /// Protocols in all, those of files not refused.
+  package var protocolsMax = 16_384
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query whose asker named no deadline.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneProtocols
 import TribuneWire
 
 /// One query, from the question to the verdict.
@@ -40,6 +41,8 @@ struct Query {
   /// The query that it was asked within.
   let parent: QueryID?
   let overrideReason: String
+  /// What the protocol of its object has of this name.
+  var method: ProtocolMethod?
   let started: Instant
   /// The asker's own; bounds everything.
   let deadline: Instant
@@ -108,6 +111,7 @@ struct Query {
       participants = []
     }
     standing = []
+    method = nil
     newlySettled = []
     places = [:]
   }

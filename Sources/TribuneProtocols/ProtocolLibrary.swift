@@ -33,6 +33,8 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries.values.map(\.linked).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
+  package var count: Int { entries.count }
+
   /// Who added the protocol first; nil if a file did.
   package func owner(of name: String) -> Owner? {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Text in the language of `.protocol` files.
-package struct ProtocolSource: Sendable {
+package struct ProtocolSource: Equatable, Sendable {
   /// What diagnostics call it.
   package var file: String
   /// UTF-8, if its author was careful. Whoever reads it bounds its length.

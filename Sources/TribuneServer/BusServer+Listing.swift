@@ -44,8 +44,21 @@ extension BusServer {
           guard connection.isServed else { return }
           say(Entry.hold(entry), to: connection, serial: serial)
         }
-      case .objects, .protocols, .members:
-        throw WireError(.unknownKind, "this bus has no protocols")
+      case .objects:
+        for entry in bus.objectEntries(of: list.connection) {
+          guard connection.isServed else { return }
+          say(Entry.object(entry), to: connection, serial: serial)
+        }
+      case .protocols:
+        for entry in bus.protocolEntries(of: list.connection) {
+          guard connection.isServed else { return }
+          say(Entry.protocol(entry), to: connection, serial: serial)
+        }
+      case .members:
+        for entry in try bus.memberEntries(of: frame.object) {
+          guard connection.isServed else { return }
+          say(Entry.member(entry), to: connection, serial: serial)
+        }
       }
       say(Okay(), to: connection, serial: serial)
     } catch {

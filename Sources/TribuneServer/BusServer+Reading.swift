@@ -173,7 +173,8 @@ extension BusServer {
 
   // MARK: Frames
 
-  /// Takes a run of posts of one name and object, and hands it on as one slice.
+  /// Takes a run of posts of one name and object, and hands it on as one slice. A post about an object that has
+  /// a protocol is a run of its own.
   ///
   /// - Returns: where the next frame begins.
   private func takePosts(
@@ -181,6 +182,7 @@ extension BusServer {
   ) -> Int {
     let bytes = buffer.bytes
     let key = bytes.extracting(start + first.nameStart..<start + first.payloadStart)
+    let isDeclared = bus.isDeclared(key.extracting(droppingFirst: first.nameLength))
     var end = start
     var count: UInt64 = 0
     var header = first
@@ -188,13 +190,14 @@ extension BusServer {
       buffer.store(connection.id.rawValue, at: end + FrameHeader.senderOffset)
       end += header.frameLength
       count += 1
-    } while nextPost(&header, of: connection, in: bytes, at: end, like: key)
+    } while !isDeclared && nextPost(&header, of: connection, in: bytes, at: end, like: key)
 
     do throws(WireError) {
       let receivers = try bus.receivers(of: key, nameLength: first.nameLength)
       guard !NameSyntax.isReserved(key.extracting(first: first.nameLength)) else {
         throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
       }
+      if isDeclared { try bus.check(post: FrameView(first, buffer.bytes(in: start..<end))) }
       let slice = ByteSlice(buffer, start..<end)
       for slot in receivers { deliver(slice, to: slot, from: connection) }
       connection.postedCount += count

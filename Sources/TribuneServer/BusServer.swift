@@ -71,7 +71,10 @@ package final class BusServer: RunLoopTarget {
     limits = configuration.frameLimits
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     started = now
-    var bus = Bus(limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max))
+    var bus = Bus(
+      limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max),
+      payloadCheck: PayloadCheck(
+        userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
     bus.policy = configuration.policy
     self.bus = bus
     receiveBuffer = pool.take()

@@ -19,6 +19,8 @@ package enum WireLimits {
   package static let protocolsPerDelegate = 32
   /// Bytes in the name of a protocol.
   package static let protocolNameLength = 255
+  /// Bytes in which one `declare` defines protocols.
+  package static let definitionLength = 65_536
   /// Bytes of payload that any bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
   /// Bytes of payload that a bus can be set to accept at most.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneProtocols
 import TribuneTestSupport
 import TribuneWire
 
@@ -24,7 +25,7 @@ final class BusUnderTest {
   private var slotCount = 0
 
   init(_ limits: BusLimits = BusLimits()) {
-    bus = Bus(limits: limits, seed: 0x7269_6275_6E65)
+    bus = Bus(limits: limits, seed: 0x7269_6275_6E65, payloadCheck: .fake)
   }
 
   // MARK: What happens
@@ -96,10 +97,12 @@ final class BusUnderTest {
 
   func attach(
     _ patterns: [String], to object: String = "", by slot: ConnectionSlot, serial: Serial, order: Int32 = 0,
-    policy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = "", isSet: Bool = false
+    policy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = "", isSet: Bool = false,
+    conformingTo protocols: [String] = []
   ) {
     let fields = Attach(
-      order: order, failurePolicy: policy, timeout: timeout, label: label, patterns: patterns, isSet: isSet)
+      order: order, failurePolicy: policy, timeout: timeout, label: label, patterns: patterns, isSet: isSet,
+      protocols: protocols)
     send(fields, from: slot, serial: serial, object: object)
   }
 
@@ -121,6 +124,40 @@ final class BusUnderTest {
   ) {
     let fields = Hold(expiry: expiry.map { now.advanced(byMilliseconds: $0).nanoseconds } ?? 0)
     send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
+  }
+
+  /// - Parameter source: what it defines.
+  func declare(
+    _ object: String = "", as protocolName: String = "", defining source: String = "",
+    by slot: ConnectionSlot, serial: Serial
+  ) {
+    send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source)
+  }
+
+  /// What the bus refuses a post with; nil if it takes it.
+  func post(_ name: String, object: String, text: String = "") throws(WireError) -> ErrorCode? {
+    let frame = ByteBuffer(capacity: 0)
+    frame.appendFrame(Post(), serial: 0, name: name, object: object, text: text)
+    guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a test made half a frame")
+    }
+    do throws(WireError) {
+      try bus.check(post: FrameView(header, frame.bytes))
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  /// Takes over a configuration, as a reload does.
+  @discardableResult
+  func configure(_ source: String, _ objects: [String: String] = [:]) -> ConfiguredProtocols {
+    let rules = objects.sorted { $0.key < $1.key }.compactMap { pattern, name in
+      ObjectPattern(pattern).map { ObjectRule(pattern: $0, protocolName: name) }
+    }
+    precondition(rules.count == objects.count, "a test wrote a pattern that is none")
+    return bus.configure(
+      protocols: [ProtocolSource(file: "test.protocol", text: Array(source.utf8))], objects: rules)
   }
 
   func answer(
@@ -195,7 +232,7 @@ final class BusUnderTest {
   /// Nothing is registered and nothing is asked.
   var isEmpty: Bool {
     bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
-      && !bus.isMonitored && bus.nextDeadline == nil
+      && !bus.isMonitored && bus.nextDeadline == nil && bus.declarationCount == 0 && bus.protocolCount == 0
   }
 
   private func note() {
@@ -206,6 +243,19 @@ final class BusUnderTest {
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       onEffect?(effect)
       transcript.append(effect.line)
+    }
+  }
+}
+
+extension PayloadCheck {
+  /// What says `bad` does not fit.
+  static let fake = PayloadCheck(
+    userInfo: { (payload, method) throws(WireError) in try requireFit(payload, method) },
+    value: { (payload, method) throws(WireError) in try requireFit(payload, method) })
+
+  private static func requireFit(_ payload: RawSpan, _ method: ProtocolMethod) throws(WireError) {
+    if String(repairing: payload).contains("bad") {
+      throw WireError(.invalidParameter, "\(method.name) takes nothing bad")
     }
   }
 }

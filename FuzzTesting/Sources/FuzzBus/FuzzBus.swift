@@ -39,7 +39,10 @@ public func fuzzBus(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 private struct World: ~Copyable {
   private static let connectionCount = 4
 
-  private var bus = Bus(limits: BusLimits(), seed: 1)
+  private var bus = Bus(
+    limits: BusLimits(), seed: 1,
+    payloadCheck: PayloadCheck(
+      userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }))
   private var now = Instant(nanoseconds: 0)
   private var lastConnection: UInt64 = 0
   private var effects: [Effect] = []
@@ -126,5 +129,6 @@ private struct World: ~Copyable {
     for index in 0..<Self.connectionCount { bus.disconnect(ConnectionSlot(index: index), at: now) }
     precondition(bus.delegateCount == 0 && bus.holdCount == 0)
     precondition(bus.observationCount == 0 && !bus.isMonitored)
+    precondition(bus.declarationCount == 0 && bus.protocolCount == 0)
   }
 }

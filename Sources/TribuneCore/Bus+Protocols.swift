@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneProtocols
+package import TribuneWire
+
+/// Holds bytes against what a protocol declares. The core does not read userInfo: whoever owns it can.
+package struct PayloadCheck: Sendable {
+  /// - Throws: `invalidParameter`.
+  package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
+
+  /// userInfo, against the method's parameters.
+  let userInfo: Check
+  /// What a delegate answered, against the method's result.
+  let value: Check
+
+  package init(userInfo: @escaping Check, value: @escaping Check) {
+    self.userInfo = userInfo
+    self.value = value
+  }
+}
+
+/// What objects are declared as, and what follows from it.
+extension Bus {
+  /// What can be done with a message.
+  enum Use {
+    case post
+    case ask
+    /// In a mode for values.
+    case query
+
+    func admits(_ kind: MethodKind) -> Bool {
+      switch self {
+      case .post: kind == .will || kind == .did
+      case .ask: kind == .should
+      case .query: kind == .value
+      }
+    }
+  }
+
+  /// Of all connections.
+  package var declarationCount: Int { declarations.count }
+  package var protocolCount: Int { declarations.library.count }
+
+  // MARK: Declaring
+
+  mutating func declare(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
+    let name = try frame.decode(Declare.self).protocolName
+    let serial = frame.header.serial
+    try frame.object.requireObject()
+    let isDeclared = frame.object.byteCount > 0
+    let isDefinition = frame.payload.byteCount > 0
+    guard isDeclared != name.isEmpty, isDeclared || isDefinition else {
+      throw WireError(.invalidValue, "an object is declared with the name of a protocol, or some are defined")
+    }
+    guard name.utf8.count <= WireLimits.protocolNameLength else {
+      throw WireError(
+        .limitExceeded, "the name of a protocol has at most \(WireLimits.protocolNameLength) bytes")
+    }
+    try requireRoom(for: serial, from: slot)
+    let definer = Definer(connection: connection(at: slot).id, serial: serial)
+    if isDefinition { try define(frame.payload, for: definer, from: slot) }
+    let linked: DelegateProtocol?
+    do throws(WireError) {
+      linked = isDeclared ? try declarable(frame.object, as: name) : nil
+    } catch {
+      declarations.undefine(definer)
+      throw error
+    }
+    let declaration = DeclarationRegistration(
+      connection: definer.connection, slot: slot, serial: serial, object: String(repairing: frame.object),
+      linked: linked, isDefinition: isDefinition)
+    declarations.insert(declaration)
+    connections[slot.index]?.declarations[serial] = declaration
+    emit(.okay(slot, serial, Okay(registration: serial)))
+  }
+
+  private mutating func define(
+    _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot
+  ) throws(WireError) {
+    guard source.byteCount <= WireLimits.definitionLength else {
+      throw WireError(
+        .limitExceeded, "a declaration defines protocols in at most \(WireLimits.definitionLength) bytes")
+    }
+    guard connection(at: slot).declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
+      throw WireError(
+        .limitExceeded, "a connection can have \(limits.definitionsMax) declarations that define protocols")
+    }
+    try declarations.define([UInt8](source), for: definer)
+    guard declarations.library.count <= limits.protocolsMax else {
+      declarations.undefine(definer)
+      throw WireError(.limitExceeded, "the bus can have \(limits.protocolsMax) protocols")
+    }
+  }
+
+  /// The protocol of that name, if the object can be declared as having it.
+  private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
+    guard let linked = declarations.library[name] else {
+      throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"")
+    }
+    guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
+    let what = other.name == name ? "another definition of" : "the protocol"
+    throw WireError(
+      .conflict, "\"\(String(repairing: object).escaped)\" has \(what) \"\(other.name)\" already")
+  }
+
+  /// Takes a declaration back, with what it has defined.
+  mutating func withdraw(_ declaration: DeclarationRegistration) {
+    declarations.remove(declaration)
+    connections[declaration.slot.index]?.declarations[declaration.serial] = nil
+  }
+
+  /// Takes over what the configuration defines, and what it declares. What connections have declared keeps the
+  /// protocols that it has.
+  package mutating func configure(
+    protocols sources: [ProtocolSource], objects rules: [ObjectRule]
+  ) -> ConfiguredProtocols {
+    let objects = chains.objectCounts.map(\.object)
+    return declarations.configure(sources, rules) { pattern in objects.contains { pattern.matches($0) } }
+  }
+
+  // MARK: Checking
+
+  /// Whether the object has a protocol, so that what is sent about it has to be checked.
+  @inline(__always) package mutating func isDeclared(_ object: RawSpan) -> Bool {
+    if declarations.isEmpty { return false }
+    return declarations.linked(for: object) != nil
+  }
+
+  /// Holds a post, of a valid name and object, against the protocol of its object.
+  ///
+  /// - Throws: `unknownName`, `invalidParameter`.
+  package mutating func check(post frame: FrameView) throws(WireError) {
+    _ = try method(of: frame, for: .post)
+  }
+
+  /// The method that a message calls, if its object has a protocol.
+  ///
+  /// - Throws: `unknownName`, `invalidParameter`.
+  mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
+    guard let linked = declarations.linked(for: frame.object) else { return nil }
+    let name = String(repairing: frame.name)
+    guard let method = linked.method(named: name) else {
+      throw WireError(
+        .unknownName,
+        "\(name) is no method of \"\(linked.name)\", the protocol of \"\(String(repairing: frame.object).escaped)\""
+      )
+    }
+    guard use.admits(method.kind) else {
+      throw WireError(.unknownName, "\(name) is a \(method.kind) of \"\(linked.name)\": \(method.kind.use)")
+    }
+    try payloadCheck.userInfo(frame.payload, method)
+    return method
+  }
+
+  /// Holds a delegate against the protocol of the object that it wants to attach to, if that has one.
+  ///
+  /// - Throws: `notConforming`, `unknownProtocol`.
+  mutating func requireConforming(
+    _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
+  ) throws(WireError) {
+    guard let linked = declarations.linked(for: object) else { return }
+    do throws(NonConformance) {
+      // What the bus itself says belongs to no protocol.
+      let patterns = patterns.filter { !NameSyntax.isReserved($0.text.utf8Bytes) }
+      try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
+    } catch {
+      throw error.refusal
+    }
+  }
+
+  // MARK: Listing
+
+  /// Objects that have a protocol or delegates of their own, and the configuration's patterns, by name.
+  ///
+  /// - Parameter connection: only those that it has declared; 0 for all.
+  package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
+    var entries: [ExactText: ObjectEntry] = [:]
+    for (object, linked, declarer) in declarations.objects(of: connection) {
+      entries[ExactText(object)] = ObjectEntry(
+        object: object, protocolName: linked.name, delegates: 0, connection: declarer)
+    }
+    for (object, count) in chains.objectCounts {
+      let key = ExactText(object)
+      if entries[key] == nil {
+        guard connection == 0 else { continue }
+        let name = declarations.linked(for: object.utf8Bytes)?.name ?? ""
+        entries[key] = ObjectEntry(object: object, protocolName: name, delegates: 0, connection: .bus)
+      }
+      entries[key]?.delegates = UInt32(clamping: count)
+    }
+    return entries.values.sorted { $0.object.utf8.lexicographicallyPrecedes($1.object.utf8) }
+  }
+
+  /// The object, if it has a protocol.
+  mutating func objectEntry(of object: RawSpan) -> ObjectEntry? {
+    guard let linked = declarations.linked(for: object) else { return nil }
+    let text = String(repairing: object)
+    return ObjectEntry(
+      object: text, protocolName: linked.name,
+      delegates: UInt32(clamping: chains.delegates(of: text).count),
+      connection: declarations.declarer(of: text) ?? .bus)
+  }
+
+  /// All protocols, or those that one connection has defined, by name.
+  package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
+    declarations.library.protocols.compactMap { linked in
+      let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus
+      guard connection == 0 || definer.rawValue == connection else { return nil }
+      return ProtocolEntry(
+        name: linked.name, parents: linked.parents.map(\.name),
+        members: UInt32(clamping: linked.methods.count),
+        connection: definer, documentation: linked.documentation)
+    }
+  }
+
+  /// The methods of the object's protocol or, if it has none, of the protocol that is so called.
+  ///
+  /// - Throws: `invalidObject`; `unknownProtocol` when it is neither.
+  package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
+    try object.requireObject()
+    let name = String(repairing: object)
+    guard let linked = declarations.linked(for: object) ?? declarations.library[name] else {
+      throw WireError(
+        .unknownProtocol, "\"\(name.escaped)\" is no object that has a protocol, and no protocol")
+    }
+    return linked.methods.map { method in
+      MemberEntry(
+        origin: method.origin, kind: method.kind, isRequired: method.isRequired, name: method.name,
+        parameters: method.declaration.parameters.text, result: method.declaration.result?.text ?? "",
+        documentation: method.declaration.documentation)
+    }
+  }
+}
+
+extension MethodKind {
+  /// What can be done with it.
+  fileprivate var use: String {
+    switch self {
+    case .should: "it is asked"
+    case .will, .did: "it is posted"
+    case .value: "a value is queried"
+    }
+  }
+}

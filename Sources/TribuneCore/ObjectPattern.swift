@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// An object in which a part between slashes may be `*`, which stands for one part, and the last may be `**`,
+/// which stands for one or more. What they stand for is not empty.
+package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
+  private enum Part: Hashable {
+    case literal(ExactText)
+    case one
+    case rest
+
+    /// The more particular, the lower.
+    var rank: Int {
+      switch self {
+      case .literal: 0
+      case .one: 1
+      case .rest: 2
+      }
+    }
+  }
+
+  package let text: String
+  private let parts: [Part]
+
+  /// - Returns: nil when the text is no such pattern.
+  package init?(_ text: String) {
+    guard !text.isEmpty, NameSyntax.isObject(text.utf8Bytes) else { return nil }
+    let texts = Self.parts(of: text)
+    var parts: [Part] = []
+    for (index, part) in texts.enumerated() {
+      switch part {
+      case "*": parts.append(.one)
+      case "**":
+        guard index == texts.count - 1 else { return nil }
+        parts.append(.rest)
+      default:
+        guard !part.utf8.contains(UInt8(ascii: "*")) else { return nil }
+        parts.append(.literal(ExactText(String(part))))
+      }
+    }
+    self.text = text
+    self.parts = parts
+  }
+
+  package var description: String { text }
+
+  /// Whether it stands for the object, which must be one.
+  package func matches(_ object: String) -> Bool {
+    let texts = Self.parts(of: object)
+    guard texts.count == parts.count || texts.count > parts.count && parts.last == .rest else { return false }
+    for (part, text) in zip(parts, texts) {
+      switch part {
+      case .literal(let literal): guard literal == ExactText(String(text)) else { return false }
+      case .one: guard !text.isEmpty else { return false }
+      case .rest: return texts.count > parts.count || !text.isEmpty
+      }
+    }
+    return true
+  }
+
+  /// Whether it comes first where both stand for an object: in the first part in which they differ, text is
+  /// more particular than `*`, and `*` more than `**`.
+  func precedes(_ other: ObjectPattern) -> Bool {
+    for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
+    if parts.count != other.parts.count { return parts.count > other.parts.count }
+    return text.utf8.lexicographicallyPrecedes(other.text.utf8)
+  }
+
+  private static func parts(of text: String) -> [Substring] {
+    text.split(separator: "/", omittingEmptySubsequences: false)
+  }
+}
+
+/// What the configuration declares.
+package struct ObjectRule: Equatable, Sendable {
+  package var pattern: ObjectPattern
+  package var protocolName: String
+
+  package init(pattern: ObjectPattern, protocolName: String) {
+    self.pattern = pattern
+    self.protocolName = protocolName
+  }
+}
