@@ -13,11 +13,11 @@ SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 CONFDIR = $(SYSCONFDIR)/tribune
 INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR) \
-  $(CONFDIR)/delegates.d
+  $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
 UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
-DOCUMENTS = README.md NEWS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md docs/SEMANTICS.md
+DOCUMENTS = README.md NEWS.md config/example.protocol docs/ARCHITECTURE.md docs/CONVERSATION.md docs/PROTOCOL.md docs/SEMANTICS.md
 
 FUZZ_SECONDS ?= 60
 
@@ -97,14 +97,14 @@ install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 
-## uninstall  takes back what install put there; the configuration stays if it was changed, delegates stay
+## uninstall  takes back what install put there; the configuration stays if it was changed, delegates and protocols stay
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
 	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
 	rm -rf '$(DESTDIR)$(DOCDIR)'
-	! test -d '$(DESTDIR)$(CONFDIR)/delegates.d' \
-	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(CONFDIR)/delegates.d'
+	$(foreach folder,delegates.d protocols.d,! test -d '$(DESTDIR)$(CONFDIR)/$(folder)' \
+	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(CONFDIR)/$(folder)' &&) true
 	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 

@@ -76,6 +76,7 @@ package final class BusServer: RunLoopTarget {
       payloadCheck: PayloadCheck(
         userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
     bus.policy = configuration.policy
+    _ = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
     self.bus = bus
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
@@ -104,6 +105,7 @@ package final class BusServer: RunLoopTarget {
     bus.limits = configuration.busLimits
     bus.policy = configuration.policy
     log.level = configuration.logLevel
+    reconfigureProtocols()
     guard modeHasChanged else { return }
     for listener in listeners {
       do throws(Errno) {
@@ -111,6 +113,16 @@ package final class BusServer: RunLoopTarget {
       } catch {
         log.error("cannot change the mode of \(listener.path): \(error)")
       }
+    }
+  }
+
+  private func reconfigureProtocols() {
+    let report = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
+    for replacement in report.replacements { log.warning("\(replacement)") }
+    for rule in report.kept {
+      log.notice(
+        "objects like \"\(rule.pattern.text.escaped)\" have delegates, and keep the protocol \"\(rule.protocolName)\" that they had"
+      )
     }
   }
 

@@ -45,7 +45,7 @@ package final class Daemon {
     case .checkConfiguration:
       let (_, diagnostics) = loadConfiguration(parsed)
       for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-      return diagnostics.contains { $0.severity == .error } ? 1 : 0
+      return diagnostics.contains { $0.severity != .warning } ? 1 : 0
     case .serve: return serve(parsed)
     }
     return 0
@@ -94,7 +94,7 @@ package final class Daemon {
 
   private static func report(_ diagnostics: [Diagnostic], to log: Log) {
     for diagnostic in diagnostics {
-      log.write(diagnostic.severity == .error ? .error : .warning, "\(diagnostic)")
+      log.write(diagnostic.severity == .warning ? .warning : .error, "\(diagnostic)")
     }
   }
 

@@ -68,7 +68,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     questions to their delegates.
 
       --listen=PATH    Listen on a socket at PATH, unless systemd passes one
-      --config=DIR     Read tribuned.conf and tribuned.conf.d/ in DIR (default: /etc/tribune)
+      --config=DIR     Read tribuned.conf, tribuned.conf.d/ and protocols.d/ in DIR
+                       (default: /etc/tribune)
       --user           Run as one user's bus rather than the system's
       --check-config   Say what is wrong with the configuration, and exit
       --help, -h       Show this and exit

@@ -22,9 +22,9 @@ import Testing
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
-      "etc/tribune/delegates.d", "etc/tribune/tribuned.conf",
+      "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
       "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
-      "usr/share/doc/tribune/CONVERSATION.md",
+      "usr/share/doc/tribune/CONVERSATION.md", "usr/share/doc/tribune/example.protocol",
     ])
   func places(_ file: String) async throws {
     try await make("install")
@@ -47,12 +47,14 @@ import Testing
     #expect(!unit.contains("dir@"))
   }
 
-  @Test("leaves delegates alone, and so does uninstall") func keepsDelegates() async throws {
-    let delegate = "root/etc/tribune/delegates.d/host.shouldReboot/10-backup"
-    try folder.write("#!/bin/sh\n", to: delegate)
+  @Test(
+    "leaves delegates and protocols alone, and so does uninstall",
+    arguments: ["delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol"])
+  func keeps(_ file: String) async throws {
+    try folder.write("#!/bin/sh\n", to: "root/etc/tribune/\(file)")
     try await make("install")
     try await make("uninstall")
-    #expect(folder.contains(delegate))
+    #expect(folder.contains("root/etc/tribune/\(file)"))
   }
 
   @Test("leaves a changed configuration alone, and so does uninstall") func keepsConfiguration() async throws
@@ -70,5 +72,7 @@ import Testing
     try await make("uninstall")
     let left = try await Script.run(["find", "\(folder.path)/root", "-type", "f"])
     #expect(left.output == "")
+    #expect(
+      !folder.contains("root/etc/tribune/protocols.d") && !folder.contains("root/etc/tribune/delegates.d"))
   }
 }

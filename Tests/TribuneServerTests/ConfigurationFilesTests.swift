@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import TribuneCore
+import TribuneProtocols
 import TribuneServer
 
 @Suite("The configuration's files")
@@ -76,6 +78,55 @@ struct ConfigurationFilesTests {
       Configuration.load(from: folder.path).1.map(\.description) == [
         "\(folder.path)/tribuned.conf.d: error: cannot be listed: Not a directory"
       ])
+  }
+
+  @Test("of protocols are read in the order of their names, and linked together")
+  func protocols() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("tribuned.conf", "[Object \"view/*\"]\nProtocol=Heir\n")
+    try folder.write("protocols.d/10.protocol", "protocol Heir : Base {}\n")
+    try folder.write("protocols.d/Upper.protocol", "protocol Base { optional did a.didB () }\n")
+    try folder.write("protocols.d/20.protocol~", "protocol")
+    try folder.write("protocols.d/.hidden.protocol", "protocol")
+    let (configuration, diagnostics) = Configuration.load(from: folder.path)
+    #expect(diagnostics == [])
+    #expect(
+      configuration.protocolSources.map(\.file)
+        == ["10", "Upper"].map { "\(folder.path)/protocols.d/\($0).protocol" })
+    #expect(configuration.objects.map(\.protocolName) == ["Heir"])
+  }
+
+  @Test("of protocols can have mistakes, which are told and keep nothing else from being used")
+  func wrongProtocols() throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "tribuned.conf", "[Bus]\nQueriesMax=5\n[Object \"a\"]\nProtocol=A\n[Object \"b\"]\nProtocol=B\n")
+    try folder.write("protocols.d/1.protocol", "protocol A { optional did a.b () }\nprotocol B {}\n")
+    try folder.write("protocols.d/2.protocol/is-a-folder", "")
+    try folder.write("protocols.d/3.protocol", String(repeating: "#\n", count: 600_000))
+    try folder.write("protocols.d/4.protocol", "protocol B { optional did a.didB () }\n")
+    let path = folder.path
+    let (configuration, diagnostics) = Configuration.load(from: path)
+    #expect(diagnostics.allSatisfy { $0.severity == .mistake })
+    #expect(
+      diagnostics.map(\.description) == [
+        "\(path)/protocols.d/2.protocol: error: cannot be read: Is a directory",
+        "\(path)/protocols.d/3.protocol: error: is longer than 1 MiB",
+        "\(path)/protocols.d/1.protocol:1:27: error: the last part of a did method's name begins with \"did\" and an upper case letter, that of \"a.b\" does not",
+        "\(path)/protocols.d/4.protocol:1:10: error: protocol \"B\" has another definition already, at \(path)/protocols.d/1.protocol:2:10",
+        "\(path)/tribuned.conf:4: error: Protocol=: there is no protocol \"A\" in protocols.d",
+      ])
+    #expect(Configuration().reloaded(as: configuration, diagnostics).queriesMax == 5)
+  }
+
+  @Test("the protocols that are shipped as an example are right")
+  func exampleProtocols() throws {
+    let path = repositoryFile("config/example.protocol")
+    var reader = ConfigurationReader(defaults: Configuration())
+    reader.read(
+      ProtocolSource(file: path, text: Array(try String(contentsOfFile: path, encoding: .utf8).utf8)))
+    reader.read(Array("[Object \"view/*\"]\nProtocol=TapScrollViewDelegate\n".utf8), file: "t.conf")
+    #expect(reader.finish().1 == [])
   }
 
   @Test("a pipe without a writer does not hold the daemon up", .timeLimit(.minutes(1)))

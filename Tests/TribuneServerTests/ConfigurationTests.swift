@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneCore
+import TribuneProtocols
 import TribuneServer
 import TribuneWire
 
@@ -225,6 +226,17 @@ struct ConfigurationTests {
     Bad(
       "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
       "t.conf:2: error: the line is 199 bytes long, and can be 198"),
+    Bad("[Object]\nProtocol=P", "t.conf:1: error: [Object]: names no object, as [Object \"view/*\"] would"),
+    Bad(
+      "[Object \"a*\"]\nProtocol=P",
+      "t.conf:1: error: [Object \"a*\"]: \"a*\" is no pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+    ),
+    Bad(
+      "[Object \"a\"]\nProtocols=P",
+      "t.conf:2: warning: there is no Protocols= in [Object \"a\"]; it is ignored"),
+    Bad(
+      "[Object \"a/*\"]\nProtocol=P\n\n[Object \"a/*\"]\nProtocol=Q\n[Object \"b\"]\nProtocol=P\nProtocol=\n",
+      "t.conf:5: error: Protocol=: there is no protocol \"Q\" in protocols.d"),
     // Lines that are none.
     Bad(
       "[Bus\nQueriesMax=1", "t.conf:1: error: the line is neither a [Section] nor a Key=Value",
@@ -318,7 +330,7 @@ struct ConfigurationTests {
   }
 
   @Test("what it writes, it reads")
-  func roundTrip() {
+  func roundTrip() throws {
     var configuration = Configuration()
     configuration.payloadMaxBytes = 70_000
     configuration.helloTimeoutNanoseconds = 1_500_000_000
@@ -328,7 +340,13 @@ struct ConfigurationTests {
     configuration.logLevel = .error
     configuration.policy.overriders = .users([0, 1000])
     Self.require(("a.*", ["x", "y.service"]), ("b", ["x"]))(&configuration)
-    let (read, diagnostics) = read(configuration.text)
+    let pattern = try #require(ObjectPattern("view/*/ a \" b/**"))
+    configuration.objects = [ObjectRule(pattern: pattern, protocolName: "P")]
+    configuration.protocolSources = [ProtocolSource(file: "p.protocol", text: Array("protocol P {}".utf8))]
+    var reader = ConfigurationReader(defaults: Configuration())
+    reader.read(Array(configuration.text.utf8), file: "t.conf")
+    for source in configuration.protocolSources { reader.read(source) }
+    let (read, diagnostics) = reader.finish()
     #expect(read == configuration)
     #expect(diagnostics == [])
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneProtocols
 import TribuneSystem
 
 nonisolated extension Configuration {
   /// Where the system's bus finds its configuration unless it is told otherwise.
   package static let systemDirectory = "/etc/tribune"
 
-  /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names.
-  /// What is not there leaves the defaults.
+  /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names, and
+  /// `protocols.d/*.protocol`. What is not there leaves the defaults.
   ///
   /// - Returns: the configuration, which is to be used only if no diagnostic is an error, and what is to be
   ///   said about the files, in the order of files and lines.
@@ -17,15 +18,26 @@ nonisolated extension Configuration {
     var reader = ConfigurationReader(defaults: defaults)
     reader.readFile("\(directory)/tribuned.conf")
     let dropIns = "\(directory)/tribuned.conf.d"
-    do {
-      for name in try ConfigurationFiles.names(in: dropIns).sorted(by: Self.precedes)
-      where name.hasSuffix(".conf") && !name.hasPrefix(".") {
-        reader.readFile("\(dropIns)/\(name)")
-      }
+    do throws(Errno) {
+      for path in try paths(in: dropIns, endingIn: ".conf") { reader.readFile(path) }
     } catch {
       reader.failed(dropIns, "cannot be listed: \(error)")
     }
+    let protocols = "\(directory)/protocols.d"
+    do throws(Errno) {
+      for path in try paths(in: protocols, endingIn: ".protocol") { reader.readProtocols(path) }
+    } catch {
+      reader.leftOut(protocols, "cannot be listed: \(error)")
+    }
     return reader.finish()
+  }
+
+  /// The files in a directory that are meant, in the order of their names.
+  private static func paths(in directory: String, endingIn suffix: String) throws(Errno) -> [String] {
+    try ConfigurationFiles.names(in: directory)
+      .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
+      .sorted(by: precedes)
+      .map { "\(directory)/\($0)" }
   }
 
   /// Byte by byte, whatever the locale.
@@ -46,6 +58,18 @@ nonisolated extension ConfigurationReader {
       return
     } catch {
       failed(path, "cannot be read: \(error)")
+    }
+  }
+
+  fileprivate mutating func readProtocols(_ path: String) {
+    do throws(Errno) {
+      if let text = try ConfigurationFiles.contents(of: path) {
+        read(ProtocolSource(file: path, text: text))
+      } else {
+        leftOut(path, "is longer than 1 MiB")
+      }
+    } catch {
+      leftOut(path, "cannot be read: \(error)")
     }
   }
 }

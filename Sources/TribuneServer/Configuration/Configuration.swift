@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneCore
+package import TribuneProtocols
 import TribuneWire
 
 /// What an operator can set. Every property starts with the default; `Setting.all` says under which key of
@@ -33,6 +34,11 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// Who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
 
+  /// The `[Object …]` sections: a pattern once, in the order of the sections.
+  package var objects: [ObjectRule] = []
+  /// What `protocols.d` has.
+  package var protocolSources: [ProtocolSource] = []
+
   // [Socket]
   /// Permission bits of a socket that the daemon makes itself.
   package var socketMode: UInt32 = 0o666
@@ -61,6 +67,8 @@ nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConverti
   package enum Severity: Sendable {
     /// The line is ignored.
     case warning
+    /// What stands there is left out, and all else is used.
+    case mistake
     /// The configuration is not used.
     case error
   }
@@ -69,18 +77,25 @@ nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConverti
   package var file: String
   /// Counted from 1; nil when the file as a whole is meant.
   package var line: Int?
+  /// Counted from 1; nil when the line as a whole is meant.
+  package var column: Int?
   package var message: String
 
-  package init(_ severity: Severity, _ file: String, _ line: Int?, _ message: String) {
+  package init(
+    _ severity: Severity, _ file: String, _ line: Int?, column: Int? = nil, _ message: String
+  ) {
     self.severity = severity
     self.file = file
     self.line = line
+    self.column = column
     self.message = message
   }
 
-  /// `FILE:LINE: error: MESSAGE`, as compilers say it.
+  /// `FILE:LINE:COLUMN: error: MESSAGE`, as compilers say it.
   package var description: String {
-    let place = line.map { "\(file.escaped):\($0)" } ?? file.escaped
-    return "\(place): \(severity == .error ? "error" : "warning"): \(message)"
+    let place = [line, column].reduce(file.escaped) { place, number in
+      number.map { "\(place):\($0)" } ?? place
+    }
+    return "\(place): \(severity == .warning ? "warning" : "error"): \(message)"
   }
 }

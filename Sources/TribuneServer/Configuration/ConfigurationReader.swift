@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
+package import TribuneProtocols
 import TribuneWire
 
 /// Reads configuration files one after the other into one configuration. It never stops at a problem:
@@ -11,6 +13,8 @@ nonisolated package struct ConfigurationReader {
   /// Where each setting was last set, by its key; nothing for one that never was.
   private var origins: [String: Origin] = [:]
   private var originsCount = 0
+  /// Where each pattern of objects was last given a protocol.
+  private var objectOrigins: [ObjectPattern: Origin] = [:]
 
   /// Where a `Key=Value` belongs.
   private enum Section {
@@ -60,7 +64,17 @@ nonisolated package struct ConfigurationReader {
     report(.error, file, nil, message)
   }
 
-  /// What was read, once the settings have been held against each other.
+  /// Takes a file of protocols. All of them are linked together.
+  package mutating func read(_ source: ProtocolSource) {
+    configuration.protocolSources.append(source)
+  }
+
+  /// Notes that a file of protocols is not used.
+  package mutating func leftOut(_ file: String, _ message: String) {
+    report(.mistake, file, nil, message)
+  }
+
+  /// What was read, once the settings have been held against each other, and the protocols linked.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: configuration) else { continue }
@@ -71,7 +85,24 @@ nonisolated package struct ConfigurationReader {
       }
       report(rule.severity, last.file, last.line, violation)
     }
+    checkProtocols()
     return (configuration, diagnostics)
+  }
+
+  private mutating func checkProtocols() {
+    var library = ProtocolLibrary<Never>()
+    for mistake in library.load(configuration.protocolSources) {
+      diagnostics.append(
+        Diagnostic(
+          .mistake, mistake.location.file, mistake.location.line, column: mistake.location.column,
+          mistake.message.escaped))
+    }
+    for rule in configuration.objects where library[rule.protocolName] == nil {
+      let origin = objectOrigins[rule.pattern]
+      report(
+        .mistake, origin?.file ?? "", origin?.line,
+        "Protocol=: there is no protocol \"\(rule.protocolName.escaped)\" in protocols.d")
+    }
   }
 
   private mutating func section(
@@ -103,6 +134,9 @@ nonisolated package struct ConfigurationReader {
       }
       do throws(SettingError) {
         try section.add(value, to: key, in: &configuration)
+        if case .object(let pattern) = section {
+          objectOrigins[pattern] = Origin(file: file, line: line, order: originsCount, isValid: true)
+        }
       } catch {
         report(.error, file, line, "\(key)=: \(error.message)")
       }

@@ -7,6 +7,7 @@ import TribuneWire
 /// them, about the same thing too: what they say adds up.
 nonisolated enum SubjectSection: Equatable, Sendable {
   case query(Pattern)
+  case object(ObjectPattern)
 
   /// Reads a header; nil when no such section has a subject.
   ///
@@ -22,6 +23,17 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       } catch {
         throw SettingError(subject, "is no pattern: a name, with * for a token and a last ** for one or more")
       }
+    case "Object":
+      guard let subject else {
+        throw SettingError(message: "names no object, as [Object \"view/*\"] would")
+      }
+      guard let pattern = ObjectPattern(subject) else {
+        throw SettingError(
+          subject,
+          "is no pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+        )
+      }
+      self = .object(pattern)
     default: return nil
     }
   }
@@ -29,6 +41,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
   var keys: [String] {
     switch self {
     case .query: ["RequireDelegate"]
+    case .object: ["Protocol"]
     }
   }
 
@@ -48,6 +61,11 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       }
       requirements.removeAll { $0.names.isEmpty }
       configuration.policy.requirements = requirements
+    case .object(let pattern):
+      // An object has one protocol: the last value counts.
+      configuration.objects.removeAll { $0.pattern == pattern }
+      guard !text.isEmpty else { return }
+      configuration.objects.append(ObjectRule(pattern: pattern, protocolName: text))
     }
   }
 
@@ -57,5 +75,8 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       // One line each: a line has its limit.
       ["", "[Query \"\(requirement.pattern.text)\"]"] + requirement.names.map { "RequireDelegate=\($0)" }
     }
+      + configuration.objects.flatMap { rule in
+        ["", "[Object \"\(rule.pattern.text)\"]", "Protocol=\(rule.protocolName)"]
+      }
   }
 }
