@@ -160,8 +160,6 @@ extension Bus {
   ) throws(WireError) {
     guard let linked = declarations.linked(for: object) else { return }
     do throws(NonConformance) {
-      // What the bus itself says belongs to no protocol.
-      let patterns = patterns.filter { !NameSyntax.isReserved($0.text.utf8Bytes) }
       try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
     } catch {
       throw error.refusal

@@ -196,7 +196,6 @@ struct DeclarationTests {
     Attaching("base", ["scroll.didScroll"], [], .notConforming),
     Attaching("base", ["scroll.didTap"], ["Scroll"], .notConforming),
     Attaching("base", ["scroll.didScroll"], ["Scroll", "None"], .unknownProtocol),
-    Attaching("base", ["scroll.didScroll", "tribune.query.didOverride"], ["Scroll"]),
     Attaching("tap", ["scroll.didTap", "scroll.didScroll"], ["Tap"]),
     Attaching("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
     Attaching("tap", ["scroll.didScroll"], ["Tap"], .notConforming),

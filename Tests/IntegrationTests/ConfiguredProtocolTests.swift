@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// Protocols in files, and the objects that the configuration declares.
+@Suite("Protocols in files", .timeLimit(.minutes(2)))
+struct ConfiguredProtocolTests {
+  private func bus(_ files: [String: String], objects: [String: String] = [:]) throws -> TestBus {
+    let folder = try TestFolder()
+    for (name, text) in files { try folder.write(text, to: "etc/protocols.d/\(name).protocol") }
+    return try TestBus(configuration: Self.sections(objects), folder: folder)
+  }
+
+  private static func sections(_ objects: [String: String]) -> String {
+    objects.sorted { $0.key < $1.key }.map { "[Object \"\($0)\"]\nProtocol=\($1)\n" }.joined()
+  }
+
+  private func protocols(_ client: RawClient) throws -> [String] {
+    try client.list(List(.protocols)).compactMap {
+      if case .protocol(let entry) = $0 { entry.name } else { nil }
+    }
+  }
+
+  /// What the bus says to a post.
+  private func post(_ name: String, _ object: String, by client: RawClient) throws -> ErrorCode? {
+    try client.send(Post(), serial: 77, flags: .acknowledge, name: name, object: object, text: "{}")
+    while true {
+      let frame = try client.next()
+      // What a delegate here receives has the poster's serial.
+      guard frame.header.serial == 77, frame.kind != .post else { continue }
+      return frame.kind == .ok ? nil : try frame.decode(Refusal.self).code
+    }
+  }
+
+  @Test("mistakes are logged with their places, and the rest is used")
+  func mistakes() throws {
+    let bus = try bus(
+      [
+        "10-a": "protocol Good { optional did a.didB () }\nprotocol Bad { optional did a.b () }\n",
+        "20-b": "protocol Good {}\nprotocol Heir : Good {}\nprotocol Orphan : Bad {}\n",
+        "30-c": "protocol Twice {\n optional did a.didB (x: int)\n optional did a.didB (x: bool)\n}\n",
+      ], objects: ["good/*": "Good", "bad/*": "Bad"])
+    let client = try RawClient.greeted(bus)
+    #expect(try protocols(client) == ["Good", "Heir"])
+    #expect(try post("a.didC", "good/1", by: client) == .unknownName)
+    #expect(try post("a.didB", "good/1", by: client) == nil)
+    #expect(try post("a.didC", "bad/1", by: client) == nil)
+    let etc = "\(bus.folder.path)/etc"
+    let log = try bus.log()
+    for place in [
+      "10-a.protocol:2:29: error: ",
+      "20-b.protocol:1:10: error: protocol \"Good\" has another definition already",
+      "20-b.protocol:3:19: error: ", "30-c.protocol:3:15: error: ",
+    ] {
+      #expect(log.contains("\(etc)/protocols.d/\(place)"), "\(place) in \(log)")
+    }
+    #expect(
+      log.contains("\(etc)/tribuned.conf:2: error: Protocol=: there is no protocol \"Bad\" in protocols.d"))
+    let checked = try FinishedProgram.tribuned(["--check-config", "--config=\(etc)"])
+    #expect(checked.status == 1)
+    #expect(checked.errors.contains("\(etc)/protocols.d/10-a.protocol:2:29: error: "))
+    // What a file defines, a connection can define likewise, and not otherwise.
+    try client.declare("o", as: "Heir", defining: "protocol Good { optional did a.didB () }", serial: 1)
+    #expect(try client.next(.ok).header.serial == 1)
+    try client.declare(defining: "protocol Good {}", serial: 2)
+    #expect(try client.nextError() == .conflict)
+  }
+
+  @Test("a reload adds and changes protocols, and what is still in use stays valid")
+  func reload() throws {
+    let objects = ["view/*": "P"]
+    let bus = try bus(["p": "protocol P { optional did p.didX () }\n"], objects: objects)
+    let owner = try RawClient.greeted(bus)
+    try owner.declare("own", as: "P", serial: 1)
+    #expect(try owner.next(.ok).header.serial == 1)
+    try owner.attach(Attach(patterns: ["p.didX"], protocols: ["P"]), object: "view/1", serial: 2)
+    #expect(try post("p.didX", "own", by: owner) == nil)
+    #expect(try post("p.didX", "view/1", by: owner) == nil)
+
+    try bus.folder.write(
+      "protocol P { optional did p.didY () }\nprotocol Q : P {}\n", to: "etc/protocols.d/p.protocol")
+    try bus.reload(Self.sections(objects))
+    #expect(try protocols(owner) == ["P", "Q"])
+    // The live declaration has what it was made with; the configuration says something else now.
+    #expect(try post("p.didX", "own", by: owner) == nil)
+    #expect(try post("p.didY", "own", by: owner) == .unknownName)
+    #expect(try post("p.didX", "view/1", by: owner) == .unknownName)
+    #expect(try post("p.didY", "view/1", by: owner) == nil)
+    #expect(try owner.list(List(.delegates)).count == 1)
+    try owner.declare("new", as: "Q", serial: 3)
+    #expect(try post("p.didY", "new", by: owner) == nil)
+
+    // Gone from the files: who uses it goes on, as long as there is a delegate.
+    try bus.folder.write("protocol P {", to: "etc/protocols.d/p.protocol")
+    try bus.reload(Self.sections(objects))
+    #expect(try protocols(owner).isEmpty)
+    #expect(try bus.log().contains("p.protocol:1:13: error: "))
+    #expect(try bus.log().contains("keep the protocol \"P\""))
+    #expect(try post("p.didX", "view/2", by: owner) == .unknownName)
+    #expect(try post("p.didX", "own", by: owner) == nil)
+    #expect(try post("p.didX", "new", by: owner) == .unknownName)
+    try owner.send(Cancel(target: 2), serial: 4)
+    try bus.reload(Self.sections(objects))
+    #expect(try post("p.didX", "view/2", by: owner) == nil)
+    try owner.declare("late", as: "P", serial: 5)
+    #expect(try owner.nextError() == .unknownProtocol)
+  }
+
+  @Test("a reload of a configuration with errors leaves the protocols, too, as they are")
+  func badReload() throws {
+    let bus = try bus(["p": "protocol P {}"], objects: ["view/*": "P"])
+    let client = try RawClient.greeted(bus)
+    try bus.folder.write("protocol Q {}", to: "etc/protocols.d/p.protocol")
+    try bus.reload("[Object \"a*\"]\nProtocol=Q\n")
+    #expect(try protocols(client) == ["P"])
+    #expect(try post("p.didX", "view/1", by: client) == .unknownName)
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tribune
+
+/// An image viewer's protocols, through the library and tribunectl.
+@Suite("Declared objects", .timeLimit(.minutes(2)))
+struct ViewerProtocolTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
+  private func connect() async throws -> Connection {
+    try await Connection.connect(to: Address(path: bus.path))
+  }
+
+  private func failure(_ body: () async throws -> Void) async throws -> TribuneError? {
+    do {
+      try await body()
+      return nil
+    } catch let error as TribuneError {
+      return error
+    }
+  }
+
+  @Test("a delegate of the inheriting protocol gets what is inherited, one of the base alone cannot be set")
+  func inheritance() async throws {
+    let viewer = try await connect()
+    let client = try await connect()
+    let declaration = try await viewer.declare(
+      "view/1", as: "TapScrollViewDelegate", definitions: ProtocolTests.viewer)
+    let base = Photographer()
+    let names = ["scrollView.didScroll"]
+    for protocols in [[], ["ScrollViewDelegate"]] {
+      let error = try await failure {
+        try await client.set(base, to: "view/1", respondingTo: names, conformingTo: protocols)
+      }
+      #expect(error?.code == .notConforming)
+      #expect(error?.message.contains("TapScrollViewDelegate") == true)
+    }
+    // All that is wrong, at once.
+    let error = try await failure {
+      try await client.attach(
+        base, to: "view/1", respondingTo: names + ["scrollView.didFly", "zoom.**"],
+        conformingTo: ["TapScrollViewDelegate"])
+    }
+    for part in ["scrollView.didTap", "scrollView.didFly", "zoom.**"] {
+      #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+    #expect(try await client.delegates().isEmpty)
+
+    let tapped = Photographer()
+    try await client.set(
+      tapped, to: "view/1", respondingTo: ["scrollView.*"], conformingTo: ["TapScrollViewDelegate"])
+    try await viewer.post("scrollView.didScroll", object: "view/1", userInfo: #"{"offset": 1.5, "page": 2}"#)
+    try await viewer.post("scrollView.didTap", object: "view/1", userInfo: #"{"at": {"x": 1, "y": 2}}"#)
+    #expect(await tapped.next() == "scrollView.didScroll")
+    #expect(await tapped.next() == "scrollView.didTap")
+
+    let explanation = try await client.explain("scrollView.shouldScrollToTop", object: "view/1")
+    #expect(explanation.protocolName == "TapScrollViewDelegate")
+    #expect(explanation.delegates.count == 1)
+
+    await tapped.give(#"{"view": "image"}"#)
+    #expect(
+      try await viewer.query("scrollView.zoomTarget", object: "view/1", userInfo: "{}").value
+        == #"{"view": "image"}"#)
+    await tapped.give(#"{"view": 7}"#)
+    let reply = try await viewer.query("scrollView.zoomTarget", object: "view/1")
+    #expect(reply.value == nil)
+    #expect(reply.outcomes.map(\.kind) == [.failed])
+    #expect(reply.outcomes.first?.reason.contains("view is a number") == true)
+
+    let unknown = try await failure {
+      try await viewer.postAcknowledged("scrollView.didFly", object: "view/1")
+    }
+    #expect(unknown?.code == .unknownName)
+    let invalid = try await failure {
+      _ = try await viewer.ask(
+        "scrollView.shouldScrollToTop", object: "view/1", userInfo: #"{"animated": "yes"}"#)
+    }
+    #expect(invalid?.code == .invalidParameter)
+    #expect(invalid?.message.contains("animated") == true)
+
+    let objects = try await client.objects()
+    #expect(objects.map(\.object) == ["view/1"] && objects.map(\.delegates) == [1])
+    #expect(objects.map(\.connection) == [viewer.id])
+    #expect(try await client.introspect("view/1").count == 5)
+    #expect(try await client.protocols().map(\.name) == ["ScrollViewDelegate", "TapScrollViewDelegate"])
+    try await declaration.withdraw()
+    #expect(try await client.protocols().isEmpty)
+    #expect(try await client.objects().map(\.protocolName) == [nil])
+    try await viewer.postAcknowledged("scrollView.didFly", object: "view/1")
+    await viewer.close()
+    await client.close()
+  }
+
+  @Test("tribunectl declares, shows, and is refused")
+  func commands() throws {
+    try bus.folder.write(ProtocolTests.viewer, to: "viewer.protocol")
+    let declared = try bus.staying(
+      "declare", "view/1", "TapScrollViewDelegate", "--definitions=\(bus.folder.path)/viewer.protocol")
+    #expect(try bus.tribunectl("tree").output.contains("TapScrollViewDelegate"))
+    let members = try bus.tribunectl("introspect", "view/1").output
+    #expect(members.contains("scrollView.didTap") && members.contains("ScrollViewDelegate"))
+    let refused = try bus.tribunectl("post", "scrollView.didScroll", #"{"offset": 1}"#, "--object=view/1")
+    #expect(refused.status != 0)
+    #expect(refused.errors.contains("page is missing"))
+    let delegate = try bus.tribunectl(
+      "delegate", "scrollView.didScroll", "--object=view/1", "--conforms=ScrollViewDelegate", "--approve")
+    #expect(delegate.status != 0)
+    #expect(delegate.errors.contains("TapScrollViewDelegate"))
+    declared.signal(2)
+    _ = declared.status()
+    #expect(try bus.tribunectl("introspect", "view/1").status != 0)
+    #expect(try bus.tribunectl("post", "scrollView.didScroll", "--object=view/1").status == 0)
+  }
+}
+
+private actor Photographer: Delegate {
+  private var value = UserInfo.none
+  private let news = AsyncStream<String>.makeStream()
+
+  func give(_ value: UserInfo) { self.value = value }
+
+  func answer(_ question: Question) -> Answer { .value(value) }
+
+  func received(_ delivery: Delivery) {
+    if case .notification(let notification) = delivery { news.continuation.yield(notification.name) }
+  }
+
+  nonisolated func next() async -> String? {
+    for await name in news.stream { return name }
+    return nil
+  }
+}
