@@ -63,7 +63,7 @@ package struct Bus: ~Copyable {
     self.limits = limits
     self.payloadCheck = payloadCheck
     center = NotificationCenter(seed: seed)
-    monitors = NotificationCenter(seed: ~seed)
+    monitors = NotificationCenter(seed: ~seed, keepsBusApart: false)
     chains = DelegateChains(seed: seed &+ 1)
     holds = Holds(seed: seed &+ 2)
     declarations = Declarations(seed: seed &+ 3)

@@ -22,35 +22,39 @@ package struct NotificationCenter {
   }
 
   private var tree = PatternTree<Key>()
+  /// Who observes what the bus itself posts, where that is kept apart: those who ask for names that only it
+  /// has.
+  private var busTree = PatternTree<Key>()
   private var routes: RouteCache<ConnectionSlot>
   package private(set) var observationCount = 0
-  /// Observations that match what the bus itself posts.
-  private var reservedCount = 0
   /// Round in which a slot was last found, so that each is taken once.
   private var lastRound: [UInt64] = []
   private var round: UInt64 = 0
 
-  /// - Parameter seed: keeps peers from choosing names that make it slow.
-  package init(seed: UInt64) {
+  private let keepsBusApart: Bool
+
+  /// - Parameters:
+  ///   - seed: keeps peers from choosing names that make it slow.
+  ///   - keepsBusApart: whether a star at the beginning of a pattern does not stand for the bus.
+  package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 2048, seed: seed)
+    self.keepsBusApart = keepsBusApart
   }
 
   package var changeCount: UInt64 { routes.generation }
 
   /// Whether somebody may receive what the bus itself posts.
-  package var isBusObserved: Bool { reservedCount > 0 }
+  package var isBusObserved: Bool { !busTree.isEmpty }
 
   mutating func add(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
-    tree.insert(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
+    change(observation, slot, serial) { $0.insert($1, pattern: $2, object: $3) }
     observationCount += 1
-    if observation.pattern.matchesReserved { reservedCount += 1 }
     routes.age()
   }
 
   mutating func remove(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
-    tree.remove(.init(slot: slot, serial: serial), pattern: observation.pattern, object: observation.object)
+    change(observation, slot, serial) { $0.remove($1, pattern: $2, object: $3) }
     observationCount -= 1
-    if observation.pattern.matchesReserved { reservedCount -= 1 }
     routes.age()
   }
 
@@ -60,6 +64,18 @@ package struct NotificationCenter {
 
   mutating func remove(_ delegate: DelegateRegistration) {
     change(delegate) { $0.remove($1, pattern: $2, object: $3) }
+  }
+
+  private mutating func change(
+    _ observation: Observation, _ slot: ConnectionSlot, _ serial: Serial,
+    _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
+  ) {
+    let key = Key(slot: slot, serial: serial)
+    if keepsBusApart, observation.pattern.isReserved {
+      change(&busTree, key, observation.pattern, observation.object)
+    } else {
+      change(&tree, key, observation.pattern, observation.object)
+    }
   }
 
   private mutating func change(
@@ -91,6 +107,7 @@ package struct NotificationCenter {
     round += 1
     let round = round
     var receivers: [ConnectionSlot] = []
+    let tree = keepsBusApart && NameSyntax.isReserved(name) ? busTree : tree
     if !tree.isEmpty {
       let concernsDelegates = NameSyntax.isWillOrDid(name)
       var lastRound = self.lastRound

@@ -96,9 +96,14 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
   }
 
-  /// Whether it matches names under which only the bus speaks.
-  package var matchesReserved: Bool {
-    text.utf8.first == UInt8(ascii: "*") || NameSyntax.isReserved(text.utf8Bytes)
+  /// Whether it matches no other names than those under which only the bus speaks.
+  package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
+
+  /// Whether who observes the pattern receives what is posted under `name`, which must be a name. A star at the
+  /// beginning does not stand for the bus: what it says itself is for those who ask for that (MQTT has it
+  /// likewise with its topics under `$`).
+  package func observes(_ name: RawSpan) -> Bool {
+    NameSyntax.isReserved(name) == isReserved && matches(name)
   }
 
   package var tokens: [Substring] { text.split(separator: ".", omittingEmptySubsequences: false) }

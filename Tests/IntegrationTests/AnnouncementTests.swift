@@ -35,6 +35,8 @@ struct AnnouncementTests {
   func delegates() async throws {
     let (observer, program) = (try await connect(), try await connect())
     var news = try await observer.observe("tribune.delegate.*", object: "window/1").makeAsyncIterator()
+    // What others post, of the same connection.
+    var all = try await observer.observe(object: "window/1").makeAsyncIterator()
     let yes = Yes()
     try await program.attach(yes, to: "window/2", respondingTo: ["**"])
     let attachment = try await program.attach(
@@ -69,6 +71,10 @@ struct AnnouncementTests {
     #expect(names == ["tribune.delegate.didAttach", "tribune.delegate.didDetach"])
     // It responds to all names, but what the bus says is for observers.
     #expect(await yes.received.isEmpty)
+    try await program.post("window.end", object: "window/1")
+    #expect(
+      try await all.next()
+        == .notification(Tribune.Notification("window.end", object: "window/1", sender: program.id)))
     await program.close()
     await observer.close()
   }

@@ -29,7 +29,7 @@ struct AnnouncementTests {
   func replacing() {
     let bus = BusUnderTest()
     let (observer, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.observe(by: observer, serial: 1)
+    bus.observe("tribune.**", by: observer, serial: 1)
     bus.attach(["x"], to: "o", by: one, serial: 1)
     bus.ask("x", object: "o", by: observer, serial: 2)
     _ = bus.take()
@@ -44,8 +44,8 @@ struct AnnouncementTests {
   @Test(
     "Nothing is announced where nobody can receive it",
     arguments: [
-      ("", true), ("**", true), ("*.*.didAttach", true), ("tribune.**", true), ("tribune.x", true),
-      ("window.**", false), ("tribunes.**", false), ("tribune", false),
+      ("tribune.**", true), ("tribune.*.*", true), ("tribune.x", true), ("", false), ("**", false),
+      ("*.delegate.didAttach", false), ("window.**", false), ("tribunes.**", false), ("tribune", false),
     ])
   func unobserved(pattern: String, isAnnounced: Bool) {
     let bus = BusUnderTest()
@@ -57,6 +57,20 @@ struct AnnouncementTests {
     bus.attach(["y"], by: slot, serial: 3)
     bus.cancel(3, by: slot)
     #expect(bus.take() == ["A ok 902", "A ok 3 as 3 d2", "A ok 902"])
+  }
+
+  @Test("A star at the beginning does not stand for the bus, but a monitor sees everything")
+  func anything() throws {
+    let bus = BusUnderTest()
+    let slots = (0..<4).map { _ in bus.connect() }
+    for (slot, pattern) in zip(slots, ["", "**", "*.delegate.*", "tribune.*.*"]) {
+      bus.observe(pattern, object: "o", by: slot, serial: 1)
+    }
+    #expect(try bus.receivers("tribune.delegate.didAttach", object: "o") == "D")
+    #expect(try bus.receivers("window.delegate.didAttach", object: "o") == "ABC")
+    #expect(try bus.receivers("tribune", object: "o") == "AB")
+    bus.send(Monitor(), from: slots[0], serial: 2)
+    #expect(try bus.bus.monitors(of: "tribune.delegate.didAttach".utf8Bytes) == [slots[0]])
   }
 
   @Test("Only observers receive it, no delegates that respond to everything")

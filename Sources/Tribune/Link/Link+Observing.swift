@@ -103,7 +103,7 @@ extension LinkState {
     var found: [DeliveryStream<Delivery>] = []
     for (key, observation) in observations where observation.isLive {
       guard key.object.isEmpty || key.object == object else { continue }
-      guard observation.pattern?.matches(name.utf8Bytes) ?? true else { continue }
+      guard (observation.pattern ?? .any).observes(name.utf8Bytes) else { continue }
       for stream in observation.streams where !found.contains(where: { $0 === stream }) {
         found.append(stream)
       }
