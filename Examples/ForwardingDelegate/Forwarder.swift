@@ -57,12 +57,20 @@ actor Forwarder: Delegate {
       parent: question.query
     ) { step in
       guard step.stage == .deferred else { return }
-      Task { try await question.deferAnswer(by: step.timeout, status: step.status) }
+      Task { await Self.pass(on: step, to: question) }
     }
     if verdict.isUnanswered { return .abstain }
     if verdict.isAllowed { return .approve }
     let reasons = verdict.outcomes.map { $0.reason.isEmpty ? $0.kind.rawValue : $0.reason }
     return .veto(reasons.joined(separator: "; "))
+  }
+
+  private static func pass(on step: Progress, to question: Question) async {
+    do {
+      try await question.deferAnswer(by: step.timeout, status: step.status)
+    } catch {
+      print("cannot defer \(question.name): \(error)")
+    }
   }
 
   func received(_ delivery: Delivery) async {

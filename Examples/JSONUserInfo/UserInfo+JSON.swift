@@ -4,9 +4,11 @@ import Foundation
 public import Tribune
 
 extension UserInfo {
-  /// The value as JSON, a nil member left out.
+  /// The value as JSON, its members by name; a nil member is left out.
   public init(json value: some Encodable) throws {
-    self.init(try JSONEncoder().encode(value))
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    self.init(try encoder.encode(value))
   }
 
   /// What the JSON says.

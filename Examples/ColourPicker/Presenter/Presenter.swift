@@ -30,14 +30,20 @@ actor Presenter: Delegate {
 
   /// Presents the picker, and returns when it has been dismissed.
   func present(for name: String) async throws {
-    var appearances = try await bus.observe("colourPicker.didAppear", object: object).makeAsyncIterator()
+    let appearances = try await bus.observe("colourPicker.didAppear", object: object)
     let ended = dismissal.continuation
-    picker.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-      .deletingLastPathComponent().appending(path: "colour-picker")
+    picker.executableURL = Bundle.main.bundleURL.appending(path: "colour-picker")
     picker.arguments = [object, name]
-    picker.terminationHandler = { _ in ended.finish() }
+    picker.terminationHandler = { _ in
+      ended.finish()
+      Task { await appearances.cancel() }
+    }
     try picker.run()
-    _ = try await appearances.next()
+    var appearance = appearances.makeAsyncIterator()
+    guard try await appearance.next() != nil else {
+      print("\(object) did not appear")
+      return
+    }
     try await bus.set(
       self, to: object, respondingTo: ["colourPicker.didPick"], label: "presenter",
       conformingTo: ["ColourPickerDelegate"])

@@ -57,9 +57,14 @@ actor Window {
     exit(0)
   }
 
-  /// Something was saved, which may have been what it waited for.
-  func documentWasSaved() async throws {
-    if wantsToClose { try await close() }
+  /// Asks again when something was saved, which may have been what it waited for.
+  func reconsider(after saves: Notifications) async {
+    do {
+      for try await _ in saves where wantsToClose { try await close() }
+    } catch {
+      print(error)
+      exit(1)
+    }
   }
 }
 
@@ -73,9 +78,7 @@ struct Main {
       let window = Window(name, on: bus)
       let saves = try await bus.observe("document.didSave")
       print("\(name) is open")
-      Task.detached {
-        for try await _ in saves { try await window.documentWasSaved() }
-      }
+      Task.detached { await window.reconsider(after: saves) }
       while let line = readLine() { try await window.perform(line.split(separator: " ")) }
     } catch {
       print(error)

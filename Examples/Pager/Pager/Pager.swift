@@ -29,12 +29,12 @@ actor Pager: Delegate {
     guard case .notification(let notification) = delivery else { return }
     do {
       if notification.name == "scrollView.didScroll" {
-        current = max(0, try notification.userInfo.decoded(as: Scroll.self).page)
+        current = min(max(0, try notification.userInfo.decoded(as: Scroll.self).page), Int.max - 1)
         status.scrolls += 1
         turn()
       } else {
         let tap: Tap = try notification.userInfo.decoded()
-        Task { try await open(tap.item) }
+        Task { await open(tap.item) }
       }
     } catch {
       print("cannot read \(notification.name): \(error)")
@@ -56,7 +56,13 @@ actor Pager: Delegate {
   func turn() {
     guard !isTurning else { return }
     isTurning = true
-    Task { try await fetchPages() }
+    Task {
+      do {
+        try await fetchPages()
+      } catch {
+        print("cannot have page \(current): \(error)")
+      }
+    }
   }
 
   private func fetchPages() async throws {
@@ -78,17 +84,21 @@ actor Pager: Delegate {
     print("shows page \(current), has \(pages.keys.sorted()), never more than \(status.pagesMax)")
   }
 
-  private func open(_ id: Int) async throws {
+  private func open(_ id: Int) async {
     guard let item = pages.values.lazy.flatMap(\.items).first(where: { $0.id == id }) else {
       print("item \(id) is not shown")
       return
     }
-    let verdict = try await bus.ask(
-      "application.shouldOpenURL", object: "application/pager", userInfo: UserInfo(json: ["url": item.url]))
-    if verdict.isAllowed {
-      print("opens \(item.url)")
-    } else {
-      print("does not open \(item.url): \(verdict.outcomes.map(\.reason).joined(separator: "; "))")
+    do {
+      let verdict = try await bus.ask(
+        "application.shouldOpenURL", object: "application/pager", userInfo: UserInfo(json: ["url": item.url]))
+      if verdict.isAllowed {
+        print("opens \(item.url)")
+      } else {
+        print("does not open \(item.url): \(verdict.outcomes.map(\.reason).joined(separator: "; "))")
+      }
+    } catch {
+      print("cannot ask whether to open \(item.url): \(error)")
     }
   }
 }

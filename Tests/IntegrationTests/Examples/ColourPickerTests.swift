@@ -5,7 +5,7 @@ import Testing
 import Tribune
 
 /// A picker whose delegate is whoever presents it.
-@Suite("The colour picker", .timeLimit(.minutes(10)))
+@Suite("The colour picker", .timeLimit(.minutes(5)))
 struct ColourPickerTests {
   private let bus: TestBus
   private let connection: Connection
