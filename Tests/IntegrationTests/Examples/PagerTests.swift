@@ -50,6 +50,25 @@ struct PagerTests {
     #expect(status.pagesMax == 3)
   }
 
+  @Test("the timeline has 1,000 items, each on one page")
+  func items() async throws {
+    struct Page: Decodable {
+      struct Item: Decodable { var id: Int }
+      var items: [Item]
+    }
+    let timeline = try ExamplePrograms.start("timeline", on: bus)
+    try await timeline.read(to: "has pages for pager/1")
+    var ids: [Int] = []
+    for number in 0...50 {
+      let reply = try await connection.query(
+        "pager.page", object: "pager/1", userInfo: UserInfo(#"{"page": \#(number)}"#))
+      let page = try JSONDecoder().decode(Page.self, from: Data(try #require(reply.value).bytes))
+      #expect(page.items.count == (number < 50 ? 20 : 0))
+      ids += page.items.map(\.id)
+    }
+    #expect(ids == Array(0..<1000))
+  }
+
   @Test("what scrolls by while a page is fetched is left out")
   func coalescing() async throws {
     // A data source that gives page 2 only when it is let.
