@@ -11,7 +11,7 @@ nonisolated extension Configuration {
   /// `protocols.d/*.protocol`. What is not there leaves the defaults.
   ///
   /// - Returns: the configuration, which is to be used only if no diagnostic is an error, and what is to be
-  ///   said about the files, in the order of files and lines.
+  ///   said about the files, in the order of files and lines, of the protocols last.
   package static func load(
     from directory: String, defaults: Configuration = Configuration()
   ) -> (Configuration, [Diagnostic]) {
