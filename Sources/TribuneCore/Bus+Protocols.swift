@@ -114,7 +114,7 @@ extension Bus {
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
-    let objects = chains.objectCounts.map(\.object)
+    let objects = rules.isEmpty ? [] : chains.objectCounts.map(\.object)
     return declarations.configure(sources, rules) { pattern in objects.contains { pattern.matches($0) } }
   }
 

@@ -47,7 +47,7 @@ extension Bus {
     // Only a query that asks one at a time has a use for the userInfo after this pass.
     let kept = fields.mode.isSequential ? header.frameLength : header.payloadStart
     let place = queries.insert(
-      query, tail: frame.bytes.extracting(header.nameStart..<kept), nameLength: header.nameLength,
+      consume query, tail: frame.bytes.extracting(header.nameStart..<kept), nameLength: header.nameLength,
       objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }

@@ -58,7 +58,7 @@ struct Declarations {
   private(set) var count = 0
 
   init(seed: UInt64) {
-    routes = RouteCache(placeCount: 256, seed: seed)
+    routes = RouteCache(placeCount: 128, seed: seed)
   }
 
   /// No object has a protocol.
@@ -143,6 +143,7 @@ struct Declarations {
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
     var report = ConfiguredProtocols()
+    if sources.isEmpty, wanted.isEmpty, rules.isEmpty, library.count == 0 { return report }
     report.replacements = library.load(sources).filter { $0.kind == .replacement }
     var rules: [Rule] = []
     for rule in wanted.sorted(by: { $0.pattern.precedes($1.pattern) }) {

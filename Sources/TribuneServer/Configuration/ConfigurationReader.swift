@@ -90,6 +90,8 @@ nonisolated package struct ConfigurationReader {
   }
 
   private mutating func checkProtocols() {
+    // What most do not use takes no memory.
+    if configuration.protocolSources.isEmpty, configuration.objects.isEmpty { return }
     var library = ProtocolLibrary<Never>()
     for mistake in library.load(configuration.protocolSources) {
       diagnostics.append(
