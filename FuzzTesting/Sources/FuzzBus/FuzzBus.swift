@@ -80,8 +80,9 @@ private struct World: ~Copyable {
         let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
         let receivers = try bus.receivers(of: key, nameLength: header.nameLength)
         precondition(Set(receivers).count == receivers.count)
+        try bus.check(post: FrameView(header, slice.bytes))
       } catch {
-        precondition(error.code == .invalidName || error.code == .invalidObject)
+        precondition([.invalidName, .invalidObject, .unknownName].contains(error.code))
       }
     case .answer, .defer:
       // A number that was never given out says nothing new: mostly, it is one that was.
@@ -111,7 +112,7 @@ private struct World: ~Copyable {
         precondition(tail.payloadLength >= 0)
       case .verdict: ended += 1
       case .refusal(_, _, let error) where error.code == .cancelled: ended += 1
-      case .okay, .refusal, .progress, .concluded, .ended: continue
+      case .okay, .refusal, .progress, .concluded, .ended, .announcement: continue
       }
     }
     effects.removeAll()
