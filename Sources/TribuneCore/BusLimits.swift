@@ -19,8 +19,8 @@ package struct BusLimits: Equatable, Sendable {
   package var ancestorsMax = 32
   /// Declarations of one connection that define protocols.
   package var definitionsMax = 16
-  /// Protocols in all, those of files not refused.
-  package var protocolsMax = 16_384
+  /// Protocols in all, those of files not refused. One can take 32 KiB, with what it inherits.
+  package var protocolsMax = 4096
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query whose asker named no deadline.
