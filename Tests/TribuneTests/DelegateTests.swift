@@ -26,7 +26,6 @@ struct DelegateTests {
           == TribuneWire.Answer(
             query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), answer: kind))
       #expect(frame.payload == text)
-      try peer.readToEnd()
     }
     let connection = try await Connection.connect(to: bus.address)
     let delegate = Teller { question in
@@ -43,9 +42,9 @@ struct DelegateTests {
     let attachment = try await connection.attach(
       delegate, to: "window/42", respondingTo: ["window.*"])
     #expect(attachment.id == 77)
-    try await delegate.answered()
-    await connection.close()
     try await script.value
+    withExtendedLifetime(delegate) {}
+    await connection.close()
   }
 
   @Test func howADelegateIsAttachedReachesTheBus() async throws {
@@ -77,15 +76,14 @@ struct DelegateTests {
       try peer.question(1, of: attachment)
       let frame = try peer.next(.answer)
       #expect(try frame.decode(TribuneWire.Answer.self).answer == .failed)
-      try peer.readToEnd()
       return frame.payload
     }
     let connection = try await Connection.connect(to: bus.address)
     let delegate = Teller { _ in throw TribuneError(.refused, "the disk is on fire") }
     try await connection.attach(delegate, respondingTo: ["window.*"])
-    try await delegate.answered()
-    await connection.close()
     #expect(try await script.value == "the disk is on fire (refused)")
+    withExtendedLifetime(delegate) {}
+    await connection.close()
   }
 
   @Test func questionsRunAtTheSameTime() async throws {
@@ -95,7 +93,6 @@ struct DelegateTests {
       for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
       var queries: Set<UInt64> = []
       for _ in 1...5 { queries.insert(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
-      try peer.readToEnd()
       return queries
     }
     let connection = try await Connection.connect(to: bus.address)
@@ -106,9 +103,9 @@ struct DelegateTests {
       return .approve
     }
     try await connection.attach(delegate, respondingTo: ["window.*"])
-    for _ in 1...5 { try await delegate.answered() }
-    await connection.close()
     #expect(try await script.value == [1, 2, 3, 4, 5])
+    withExtendedLifetime(delegate) {}
+    await connection.close()
   }
 
   @Test func aQuestionThatIsWithdrawnCancelsItsTaskAndIsNotAnswered() async throws {
