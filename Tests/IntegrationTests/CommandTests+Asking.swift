@@ -189,6 +189,28 @@ struct AskingCommandTests {
     #expect(try delegate.output.line()?.contains("→ ") == true)
   }
 
+  @Test("a command that defers may take longer than the delegate's timeout")
+  func deferringCommand() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    let delegate = try bus.staying(
+      "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
+      "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s; "
+        + "until test -e \(folder.path)/go; do sleep 0.01; done")
+    let silent = try bus.staying(
+      "delegate", "a", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(deadline: 55_000, flags: .tellsProgress), serial: 1, name: "a")
+    // When the second is out of time, the first has long outlived its own.
+    while try asker.next(.progress).decode(Progress.self).stage != .settled {}
+    try folder.write("", to: "go")
+    let verdict = try asker.next(.verdict).decode(Verdict.self)
+    #expect(verdict.outcomes.map(\.outcome) == [.approved, .timedOut])
+    // The line comes when the command has ended.
+    #expect(try silent.output.line()?.contains("→ ") == true)
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("a command whose question is withdrawn is ended")
   func withdrawn() throws {
     let bus = try TestBus()

@@ -19,8 +19,6 @@ actor CommandRunner {
   private static let reasonLength = 4_096
   /// Bytes that a value may have, whatever the bus takes: as many as 64 commands may write at a time.
   private static let valueLengthMax = 16 << 20
-  /// A question's way to here takes less, so that the bus's own time is over first.
-  static let timeoutMargin = Duration.milliseconds(250)
 
   /// - Parameter valueLength: bytes that the bus takes for a value.
   init(in context: Context, valueLength: Int) {
@@ -29,6 +27,9 @@ actor CommandRunner {
   }
 
   /// Runs a command to its end, and takes that for the answer.
+  ///
+  /// How long it may be silent is the bus's to judge: what runs under it can defer over a connection of its own.
+  /// When the query is over without it, the task is cancelled, and that ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // Nobody would be left to wait for it.
     if hasEnded { return .failed("the delegate is ending") }
@@ -46,13 +47,6 @@ actor CommandRunner {
       return .failed("\(name) cannot be run: \(error)")
     }
     running[child.pid] = child
-    let timer = Task { () async -> Bool in
-      // It is the bus that finds it silent for too long; this only ends it, and shall not be the faster.
-      await sleep(question.timeout + Self.timeoutMargin)
-      if Task.isCancelled { return false }
-      child.terminate()
-      return true
-    }
     let ending = await withTaskCancellationHandler {
       await child.ended()
     } onCancel: {
@@ -60,8 +54,6 @@ actor CommandRunner {
       child.terminate()
     }
     running[child.pid] = nil
-    timer.cancel()
-    if await timer.value { return .failed("had not ended after \(question.timeout.inWords)") }
     if question.wantsValue, ending.termination == .exited(0) {
       return Self.value(in: ending.output, upTo: valueLength)
     }
