@@ -65,6 +65,24 @@ struct HoldTests {
     try await script.value
   }
 
+  @Test func aHoldThatIsReleasedWhileItsConnectionClosesHasEnded() async throws {
+    let bus = try ScriptedBus()
+    let released = Gate()
+    let script: Playing<Void> = try bus.play { peer in
+      _ = try peer.takeHold()
+      // Nothing is closed on this side until then, so that closing goes on.
+      released.wait()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let hold = try await connection.hold("a.shouldB", why: "c")
+    connection.link.abandon()
+    #expect(await failure { try await hold.release() }?.code == .connectionLost)
+    #expect(await hold.expired() == false)
+    released.open()
+    await connection.close()
+    try await script.value
+  }
+
   @Test func cancellingATaskThatWaitsForTheExpiryEndsItsWaiting() async throws {
     let bus = try ScriptedBus()
     let script: Playing<[FrameKind?]> = try bus.play { peer in

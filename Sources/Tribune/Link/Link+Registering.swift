@@ -45,24 +45,24 @@ extension Link {
   /// nothing when it is over.
   func takeBack(_ kind: LinkState.RegistrationKind, _ registration: Serial) async throws(TribuneError) {
     let result = await withCheckedContinuation { (reply: Reply<Okay>) in
-      do throws(TribuneError) {
-        let takenBack = try state.withLock {
-          state throws(TribuneError) -> (rest: LinkState.Rest, duty: Outbox.Duty)? in
-          guard let rest = state.forget(kind, registration) else { return nil }
-          try state.requireOpen()
-          let serial = state.nextSerial()
-          state.requests[serial] = .okay(reply)
-          return (rest, state.outbox.append(Cancel(target: registration), serial: serial))
-        }
-        guard let takenBack else {
-          reply.resume(returning: .success(Okay()))
-          return
-        }
-        routesVersion.add(1, ordering: .releasing)
-        takenBack.rest.end()
-        perform(takenBack.duty)
-      } catch {
-        reply.resume(returning: .failure(error))
+      let takenBack = state.withLock { state -> (rest: LinkState.Rest, duty: Outbox.Duty?)? in
+        guard let rest = state.forget(kind, registration) else { return nil }
+        // What is closing takes it along, and whoever waits for its end is told all the same.
+        guard state.phase == .open else { return (rest, nil) }
+        let serial = state.nextSerial()
+        state.requests[serial] = .okay(reply)
+        return (rest, state.outbox.append(Cancel(target: registration), serial: serial))
+      }
+      guard let takenBack else {
+        reply.resume(returning: .success(Okay()))
+        return
+      }
+      routesVersion.add(1, ordering: .releasing)
+      takenBack.rest.end()
+      if let duty = takenBack.duty {
+        perform(duty)
+      } else {
+        reply.resume(returning: .failure(.closed))
       }
     }
     // That the bus has no such thing any more is what was wanted.
