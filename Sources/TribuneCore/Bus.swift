@@ -24,6 +24,8 @@ package struct Bus: ~Copyable {
     var queries: [Serial: QueryID] = [:]
     /// Participants of all of them.
     var participantCount = 0
+    /// Of the userInfo that is kept for those of them that go on.
+    var questionByteCount = 0
     /// Of the reasons and values that all of them have been given.
     var answerByteCount = 0
 

@@ -10,6 +10,9 @@ package struct BusLimits: Equatable, Sendable {
   /// Delegates of all queries under way together: many queries times many delegates is what the bus
   /// would have to keep, to go through and to send.
   package var participantsMax = 65_536
+  /// Bytes of the userInfo that a connection's queries keep for delegates whose turn has not come, but for the
+  /// only one that keeps any.
+  package var questionsMax = 32 << 20
   /// Bytes of the reasons and values that a connection's queries have been given and that it has not been
   /// sent yet.
   package var answersMax = 32 << 20

@@ -357,6 +357,34 @@ struct QueryTests {
     #expect(bus.isEmpty)
   }
 
+  @Test(
+    "What is kept to be asked later is bounded, and comes free with its query",
+    arguments: [QueryMode.order, .first])
+  func keptUserInfo(_ mode: QueryMode) {
+    var limits = BusLimits()
+    limits.questionsMax = 10
+    let bus = BusUnderTest(limits)
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x", "y"], by: delegate, serial: 1)
+    bus.attach(["x"], by: delegate, serial: 2)
+    _ = bus.take()
+    // One by itself may be as long as a frame can.
+    bus.ask("x", by: asker, serial: 5, mode: mode, text: "01234567890")
+    bus.ask("x", by: asker, serial: 6, mode: mode, text: "0")
+    // Nothing is kept of what is asked at once, or of one delegate alone.
+    bus.ask("x", by: asker, serial: 7, mode: .all, text: "01234567890")
+    bus.ask("y", by: asker, serial: 8, mode: mode, text: "01234567890")
+    #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 6 limitExceeded"])
+    bus.cancel(5, by: asker)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 9, mode: mode, text: "012345")
+    bus.ask("x", by: asker, serial: 10, mode: mode, text: "0123")
+    bus.ask("x", by: asker, serial: 11, mode: mode, text: "0")
+    #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 11 limitExceeded"])
+    for slot in [asker, delegate] { bus.disconnect(slot) }
+    #expect(bus.isEmpty)
+  }
+
   @Test("A frame whose fields end early ends the connection")
   func malformed() throws {
     let bus = BusUnderTest()

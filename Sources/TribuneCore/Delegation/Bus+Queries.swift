@@ -38,17 +38,24 @@ extension Bus {
         .limitExceeded,
         "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
     }
+    // Only a query that asks one after the other has a use for the userInfo after this pass.
+    let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
+    let held = connection(at: slot).questionByteCount
+    guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
+      throw WireError(
+        .limitExceeded,
+        "the queries of a connection that ask one after the other can have \(limits.questionsMax) bytes of userInfo"
+      )
+    }
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = makeQueryID()
     let query = Query(
       id: id, asker: slot, askerID: connection(at: slot).id,
       askerPeer: connection(at: slot).peer, serial: header.serial, fields, started: now,
       deadline: now.advanced(byMilliseconds: deadline))
-    // Only a query that asks one at a time has a use for the userInfo after this pass.
-    let kept = fields.mode.isSequential ? header.frameLength : header.payloadStart
+    let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
-      consume query, tail: frame.bytes.extracting(header.nameStart..<kept), nameLength: header.nameLength,
-      objectLength: header.objectLength)
+      consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }
     if !fields.mode.isForValues {
@@ -56,6 +63,7 @@ extension Bus {
       if !standing.isEmpty { queries[place].setStanding(standing) }
     }
     connections[slot.index]?.participantCount += delegates.count
+    connections[slot.index]?.questionByteCount += keptBytes
     connections[slot.index]?.queries[header.serial] = id
 
     let start = slice.range.lowerBound
@@ -329,6 +337,7 @@ extension Bus {
     let asker = queries[place].asker.index
     connections[asker]?.queries[queries[place].serial] = nil
     connections[asker]?.participantCount -= queries[place].participants.count
+    connections[asker]?.questionByteCount -= queries.tail(at: place).payloadLength
     connections[asker]?.answerByteCount -= queries[place].answerByteCount
     queries.remove(at: place)
   }
