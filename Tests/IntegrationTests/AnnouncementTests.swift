@@ -88,6 +88,8 @@ struct AnnouncementTests {
     // Nothing was overridden here.
     #expect(try await program.ask("a.shouldB", object: "o", override: "no matter what").isAllowed)
     try await program.attach(no, to: "o", respondingTo: ["a.shouldB"], label: "no")
+    // Nor here: it was only tried.
+    #expect(try await program.ask("a.shouldB", object: "o", override: "may I?", isDryRun: true).isOverridden)
     let verdict = try await program.ask("a.shouldB", object: "o", override: "I \"must\"")
     #expect(verdict.isOverridden)
 

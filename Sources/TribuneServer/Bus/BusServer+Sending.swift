@@ -153,7 +153,8 @@ extension BusServer {
       enqueue(slice, for: asker, isNotification: false)
       if bus.isMonitored { monitorVerdict(slice, tail, to: asker.id) }
       note(decision, of: tail)
-      if decision.verdict.isOverridden { announceOverride(decision, of: tail) }
+      // A dry run has gone past nothing.
+      if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
     case .concluded(let slot, let serial, let concluded):
       say(concluded, to: connection(at: slot), serial: serial)
     case .ended(let slot, let serial, let ended):
