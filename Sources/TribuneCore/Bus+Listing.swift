@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// What there is, for those who want to know.
 extension Bus {
-  /// What a query would meet now: the object, if it has a protocol, then holds, then required delegates that are missing, then the delegates that it
-  /// would be put to, in order.
+  /// What a query would meet now: the object, if it has a protocol, then holds, then required delegates that
+  /// are missing, then the delegates that it would be put to, in order.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func explain(
