@@ -152,6 +152,8 @@ package struct Bus: ~Copyable {
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Bool {
+    // What is due comes first: an answer that is late is late, however soon it is looked at.
+    if let due = nextDeadline, due <= now { advance(to: now) }
     do throws(WireError) {
       switch frame.header.kind {
       case .observe: try observe(frame, from: slot)

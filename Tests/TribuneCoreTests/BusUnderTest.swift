@@ -46,6 +46,11 @@ final class BusUnderTest {
     note()
   }
 
+  /// Time goes by, and the bus is not told until something else happens.
+  func elapse(milliseconds: UInt32) {
+    now = now.advanced(byMilliseconds: milliseconds)
+  }
+
   func advance(milliseconds: UInt32) {
     now = now.advanced(byMilliseconds: milliseconds)
     bus.advance(to: now)

@@ -22,6 +22,34 @@ struct DeadlineTests {
     return (bus, asker, delegates)
   }
 
+  @Test("An answer that comes late is late, though nobody has looked at the clock", arguments: [1000, 1001])
+  func lateUnnoticed(milliseconds: UInt32) {
+    let bus = BusUnderTest()
+    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x"], by: one, serial: 1, timeout: 1000)
+    bus.attach(["x"], by: other, serial: 1)
+    bus.ask("x", by: asker, serial: 5, mode: .all)
+    _ = bus.take()
+    bus.elapse(milliseconds: milliseconds)
+    bus.answer(.approve, delegate: 1, from: one)
+    #expect(bus.take() == ["B refused 900 notAsked"])
+    bus.answer(.approve, delegate: 2, from: other)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 approved")
+  }
+
+  @Test("In order, nobody is asked once the asker's deadline is over, though nobody has looked at the clock")
+  func deadlineUnnoticed() {
+    let bus = BusUnderTest()
+    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["x"], by: one, serial: 1, policy: .abstain)
+    bus.attach(["x"], by: other, serial: 1)
+    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 1000)
+    _ = bus.take()
+    bus.elapse(milliseconds: 1000)
+    bus.answer(.approve, delegate: 1, from: one)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut")
+  }
+
   @Test("A delegate that says nothing has timed out when its time is over, and not before")
   func delegateTimeout() {
     let (bus, asker, _) = bus(timeouts: [700])

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+/// What the operator decides about queries, through the programs.
+@Suite("Policy", .timeLimit(.minutes(2)))
+struct PolicyTests {
+  @Test("who may not override is told so, and there is no verdict")
+  func overriding() throws {
+    let bus = try TestBus(configuration: "[Delegation]\nOverrideUsers=none\n")
+    let veto = try bus.staying("delegate", "a.shouldB", "--veto=busy")
+    let refused = try bus.tribunectl("ask", "a.shouldB", "--override=I must")
+    #expect(refused.status == 255)
+    #expect(refused.errors.contains("may not override"), "\(refused.errors)")
+    try bus.reload("[Delegation]\nOverrideUsers=\(getuid())\n")
+    let allowed = try bus.tribunectl("-j", "ask", "a.shouldB", "--override=I must")
+    #expect(allowed.status == 0)
+    #expect(allowed.output.contains(#""overridden":true"#), "\(allowed.output)")
+    #expect(allowed.output.contains(#""reason":"busy""#), "\(allowed.output)")
+    veto.signal(SIGTERM)
+    _ = veto.status()
+  }
+
+  @Test("explain names who holds, who is missing and who would be asked, in this order")
+  func explaining() throws {
+    let bus = try TestBus(configuration: "[Query \"host.*\"]\nRequireDelegate=guardian backup\n")
+    let backup = try bus.staying("delegate", "host.shouldReboot", "--approve", "--label=backup")
+    let hold = try bus.staying("hold", "host.**", "--why=testing")
+    let lines = try bus.tribunectl("-j", "explain", "host.shouldReboot").output.split(separator: "\n")
+    #expect(lines.count == 3)
+    #expect(lines.first?.contains(#""why":"testing""#) == true)
+    #expect(lines.dropFirst().first?.contains(#"{"missing":"guardian""#) == true)
+    #expect(lines.last?.contains(#""label":"backup""#) == true)
+    #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 1)
+    for program in [backup, hold] {
+      program.signal(SIGTERM)
+      _ = program.status()
+    }
+  }
+
+  @Test("chains of thousands, and holds, leave nothing behind")
+  func nothingStays() throws {
+    let bus = try TestBus()
+    func round() throws {
+      let asker = try RawClient.greeted(bus)
+      let owners = try (0..<3).map { _ in try RawClient.greeted(bus) }
+      for owner in owners {
+        for serial in 1...2000 {
+          try owner.send(
+            Attach(label: "\(serial)", patterns: ["a.shouldB"]), serial: Serial(serial), object: "o")
+        }
+        for serial in 2001...2100 {
+          try owner.send(
+            Hold(), serial: Serial(serial), name: "c.**", text: String(repeating: "?", count: 4096))
+        }
+        try owner.settle(serial: 9000)
+      }
+      try asker.send(Ask(mode: .all), serial: 1, name: "a.shouldB", object: "o")
+      try asker.send(Ask(mode: .all), serial: 2, name: "c.d", object: "o")
+      // One answers nothing and goes, one takes its delegates back, and of one the asker takes the query back.
+      _ = try owners[0].next(.question)
+      #expect(try asker.next(.verdict).header.serial == 2)
+      for serial in 1...2000 {
+        try owners[1].send(Cancel(target: Serial(serial)), serial: Serial(3000 + serial))
+      }
+      try owners[1].settle(serial: 9001)
+      try asker.send(Cancel(target: 1), serial: 3)
+      #expect(try asker.nextError() == .cancelled)
+    }
+    func settled() throws -> BusEntry {
+      let client = try RawClient.greeted(bus)
+      while true {
+        try client.send(List(.bus), serial: 1)
+        guard case .bus(let entry) = try client.next(.entry).decode(Entry.self) else { continue }
+        // Those who went may not have been noticed yet.
+        if entry.connections == 1 { return entry }
+      }
+    }
+    for _ in 0..<2 { try round() }
+    _ = try settled()
+    let before = try bus.processStatus("VmRSS")
+    for _ in 0..<5 { try round() }
+    let entry = try settled()
+    #expect([entry.delegates, entry.holds, entry.queries, entry.observations] == [0, 0, 0, 0])
+    // Thirty thousand delegates and 6 MiB of reasons have gone through it.
+    #expect(try bus.processStatus("VmRSS") - before < 2048)
+  }
+}
