@@ -18,6 +18,8 @@ package struct Bus: ~Copyable {
     var delegates: [Serial: DelegateRegistration] = [:]
     /// The same ones, by what makes another the same thing.
     var likenesses: [ExactText: DelegateRegistration] = [:]
+    /// Of all its delegates.
+    var patternCount = 0
     var holds: [Serial: HoldRegistration] = [:]
     var declarations: [Serial: DeclarationRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.

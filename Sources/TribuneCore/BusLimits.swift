@@ -6,6 +6,9 @@ package struct BusLimits: Equatable, Sendable {
   package var observationsMax = 4096
   /// Delegates and holds.
   package var delegatesMax = 4096
+  /// Patterns of all its delegates together. Each is taken out at once with all others when the connection ends,
+  /// which nobody else is to notice.
+  package var patternsMax = 16_384
   package var queriesMax = 1024
   /// Delegates of all queries under way together: many queries times many delegates is what the bus
   /// would have to keep, to go through and to send.

@@ -147,6 +147,34 @@ struct DelegateChainTests {
       ])
   }
 
+  @Test("The delegates of a connection have so many patterns in all, and room again for each that goes")
+  func patternLimit() {
+    var limits = BusLimits()
+    limits.patternsMax = 4
+    let bus = BusUnderTest(limits)
+    let slot = bus.connect()
+    bus.attach(["a", "b", "a"], by: slot, serial: 1)
+    bus.attach(["c", "d", "e"], by: slot, serial: 2)
+    bus.attach(["c", "d"], by: slot, serial: 2)
+    bus.attach(["e"], by: slot, serial: 3)
+    bus.attach(["e"], by: bus.connect(), serial: 3)
+    bus.cancel(1, by: slot)
+    bus.attach(["e", "f"], by: slot, serial: 3)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1 d1", "A refused 2 limitExceeded", "A ok 2 as 2 d2", "A refused 3 limitExceeded",
+        "B ok 3 as 3 d3", "A ok 902", "A ok 3 as 3 d4",
+      ])
+    // What it replaces of its own makes room.
+    bus.attach(["g", "h", "i", "j"], by: slot, serial: 4, isSet: true)
+    #expect(
+      bus.take() == [
+        "A ok 4 as 4 d5", "A ended 2 replaced by d5", "B ended 3 replaced by d5", "A ended 3 replaced by d5",
+      ])
+    bus.attach(["k"], to: "o", by: slot, serial: 5)
+    #expect(bus.take() == ["A refused 5 limitExceeded"])
+  }
+
   @Test("What is explained is what would be asked, and nobody is")
   func explaining() throws {
     let bus = BusUnderTest()

@@ -35,8 +35,15 @@ extension Bus {
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
       // Those of its own that it replaces make room.
-      let replacedCount = before.count { $0.slot == slot }
-      try requireRoomForDelegate(from: slot, besides: replacedCount)
+      let replaced = before.filter { $0.slot == slot }
+      try requireRoomForDelegate(from: slot, besides: replaced.count)
+      let patternCount =
+        connection.patternCount - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
+      guard patternCount <= limits.patternsMax else {
+        throw WireError(
+          .limitExceeded, "the delegates of a connection can respond to \(limits.patternsMax) patterns in all"
+        )
+      }
       delegate = DelegateRegistration(
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
         connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
@@ -46,6 +53,7 @@ extension Bus {
       chains.insert(delegate)
       center.add(delegate)
       connections[slot.index]?.delegates[serial] = delegate
+      connections[slot.index]?.patternCount += patterns.count
       connections[slot.index]?.likenesses[likeness] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
@@ -60,6 +68,7 @@ extension Bus {
     for delegate in delegates {
       leave(delegate)
       connections[delegate.slot.index]?.delegates[delegate.serial] = nil
+      connections[delegate.slot.index]?.patternCount -= delegate.patterns.count
       connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
     }
     settleGone(delegates, at: now)
