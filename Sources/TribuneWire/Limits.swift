@@ -15,6 +15,8 @@ package enum WireLimits {
   package static let reasonLength = 4_096
   /// Name patterns in one `attach`.
   package static let patternsPerDelegate = 128
+  /// Name patterns that an `ended` names of the delegate that replaced another.
+  package static let patternsOfHeir = 16
   /// Protocols that one `attach` conforms to.
   package static let protocolsPerDelegate = 32
   /// Bytes in the name of a protocol.

@@ -47,6 +47,23 @@ struct ReplacingTests {
     #expect(entry.delegate.peer.pid == 77 && entry.delegate.label == "new" && entry.order == 3)
   }
 
+  @Test("Of a long list of patterns, those who are replaced are told the beginning")
+  func byWhomWithManyPatterns() throws {
+    let bus = BusUnderTest()
+    let (one, setter) = (bus.connect(), bus.connect())
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    var ended: [Ended] = []
+    bus.onEffect = { if case .ended(_, _, let it) = $0 { ended.append(it) } }
+    let patterns = (1...WireLimits.patternsPerDelegate).map { "x\($0)" }
+    bus.attach(patterns, to: "o", by: setter, serial: 2, isSet: true)
+    guard case .replaced(let entry) = try #require(ended.first) else {
+      Issue.record("\(ended)")
+      return
+    }
+    #expect(entry.patterns == Array(patterns.prefix(16)))
+    #expect(bus.bus.delegateEntries(of: 0).first?.patterns == patterns)
+  }
+
   @Test("Leaves other objects alone, and those for any object; and without an object, just those")
   func otherObjects() throws {
     let bus = BusUnderTest()

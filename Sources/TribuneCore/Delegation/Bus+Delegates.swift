@@ -58,7 +58,8 @@ extension Bus {
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
     let replaced = before.filter { $0 !== delegate }
-    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: delegate.entry))) }
+    let heir = delegate.heirEntry
+    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: heir))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
   }

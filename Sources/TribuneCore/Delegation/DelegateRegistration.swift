@@ -78,6 +78,14 @@ package final class DelegateRegistration {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
+  /// What a delegate is told that this one has replaced. There can be thousands of those: of the patterns it has
+  /// only the first few, so that what they are told of it together fits in the queue of one connection.
+  var heirEntry: DelegateEntry {
+    var entry = entry
+    entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfHeir))
+    return entry
+  }
+
   package var entry: DelegateEntry {
     DelegateEntry(
       connection: connection, delegate: identity, object: object, order: order,
