@@ -60,6 +60,31 @@ struct ManyDelegatesTests {
     #expect(bus.isEmpty)
   }
 
+  @Test("Of many queries that wait for one delegate, each can end at any time", arguments: Seeds.all)
+  func manyQueriesOfOne(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let bus = BusUnderTest()
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x"], by: delegate, serial: 1)
+    var waiting: [Serial] = []
+    var serial: Serial = 0
+    for _ in 0..<2000 {
+      if waiting.isEmpty || Int.random(in: 0..<5, using: &random) < 3 {
+        serial += 1
+        bus.ask("x", by: asker, serial: serial)
+        waiting.append(serial)
+      } else {
+        let place = Int.random(in: waiting.indices, using: &random)
+        bus.cancel(waiting.remove(at: place), by: asker, serial: 1_000_000)
+      }
+    }
+    #expect(bus.queryCount == waiting.count)
+    _ = bus.take()
+    bus.disconnect(delegate)
+    #expect(bus.take().count == waiting.count)
+    #expect(bus.queryCount == 0 && bus.delegateCount == 0)
+  }
+
   @Test("One that comes and goes all the time breaks no verdict, and leaves nothing", arguments: Seeds.all)
   func churn(seed: UInt64) {
     var random = SplitMix64(seed: seed)
