@@ -85,6 +85,39 @@ struct ExhaustionTests {
     #expect(try asker.next(.verdict).decode(Verdict.self).verdict == .allowed)
   }
 
+  @Test("questions with more userInfo than a delegate's queue may hold fail, and the delegate stays")
+  func questionsWithoutRoom() throws {
+    let bus = try TestBus(
+      configuration: "[Bus]\nPayloadMax=64K\n[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
+    let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    let count = 40
+    for index in 1...count {
+      _ = try delegate.attach(
+        Attach(label: "\(index)", patterns: ["a.shouldB"]), serial: Serial(index))
+    }
+    // Two and a half times what may wait for the delegate, which reads nothing meanwhile.
+    let userInfo = String(repeating: " ", count: 65_536)
+    try asker.send(Ask(mode: .all), serial: 1, name: "a.shouldB", text: userInfo)
+    try asker.settle()
+    // It answers what did reach it, and hears of the end of that.
+    var arrived = 0
+    try delegate.send(List(.bus), serial: 5000)
+    while true {
+      let frame = try delegate.next()
+      if frame.kind == .ok { break }
+      guard frame.kind == .question else { continue }
+      try delegate.answer(frame.decode(Question.self), .approve)
+      arrived += 1
+    }
+    let verdict = try asker.nextVerdict()
+    #expect(verdict.outcomes.count == count)
+    #expect(verdict.outcomes.count { $0.outcome == .approved } == arrived)
+    #expect(verdict.outcomes.count { $0.outcome == .failed } == count - arrived)
+    #expect(arrived < 20)
+    for _ in 0..<arrived { #expect(try delegate.nextConclusion() == .vetoed) }
+    try delegate.expectSilence()
+  }
+
   @Test("limits of one connection are refused, and the connection goes on")
   func registrationLimits() throws {
     let bus = try TestBus(configuration: "[Bus]\nObservationsMax=2\nDelegatesMax=2\nQueriesMax=2\n")

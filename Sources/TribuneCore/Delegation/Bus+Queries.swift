@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// What is asked, and how it goes on.
 extension Bus {
@@ -240,6 +240,18 @@ extension Bus {
         "\(indices.count) delegates of user \(user) are waited for in query \(query.rawValue): name one")
     }
     return (place, index)
+  }
+
+  /// Takes note that a question could not be sent. What came of its delegate is `failed`, which its policy
+  /// weighs; if it is waited for no more, nothing changes.
+  package mutating func failQuestion(
+    _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
+  ) {
+    guard let place = queries.place(of: query), let index = queries[place].waitingIndex(of: delegate) else {
+      return
+    }
+    queries[place].settleUnreached(index, reason: reason, at: now)
+    proceed(place, tail: nil, at: now)
   }
 
   // MARK: Time

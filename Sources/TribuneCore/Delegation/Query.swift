@@ -177,6 +177,12 @@ struct Query {
     if flags.contains(.tellsProgress) { newlySettled.append(index) }
   }
 
+  /// Notes that the question did not get to a participant.
+  mutating func settleUnreached(_ index: Int, reason: String, at now: Instant) {
+    participants[index].wasAsked = false
+    settle(index, .failed, reason: reason, at: now)
+  }
+
   /// Waits for nobody any more.
   mutating func stopWaiting() {
     guard waitingCount > 0 else { return }

@@ -110,6 +110,20 @@ extension BusServer {
 
   /// Carries out what the core wants sent.
   func carryOutEffects() {
+    carryOutEffectsOnce()
+    // Whoever is asked next may have no room for a question either.
+    while !unsentQuestions.isEmpty {
+      var unsent: [Question] = []
+      swap(&unsentQuestions, &unsent)
+      for question in unsent {
+        bus.failQuestion(
+          question.query, question.delegate, reason: "it has not read the questions before", at: now)
+      }
+      carryOutEffectsOnce()
+    }
+  }
+
+  private func carryOutEffectsOnce() {
     bus.takeEffects(&effects)
     var effects: [Effect] = []
     swap(&self.effects, &effects)
@@ -127,6 +141,10 @@ extension BusServer {
       refuse(connection(at: slot), serial: serial, error)
     case .question(let slot, let serial, let asker, let question, let tail):
       let delegate = connection(at: slot)
+      guard hasRoom(forQuestionOf: tail.slice.count, delegate) else {
+        unsentQuestions.append(question)
+        return
+      }
       let buffer = bufferToEncode()
       let start = buffer.count
       buffer.appendHead(
@@ -162,6 +180,20 @@ extension BusServer {
     case .announcement(let announcement):
       announce(announcement)
     }
+  }
+
+  /// Whether a question can wait with what does already.
+  ///
+  /// Anybody can ask anything of any length: questions are not to be what a delegate is closed for, or an asker
+  /// could rid itself of those that veto. They have half of the queue, so that how each ends has room behind
+  /// them.
+  private func hasRoom(forQuestionOf tailLength: Int, _ delegate: Connection) -> Bool {
+    let length = tailLength + Self.encodeRoom
+    func hasRoom() -> Bool { delegate.queue.byteCount + length <= configuration.hardLimitBytes / 2 }
+    if hasRoom() { return true }
+    // Much can come in one pass, and what could be read already does not wait.
+    if !delegate.isBlocked { flush(delegate) }
+    return hasRoom() || delegate.queue.isEmpty
   }
 
   private func connection(at slot: ConnectionSlot) -> Connection {

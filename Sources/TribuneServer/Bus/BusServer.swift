@@ -38,6 +38,8 @@ package final class BusServer: RunLoopTarget {
   var encodeBuffer: ByteBuffer
   let gather = GatherList(capacity: 64)
   var effects: [Effect] = []
+  /// Those that had no room in the queues of their delegates.
+  var unsentQuestions: [Question] = []
   /// Those that something was queued for in this pass.
   var dirty: [Connection] = []
   private var doomed: [Connection] = []
