@@ -82,7 +82,8 @@ struct GuardingCommandTests {
   }
 
   @Test(
-    "signals are the command's, and its end is the guard's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    "signals are the command's, and its end is the guard's",
+    arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
   func signals(signal: CInt) throws {
     let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "**")

@@ -61,7 +61,7 @@ struct HoldTests {
     #expect(result.output.hasPrefix("vetoed: a.shouldB"))
   }
 
-  @Test("signals are the command's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  @Test("signals are the command's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
   func signals(signal: CInt) throws {
     let bus = try TestBus()
     let program = try RunningProgram([

@@ -25,8 +25,8 @@ struct ActionNames: Equatable, Sendable {
 
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
-  /// Those that people and service managers send to end something.
-  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT] }
+  /// Those that people and service managers send, to end something or to tell it something.
+  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
 
   private let action: String
   private let names: ActionNames

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// `hold NAME [-- CMD…]`.
 struct HoldCommand: Command {
-  /// Those that people and service managers send to end something.
-  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT] }
+  /// Those that people and service managers send, to end something or to tell it something.
+  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
 
   private let pattern: String
   /// Nil for any.
