@@ -83,6 +83,10 @@ struct AskingCommandTests {
     #expect(try TestBus.tribunectl(["ask", "a..b", "--if-unreachable=allow"], address: nowhere).status == 2)
     let json = try TestBus.tribunectl(["-j", "ask", "a", "--if-unreachable=allow"], address: nowhere)
     #expect(try json.object()["verdict"] as? String == "allowed")
+    // Whoever reads verdicts finds in it what the others have.
+    #expect(try json.object()["unanswered"] as? Bool == true)
+    #expect(try json.object()["overridden"] as? Bool == false)
+    #expect(try json.object()["dryRun"] as? Bool == false)
   }
 
   @Test("a bus that breaks while it is asked gives no verdict")

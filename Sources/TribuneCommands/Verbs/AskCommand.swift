@@ -64,6 +64,7 @@ struct AskCommand: Command {
       try context.print(
         .object([
           ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
+          ("unanswered", .bool(true)), ("overridden", .bool(false)), ("dryRun", .bool(query.isDryRun)),
           ("unreachable", .bool(true)),
         ]))
     }
