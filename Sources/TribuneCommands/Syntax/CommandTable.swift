@@ -137,7 +137,8 @@ private let allVerbs = [
         + "TRIBUNE_QUERY, TRIBUNE_DELEGATE and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its "
         + "environment, and TRIBUNE_DRY_RUN=1 where nothing will come of it. It exits with 0 to approve, 1 "
         + "to veto with its output as the reason, 2 to abstain; anything else is a failure. Asked for a "
-        + "value, it exits with 0 and writes it, as JSON.",
+        + "value, it exits with 0 and writes it, as JSON. It is ended when the query is over; \"tribunectl "
+        + "defer\" in it asks for more than --timeout.",
       "Will- and did-notifications under these names are printed, as observe does.",
       "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate that responds to NAME, "
         + "called FILE, and is run as --exec runs a command. They are asked in the order of their files' "
