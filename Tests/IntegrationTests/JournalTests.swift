@@ -219,6 +219,8 @@ struct JournalTests {
     let bus = try bus(configuration: "[Query \"host.*\"]\nRequireDelegate=guardian\n")
     let refused = try bus.tribunectl("ask", "host.shouldReboot")
     #expect(refused.status == 1)
+    // Nobody's process, and nobody's user.
+    #expect(refused.output.contains("gone      guardian: required, and not attached"))
     #expect(try nextVerdict().contains("\nTRIBUNE_VETOED_BY=guardian\n"))
     let guardian = try bus.staying("delegate", "host.*", "--approve", "--label=guardian")
     #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)

@@ -64,11 +64,13 @@ extension Outcome {
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what tells it apart.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what tells it apart;
+/// the label alone of one that is required and missing, which has no id, no process and no user.
 func delegateInWords(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String
 ) -> String {
   let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label
+  if id == 0 { return name.terminalSafe }
   var parts = ["pid \(pid)", "uid \(uid)"]
   if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
   if !unit.isEmpty { parts.append(unit) }
