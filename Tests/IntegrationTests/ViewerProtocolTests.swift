@@ -110,6 +110,12 @@ struct ViewerProtocolTests {
       "delegate", "scrollView.didScroll", "--object=view/1", "--conforms=ScrollViewDelegate", "--approve")
     #expect(delegate.status != 0)
     #expect(delegate.errors.contains("TapScrollViewDelegate"))
+    try bus.folder.write("protocol A { optional a }\nprotocol B { b }", to: "wrong.protocol")
+    let file = "\(bus.folder.path)/wrong.protocol"
+    let wrong = try bus.tribunectl("declare", "view/2", "A", "--definitions=\(file)")
+    #expect(wrong.status == 1)
+    #expect(wrong.errors.contains("\(file):1:"))
+    #expect(wrong.errors.contains("\n\(file):2:"))
     declared.signal(2)
     _ = declared.status()
     #expect(try bus.tribunectl("introspect", "view/1").status != 0)

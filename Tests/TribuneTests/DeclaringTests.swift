@@ -37,14 +37,15 @@ struct DeclaringTests {
       #expect(try declare.decode(Declare.self) == Declare())
       try peer.send(Okay(registration: declare.serial), serial: declare.serial)
       let second = try peer.next(.declare)
-      try peer.send(Refusal(.invalidProtocol), serial: second.serial, text: "1:10: a { is missing")
+      try peer.send(
+        Refusal(.invalidProtocol), serial: second.serial, text: "1:10: a { is missing\n2:1: \u{1B}")
       try peer.readToEnd()
     }
     let connection = try await Connection.connect(to: bus.address)
     try await connection.define("protocol P {}")
     #expect(
       await failure { try await connection.define("protocol P") }
-        == TribuneError(.invalidProtocol, "1:10: a { is missing"))
+        == TribuneError(.invalidProtocol, "1:10: a { is missing\n2:1: \\u{1b}"))
     await connection.close()
     try await script.value
   }

@@ -8,12 +8,26 @@ extension TribuneError {
   /// A refusal as it came from the bus.
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
-    self.init(code.map(Code.init) ?? .refused, message.isEmpty ? "the bus refuses it" : message.escaped)
+    let words =
+      switch code {
+      // What is wrong with a protocol's text has a line for each thing.
+      case .invalidProtocol, .conflict: message.escapedByLine
+      default: message.escaped
+      }
+    self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus refuses it" : words)
   }
 
   /// What this side found wrong.
   init(wire error: WireError) {
     self.init(Code(error.code), error.message)
+  }
+}
+
+extension String {
+  /// Escaped, but for what ends its lines.
+  fileprivate var escapedByLine: String {
+    split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escaped }.joined(
+      separator: "\n")
   }
 }
 

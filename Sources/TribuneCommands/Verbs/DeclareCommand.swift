@@ -34,7 +34,7 @@ struct DeclareCommand: Command {
         _ = try await connection.declare(object, as: protocolName, definitions: definitions)
       }
     } catch {
-      throw CommandError(error)
+      throw refusal(error)
     }
     context.reportReady("declared \(object.terminalSafe) as \(protocolName.terminalSafe)")
     let end = await first(
@@ -46,6 +46,16 @@ struct DeclareCommand: Command {
     if let error = end ?? nil { throw CommandError(error) }
     await connection.close()
     return ExitStatus.success
+  }
+
+  /// What is wrong with the definitions has a line for each thing, with where that is; in which file, the bus never
+  /// knew.
+  private func refusal(_ error: TribuneError) -> CommandError {
+    guard let file, error.code == .invalidProtocol || error.code == .conflict,
+      error.message.first?.isNumber == true
+    else { return CommandError(error) }
+    let lines = error.message.split(separator: "\n").map { "\(file):\($0)".terminalSafe }
+    return .failure(lines.joined(separator: "\n"))
   }
 
   private func definitions() throws(CommandError) -> String {
