@@ -13,6 +13,7 @@ extension Bus {
   ) throws(WireError) -> [Entry] {
     try frame.name.requireName()
     try frame.object.requireObject()
+    try requireAnswerable(frame.name, of: frame.object)
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     let nameLength = frame.header.nameLength
     let delegates = chains.responding(to: key, nameLength: nameLength)

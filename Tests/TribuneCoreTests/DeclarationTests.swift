@@ -335,13 +335,27 @@ struct DeclarationTests {
 
   // MARK: Configuration
 
+  @Test("are explained as they would be met: what cannot be asked has no explanation")
+  func explaining() throws {
+    bus.declare("o", as: "Tap", defining: scrollView, by: bus.connect(), serial: 1)
+    for name in ["scroll.shouldScrollToTop", "scroll.zoomTarget"] {
+      #expect(try bus.explain(name, object: "o").count == 1)
+    }
+    for name in ["scroll.didTap", "scroll.shouldOther"] {
+      #expect(throws: WireError.self) { try bus.explain(name, object: "o") }
+      #expect(try bus.explain(name, object: "free").isEmpty)
+    }
+  }
+
   @Test("of the configuration come first, the most particular of them")
   func patterns() throws {
     let owner = bus.connect()
-    let text = ["A", "B", "C", "D"].map { "protocol \($0) { optional did \($0.lowercased()).didX () }" }
+    let text = ["A", "B", "C", "D"].map {
+      "protocol \($0) { optional did \($0.lowercased()).didX ()\noptional should a.shouldB () }"
+    }
     bus.configure(text.joined(), ["**": "A", "view/*": "B", "view/1": "C"])
     func protocolName(_ object: String) throws -> String? {
-      try bus.explain("a.b", object: object)
+      try bus.explain("a.shouldB", object: object)
         .compactMap { if case .object(let entry) = $0 { entry.protocolName } else { nil } }.first
     }
     #expect(try protocolName("view/1") == "C")

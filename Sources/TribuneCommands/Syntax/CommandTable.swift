@@ -225,7 +225,8 @@ private let allVerbs = [
     verb: .declare, operands: "OBJECT PROTOCOL", operandCount: 2...2,
     summary: "Declare an object for as long as it runs",
     description: [
-      "Declares which protocol the delegates of an object have, until it is interrupted.",
+      "Declares which protocol the delegates of an object have, until it is interrupted. The object is meant as it "
+        + "is written; patterns of objects are for tribuned.conf.",
       "Says \"declared …\" on standard error once the bus has confirmed.",
     ],
     options: [

@@ -49,6 +49,7 @@ extension Explanation {
     } else {
       sentences.append("\(delegates.count.counted("delegate")) would be asked.")
     }
+    if let protocolName { sentences.append("The object's protocol is \(protocolName.terminalSafe).") }
     let isTable = !holds.isEmpty || !missing.isEmpty || !delegates.isEmpty
     return (isTable ? "\n" : "") + sentences.joined(separator: " ")
   }

@@ -20,7 +20,8 @@ struct HoldCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     pattern = try invocation.patterns()[0]
-    object = invocation.has(.object) ? try invocation.object() : nil
+    let about = try invocation.object()
+    object = about.isEmpty ? nil : about
     guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
     guard why.utf8.count <= WireLimits.reasonLength else {
       throw .usage("--why has at most \(WireLimits.reasonLength) bytes")

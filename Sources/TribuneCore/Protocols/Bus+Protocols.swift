@@ -137,19 +137,44 @@ extension Bus {
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
-    guard let linked = declarations.linked(for: frame.object) else { return nil }
-    let name = String(repairing: frame.name)
+    guard let method = try method(named: frame.name, of: frame.object, for: use) else { return nil }
+    do throws(WireError) {
+      try payloadCheck.userInfo(frame.payload, method)
+    } catch {
+      throw WireError(error.code, "the userInfo of \(method.name) does not fit: \(error.message)")
+    }
+    return method
+  }
+
+  /// The method of a name, if the object has a protocol.
+  ///
+  /// - Throws: `unknownName` when its protocol has none, or none for that use.
+  private mutating func method(
+    named name: RawSpan, of object: RawSpan, for use: Use
+  ) throws(WireError) -> ProtocolMethod? {
+    guard let linked = declarations.linked(for: object) else { return nil }
+    let name = String(repairing: name)
     guard let method = linked.method(named: name) else {
       throw WireError(
         .unknownName,
-        "\(name) is no method of \"\(linked.name)\", the protocol of \"\(String(repairing: frame.object).escaped)\""
+        "\(name) is no method of \"\(linked.name)\", the protocol of \"\(String(repairing: object).escaped)\""
       )
     }
     guard use.admits(method.kind) else {
       throw WireError(.unknownName, "\(name) is a \(method.kind) of \"\(linked.name)\": \(method.kind.use)")
     }
-    try payloadCheck.userInfo(frame.payload, method)
     return method
+  }
+
+  /// Refuses what neither a question nor a query for a value could be about, if the object has a protocol.
+  ///
+  /// - Throws: `unknownName`.
+  mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
+    do throws(WireError) {
+      _ = try method(named: name, of: object, for: .query)
+    } catch {
+      _ = try method(named: name, of: object, for: .ask)
+    }
   }
 
   /// Holds a delegate against the protocol of the object that it wants to attach to, if that has one.

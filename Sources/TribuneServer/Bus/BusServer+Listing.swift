@@ -20,50 +20,40 @@ extension BusServer {
         let listed = connections.lazy.compactMap { $0 }
           .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
           .sorted { $0.id < $1.id }
-        for other in listed {
-          guard connection.isServed else { return }
-          say(Entry.connection(entry(of: other)), to: connection, serial: serial)
-        }
+        sayAll(listed.lazy.map { .connection(self.entry(of: $0)) }, to: connection, serial: serial)
       case .observations:
-        for entry in bus.observationEntries(of: list.connection) {
-          guard connection.isServed else { return }
-          say(Entry.observation(entry), to: connection, serial: serial)
-        }
+        let entries = bus.observationEntries(of: list.connection)
+        sayAll(entries.lazy.map { .observation($0) }, to: connection, serial: serial)
       case .delegates:
-        for entry in bus.delegateEntries(of: list.connection) {
-          guard connection.isServed else { return }
-          say(Entry.delegate(entry), to: connection, serial: serial)
-        }
+        let entries = bus.delegateEntries(of: list.connection)
+        sayAll(entries.lazy.map { .delegate($0) }, to: connection, serial: serial)
       case .chain:
-        for entry in try bus.explain(frame, at: now) {
-          guard connection.isServed else { return }
-          say(entry, to: connection, serial: serial)
-        }
+        sayAll(try bus.explain(frame, at: now), to: connection, serial: serial)
       case .holds:
-        for entry in bus.holdEntries(of: list.connection, at: now) {
-          guard connection.isServed else { return }
-          say(Entry.hold(entry), to: connection, serial: serial)
-        }
+        let entries = bus.holdEntries(of: list.connection, at: now)
+        sayAll(entries.lazy.map { .hold($0) }, to: connection, serial: serial)
       case .objects:
-        for entry in bus.objectEntries(of: list.connection) {
-          guard connection.isServed else { return }
-          say(Entry.object(entry), to: connection, serial: serial)
-        }
+        let entries = bus.objectEntries(of: list.connection)
+        sayAll(entries.lazy.map { .object($0) }, to: connection, serial: serial)
       case .protocols:
-        for entry in bus.protocolEntries(of: list.connection) {
-          guard connection.isServed else { return }
-          say(Entry.protocol(entry), to: connection, serial: serial)
-        }
+        let entries = bus.protocolEntries(of: list.connection)
+        sayAll(entries.lazy.map { .protocol($0) }, to: connection, serial: serial)
       case .members:
-        for entry in try bus.memberEntries(of: frame.object) {
-          guard connection.isServed else { return }
-          say(Entry.member(entry), to: connection, serial: serial)
-        }
+        let entries = try bus.memberEntries(of: frame.object)
+        sayAll(entries.lazy.map { .member($0) }, to: connection, serial: serial)
       }
       say(Okay(), to: connection, serial: serial)
     } catch {
       guard !error.code.closesConnection else { throw error }
       refuse(connection, serial: serial, error)
+    }
+  }
+
+  /// Says each, for as long as that does not get the connection closed.
+  private func sayAll(_ entries: some Sequence<Entry>, to connection: Connection, serial: Serial) {
+    for entry in entries {
+      guard connection.isServed else { return }
+      say(entry, to: connection, serial: serial)
     }
   }
 
