@@ -136,7 +136,16 @@ package final class Daemon {
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     server.passEnded = { [weak self] in self?.followStatus() }
+    letGoOfStarting()
     notifyReady()
+  }
+
+  private func letGoOfStarting() {
+    do throws(Errno) {
+      try ProgramText.release()
+    } catch {
+      log.debug("what starting needed stays in memory: \(error)")
+    }
   }
 
   private func notifyReady() {

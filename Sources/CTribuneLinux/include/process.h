@@ -4,8 +4,22 @@
  */
 #pragma once
 
+#include <elf.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+
+/* Declared only under _GNU_SOURCE, in <link.h>: one object of this process, and what there is of each. */
+struct tribune_program_object {
+	Elf64_Addr address;
+	const char *_Nullable name;
+	const Elf64_Phdr *_Nullable headers;
+	Elf64_Half header_count;
+};
+typedef int tribune_object_visitor(const struct tribune_program_object *_Nonnull object, size_t size,
+                                   void *_Nullable data);
+int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable data);
 
 /* Declared only under _GNU_SOURCE. */
 int memfd_create(const char *_Nonnull name, unsigned int flags);
