@@ -66,18 +66,8 @@ struct ExitStatusTests {
     let guarding = try ChildProcess(command.map { Array($0.utf8) }, signalMask: SignalMask([]))
     defer { guarding.send(signal: SIGKILL) }
 
-    let client = try RawClient(acceptedAt: listener)
-    _ = try client.readHello()
-    try client.send { Hello().append(to: $0) }
-    try client.send(
-      Welcome(
-        connection: ConnectionID(rawValue: 1), payloadMax: 1 << 20, observationsMax: 1, delegatesMax: 1,
-        queriesMax: 1, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test"), serial: 0)
-    let ask = try client.next(.ask)
-    #expect(ask.name == "archive.shouldPrune")
-    try client.send(
-      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
-      serial: ask.header.serial)
+    let client = try RawClient.welcoming(at: listener)
+    #expect(try client.allowNext() == "archive.shouldPrune")
     let will = try client.next(.post)
     #expect(will.name == "archive.willPrune")
 

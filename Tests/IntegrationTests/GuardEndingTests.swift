@@ -213,17 +213,8 @@ struct GuardEndingTests {
       try Programs.path(of: "tribunectl"), "--address=unix:\(folder.path)/bus", "guard", "a.b",
       "--timeout=\(timeout)", "--", "echo", "ran",
     ])
-    let client = try RawClient(acceptedAt: listener)
-    _ = try client.readHello()
-    try client.send { Hello().append(to: $0) }
-    try client.send(
-      Welcome(
-        connection: ConnectionID(rawValue: 1), payloadMax: 1 << 20, observationsMax: 1, delegatesMax: 1,
-        queriesMax: 1, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test"), serial: 0)
-    let ask = try client.next(.ask)
-    try client.send(
-      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
-      serial: ask.header.serial)
+    let client = try RawClient.welcoming(at: listener)
+    _ = try client.allowNext()
     let will = try client.next(.post)
     #expect(will.name == "a.willB")
     return (guarding, client, will, folder)

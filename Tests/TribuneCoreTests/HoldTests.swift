@@ -7,44 +7,29 @@ import TribuneWire
 
 @Suite("Holds", .timeLimit(.minutes(1)))
 struct HoldTests {
-  /// A hold, and a query that may meet it.
-  struct Case: Sendable, CustomTestStringConvertible {
-    let pattern: String
-    let object: String
-    let name: String
-    let asked: String
-    let isHeld: Bool
-
-    init(_ pattern: String, _ object: String, _ name: String, _ asked: String, _ isHeld: Bool) {
-      self.pattern = pattern
-      self.object = object
-      self.name = name
-      self.asked = asked
-      self.isHeld = isHeld
-    }
-
-    var testDescription: String { "\(pattern) of \(object), \(name) of \(asked): \(isHeld)" }
-  }
-
   @Test(
     "A hold is against the names that match its pattern, of its object or of any",
     arguments: [
-      Case("x", "", "x", "", true), Case("x", "", "x", "o", true), Case("x", "", "y", "", false),
-      Case("x", "o", "x", "o", true), Case("x", "o", "x", "p", false), Case("x", "o", "x", "", false),
-      Case("", "", "a.b", "o", true), Case("", "o", "a.b", "o", true), Case("", "o", "a.b", "", false),
-      Case("**", "", "a.b.c", "", true), Case("**", "", "x", "o", true), Case("a.*", "", "a.b", "", true),
-      Case("a.*", "", "a", "", false), Case("a.*", "", "a.b.c", "", false),
-      Case("a.**", "o", "a.b.c", "o", true),
+      PatternCase("x", "", "x", "", true), PatternCase("x", "", "x", "o", true),
+      PatternCase("x", "", "y", "", false),
+      PatternCase("x", "o", "x", "o", true), PatternCase("x", "o", "x", "p", false),
+      PatternCase("x", "o", "x", "", false),
+      PatternCase("", "", "a.b", "o", true), PatternCase("", "o", "a.b", "o", true),
+      PatternCase("", "o", "a.b", "", false),
+      PatternCase("**", "", "a.b.c", "", true), PatternCase("**", "", "x", "o", true),
+      PatternCase("a.*", "", "a.b", "", true),
+      PatternCase("a.*", "", "a", "", false), PatternCase("a.*", "", "a.b.c", "", false),
+      PatternCase("a.**", "o", "a.b.c", "o", true),
     ])
-  func matching(_ example: Case) {
+  func matching(_ example: PatternCase) {
     let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold(example.pattern, object: example.object, by: holder, serial: 1)
     _ = bus.take()
     for serial in 5...6 {
       // The second time, what was found is known.
-      bus.ask(example.name, object: example.asked, by: asker, serial: Serial(serial))
-      let verdict = example.isHeld ? "vetoed: d1 held (busy)" : "allowed?"
+      bus.ask(example.name, object: example.about, by: asker, serial: Serial(serial))
+      let verdict = example.meets ? "vetoed: d1 held (busy)" : "allowed?"
       #expect(bus.take() == ["A verdict \(serial) q\(serial - 4) \(verdict)"])
     }
   }

@@ -7,42 +7,29 @@ import TribuneWire
 
 @Suite("Wills and dids", .timeLimit(.minutes(1)))
 struct WillDidTests {
-  /// A delegate, and a post that it may receive.
-  struct Case: Sendable, CustomTestStringConvertible {
-    let pattern: String
-    let object: String
-    let name: String
-    let about: String
-    let isReceived: Bool
-
-    init(_ pattern: String, _ object: String, _ name: String, _ about: String, _ isReceived: Bool) {
-      self.pattern = pattern
-      self.object = object
-      self.name = name
-      self.about = about
-      self.isReceived = isReceived
-    }
-
-    var testDescription: String { "\(pattern) of \(object), \(name) of \(about): \(isReceived)" }
-  }
-
   @Test(
     "A delegate receives those that it responds to, of its object or of any",
     arguments: [
-      Case("w.didClose", "o", "w.didClose", "o", true), Case("w.willClose", "o", "w.willClose", "o", true),
-      Case("w.didClose", "o", "w.didClose", "p", false), Case("w.didClose", "o", "w.didClose", "", false),
-      Case("w.didClose", "", "w.didClose", "p", true), Case("w.didClose", "", "w.didClose", "", true),
-      Case("w.*", "o", "w.didClose", "o", true), Case("**", "o", "w.v.didClose", "o", true),
-      Case("*.didClose", "o", "w.didClose", "o", true), Case("w.*", "o", "v.didClose", "o", false),
-      Case("w.shouldClose", "o", "w.didClose", "o", false), Case("didClose", "", "didClose", "", true),
-      Case("**", "o", "w.didFailToClose", "o", true), Case("**", "o", "w.will-close", "o", true),
-      Case("**", "o", "w.will2", "o", true), Case("**", "o", "w.did_it", "o", true),
+      PatternCase("w.didClose", "o", "w.didClose", "o", true),
+      PatternCase("w.willClose", "o", "w.willClose", "o", true),
+      PatternCase("w.didClose", "o", "w.didClose", "p", false),
+      PatternCase("w.didClose", "o", "w.didClose", "", false),
+      PatternCase("w.didClose", "", "w.didClose", "p", true),
+      PatternCase("w.didClose", "", "w.didClose", "", true),
+      PatternCase("w.*", "o", "w.didClose", "o", true), PatternCase("**", "o", "w.v.didClose", "o", true),
+      PatternCase("*.didClose", "o", "w.didClose", "o", true),
+      PatternCase("w.*", "o", "v.didClose", "o", false),
+      PatternCase("w.shouldClose", "o", "w.didClose", "o", false),
+      PatternCase("didClose", "", "didClose", "", true),
+      PatternCase("**", "o", "w.didFailToClose", "o", true),
+      PatternCase("**", "o", "w.will-close", "o", true),
+      PatternCase("**", "o", "w.will2", "o", true), PatternCase("**", "o", "w.did_it", "o", true),
     ])
-  func received(_ example: Case) throws {
+  func received(_ example: PatternCase) throws {
     let bus = BusUnderTest()
     bus.attach([example.pattern], to: example.object, by: bus.connect(), serial: 1)
     #expect(
-      try bus.receivers(example.name, object: example.about) == (example.isReceived ? "A" : ""))
+      try bus.receivers(example.name, object: example.about) == (example.meets ? "A" : ""))
   }
 
   @Test(

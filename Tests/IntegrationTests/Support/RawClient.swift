@@ -46,6 +46,29 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
+  /// Plays the bus to the next connection at a listening socket, up to its welcome.
+  static func welcoming(at listener: borrowing FileDescriptor) throws -> RawClient {
+    let client = try RawClient(acceptedAt: listener)
+    _ = try client.readHello()
+    try client.send { Hello().append(to: $0) }
+    try client.send(
+      Welcome(
+        connection: ConnectionID(rawValue: 1), payloadMax: 1 << 20, observationsMax: 1, delegatesMax: 1,
+        queriesMax: 1, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test"), serial: 0)
+    return client
+  }
+
+  /// Allows the next that is asked, as nobody answers.
+  ///
+  /// - Returns: what was asked.
+  func allowNext() throws -> String {
+    let ask = try next(.ask)
+    try send(
+      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
+      serial: ask.header.serial)
+    return ask.name
+  }
+
   convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }
 
   /// Connects and exchanges hellos.
