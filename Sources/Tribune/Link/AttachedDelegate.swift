@@ -142,9 +142,8 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// Has the delegate answer.
-  func answer(number: UInt64?, _ answer: @escaping @Sendable () async -> Void) async {
-    guard let number else { return await answer() }
+  /// Has the delegate answer a question that notifications could overtake.
+  func answer(number: UInt64, _ answer: @escaping @Sendable () async -> Void) async {
     // Runs on the spot up to its first suspension: by then it is at the delegate, or in its actor's queue.
     let answering = Task.immediate { await answer() }
     noteStart(of: number)

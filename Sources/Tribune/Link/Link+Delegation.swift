@@ -15,10 +15,14 @@ extension Link {
       guard let delegate = attached.delegate else {
         return [state.appendAnswer(.abstain, to: key), state.dropAttachment(serial)]
       }
-      let number = attached.noteQuestion()
-      let task = Task { [self] in
-        await attached.answer(number: number) { [self] in await answer(question, by: delegate) }
-      }
+      let task =
+        if let number = attached.noteQuestion() {
+          Task { [self] in
+            await attached.answer(number: number) { [self] in await answer(question, by: delegate) }
+          }
+        } else {
+          Task { [self] in await answer(question, by: delegate) }
+        }
       state.questions[key] = LinkState.OpenQuestion(
         query: question.query, attachment: serial, delegate: delegate, task: task)
       return []
