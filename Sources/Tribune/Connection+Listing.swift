@@ -77,7 +77,7 @@ extension Connection {
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
-      case .bus, .connection, .observation, .protocol, .member: continue
+      case .bus, .connection, .observation, .protocol, .member, .retained: continue
       }
     }
     return explanation

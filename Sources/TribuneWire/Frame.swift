@@ -24,6 +24,10 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case hold = 20
   case ended = 21
   case declare = 22
+  case suspend = 23
+  case retained = 24
+  case done = 25
+  case awaited = 26
 }
 
 package struct FrameFlags: OptionSet, Sendable {
@@ -33,6 +37,8 @@ package struct FrameFlags: OptionSet, Sendable {
 
   /// The sender wants an `ok` when the bus has taken the frame.
   package static let acknowledge = FrameFlags(rawValue: 0x01)
+  /// The frame's userInfo lies in a descriptor that comes with it, and its payload is empty.
+  package static let descriptor = FrameFlags(rawValue: 0x02)
   /// Whoever does not know the frame's kind closes the connection rather than go on without it.
   package static let critical = FrameFlags(rawValue: 0x80)
 }

@@ -5,7 +5,7 @@
 ///     0   8   magic, F1 "TRIBUNE"
 ///     8   2   version: the highest that the sender speaks; from the bus, the one that will be spoken
 ///     10  2   minimum: the lowest that the sender speaks
-///     12  4   zero
+///     12  4   capabilities
 ///
 /// The magic's first byte is no text in any encoding that a stray client would open with.
 package struct Hello: Equatable, Sendable {
@@ -15,10 +15,25 @@ package struct Hello: Equatable, Sendable {
 
   package var version: UInt16
   package var minimumVersion: UInt16
+  package var capabilities: Capabilities
 
-  package init(version: UInt16 = currentVersion, minimumVersion: UInt16 = currentVersion) {
+  /// What the sender can do besides speaking a version. Bits that a reader does not know say nothing to it.
+  package struct Capabilities: OptionSet, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Takes userInfo as a sealed memfd.
+    package static let descriptors = Capabilities(rawValue: 1)
+  }
+
+  package init(
+    version: UInt16 = currentVersion, minimumVersion: UInt16 = currentVersion,
+    capabilities: Capabilities = []
+  ) {
     self.version = version
     self.minimumVersion = minimumVersion
+    self.capabilities = capabilities
   }
 
   /// Reads a hello from the start of `bytes`.
@@ -35,6 +50,7 @@ package struct Hello: Equatable, Sendable {
     guard bytes.byteCount >= Self.length else { return nil }
     version = bytes.integer(at: 8, as: UInt16.self)
     minimumVersion = bytes.integer(at: 10, as: UInt16.self)
+    capabilities = Capabilities(rawValue: bytes.integer(at: 12, as: UInt32.self))
   }
 
   /// The version that this side speaks with a peer that sent `self`.
@@ -53,6 +69,6 @@ package struct Hello: Equatable, Sendable {
     buffer.append(Self.magic)
     buffer.append(version)
     buffer.append(minimumVersion)
-    buffer.append(UInt32(0))
+    buffer.append(capabilities.rawValue)
   }
 }

@@ -25,6 +25,8 @@ package enum WireLimits {
   package static let definitionLength = 65_536
   /// Bytes of payload that any bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
+  /// Bytes of userInfo from which on it may travel as a memfd.
+  package static let descriptorPayloadLength = 65_536
   /// Bytes of payload that a bus can be set to accept at most.
   package static let payloadLengthCeiling = 1 << 30
 }

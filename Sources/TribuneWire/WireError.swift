@@ -15,6 +15,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case tooManyConnections = 10
   case outOfMemory = 11
   case shuttingDown = 12
+  case missingDescriptor = 13
 
   // These refuse one frame; the connection goes on.
   case unknownKind = 64
@@ -36,6 +37,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case unknownName = 80
   case invalidParameter = 81
   case conflict = 82
+  case invalidDescriptor = 83
 
   /// Whether the bus closes the connection after it has said this.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }

@@ -24,11 +24,16 @@ struct FieldReaderTests {
       Enumeration(file: "progress", offset: 76, first: 3),
       Enumeration(file: "progress", offset: 77, first: 8),
       Enumeration(file: "verdict", offset: 8, first: 2), Enumeration(file: "verdict", offset: 82, first: 8),
-      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 9),
-      Enumeration(file: "entry-bus", offset: 0, first: 9),
+      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 10),
+      Enumeration(file: "entry-bus", offset: 0, first: 10),
       Enumeration(file: "entry-delegate", offset: 93, first: 2),
       Enumeration(file: "entry-member", offset: 24, first: 4),
       Enumeration(file: "ended-replaced", offset: 0, first: 2),
+      Enumeration(file: "post-awaited", offset: 0, first: 32),
+      Enumeration(file: "post-awaited", offset: 1, first: 3),
+      Enumeration(file: "observe-retained", offset: 0, first: 4),
+      Enumeration(file: "observe-retained", offset: 1, first: 4),
+      Enumeration(file: "awaited", offset: 40, first: 3),
     ])
   func unknownNumber(_ enumeration: Enumeration) throws {
     let vector = try #require(FrameVector.all.first { $0.file == enumeration.file })

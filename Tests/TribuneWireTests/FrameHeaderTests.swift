@@ -98,7 +98,7 @@ struct FrameHeaderTests {
       #expect(header.flags.contains(.critical) == (number < 0x80))
       if header.kind != nil { known.insert(number) }
     }
-    #expect(known == Set(1...22))
+    #expect(known == Set(1...26))
   }
 
   @Test("The last four bytes of a header are passed over")
@@ -144,6 +144,7 @@ struct ErrorCodeTests {
     let closing: Set<ErrorCode> = [
       .badMagic, .unsupportedVersion, .frameTooLong, .malformedFrame, .unknownCriticalKind, .helloTimeout,
       .frameTimeout, .unexpectedDescriptors, .tooSlow, .tooManyConnections, .outOfMemory, .shuttingDown,
+      .missingDescriptor,
     ]
     #expect(Set(ErrorCode.allCases.filter(\.closesConnection)) == closing)
   }

@@ -41,7 +41,7 @@ extension FrameVector {
 
   /// One for each file in Vectors/ but for the hellos.
   static let all: [FrameVector] =
-    session + notifications + delegation + queries + values + listing + protocols
+    session + notifications + keeping + delegation + queries + values + listing + protocols
 
   private static let session: [FrameVector] = [
     FrameVector(
@@ -78,6 +78,51 @@ extension FrameVector {
       payload: FrameVector(
         "post-stamped", Post(), sender: 7, serial: 13, name: "window.didClose", object: "window/42"
       ).encoded()),
+  ]
+
+  private static let keeping: [FrameVector] = [
+    FrameVector(
+      "post-retained", Post(options: [.retain, .coalesceByObject], style: .whenIdle), serial: 47,
+      name: "archive.state", object: "folder/backups", payload: Array(#"{"free": 7}"#.utf8)),
+    FrameVector(
+      "post-awaited", Post(options: [.immediately, .awaited], deadline: 30_000), serial: 48,
+      name: "volume.willUnmount", object: "volume/1"),
+    FrameVector(
+      "post-descriptor", Post(length: 65_536), flags: .descriptor, sender: 7, serial: 49,
+      name: "archive.didPrune"),
+    FrameVector(
+      "observe-retained", Observe(options: [.retained, .awaited], suspension: .hold), serial: 50,
+      name: "archive.*"),
+    FrameVector("suspend", Suspend(isSuspended: true), serial: 51),
+    FrameVector("suspend-resume", Suspend(isSuspended: false), serial: 52),
+    FrameVector(
+      "retained", Retained(age: 2_000_000), sender: 9, serial: 50, name: "archive.state",
+      object: "folder/backups", payload: Array(#"{"free": 7}"#.utf8)),
+    FrameVector("done", Done(poster: ConnectionID(rawValue: 7), post: 48), serial: 53),
+    FrameVector(
+      "done-failed", Done(poster: ConnectionID(rawValue: 7), post: 48, hasFailed: true), serial: 54,
+      payload: Array("2 files are open".utf8)),
+    FrameVector(
+      "awaited",
+      Awaited(
+        acknowledged: 1,
+        missing: [
+          Awaited.Missing(
+            connection: ConnectionID(rawValue: 8), peer: shell, failure: .failed, reason: "2 files are open",
+            elapsed: 1500),
+          Awaited.Missing(
+            connection: ConnectionID(rawValue: 9), peer: restore, failure: .timedOut, reason: "",
+            elapsed: 30_000_000),
+        ]),
+      serial: 48),
+    FrameVector("list-retained", List(.retained), serial: 55),
+    FrameVector(
+      "entry-retained",
+      Entry.retained(
+        RetainedEntry(
+          connection: ConnectionID(rawValue: 9), uid: 34, name: "archive.state", object: "folder/backups",
+          length: 11, age: 2_000_000)),
+      serial: 55),
   ]
 
   private static let delegation: [FrameVector] = [
@@ -237,13 +282,15 @@ extension FrameVector {
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, observations: 0, delegates: 0,
-          queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: true)),
+          queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: true, isSuspended: true,
+          held: 4096)),
       serial: 23),
     FrameVector(
       "entry-observation",
       Entry.observation(
         ObservationEntry(
-          connection: ConnectionID(rawValue: 7), pattern: "archive.**", object: "folder/backups")),
+          connection: ConnectionID(rawValue: 7), pattern: "archive.**", object: "folder/backups",
+          suspension: .hold, isAwaited: true)),
       serial: 24),
     FrameVector(
       "entry-delegate",

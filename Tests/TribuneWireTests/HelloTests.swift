@@ -6,12 +6,13 @@ import TribuneWire
 
 @Suite("The hello", .timeLimit(.minutes(1)))
 struct HelloTests {
-  static let vectors: Set<String> = ["hello", "hello-newer"]
+  static let vectors: Set<String> = ["hello", "hello-newer", "hello-descriptors"]
 
   @Test(
     "Is read and written as its vector",
     arguments: [
       ("hello", Hello(version: 1, minimumVersion: 1)), ("hello-newer", Hello(version: 3, minimumVersion: 1)),
+      ("hello-descriptors", Hello(capabilities: .descriptors)),
     ])
   func vector(_ name: String, _ expected: Hello) throws {
     let bytes = try Vector.bytes(name)

@@ -105,7 +105,7 @@ enum Conversation {
   private static let query = QueryID(rawValue: 12)
   private static let client = ConnectionID(rawValue: 7)
 
-  static let frames = asking + holding + values + watching
+  static let frames = asking + holding + values + keeping + watching
 
   private static let asking: [Example] = [
     Example("hello") { Hello().append(to: $0) },
@@ -230,6 +230,36 @@ enum Conversation {
         delegate: rows, outcome: .answered, reason: "", elapsed: 2000, value: Array(#"{"rows":["a"]}"#.utf8))
       $0.appendFrame(
         Verdict(query: valueQuery, verdict: .allowed, isUnanswered: false, outcomes: [outcome]), serial: 4)
+    },
+  ]
+
+  private static let disk = ConnectionID(rawValue: 9)
+
+  private static let keeping: [Example] = [
+    Example("post-kept") {
+      $0.appendFrame(
+        Post(options: .retain), serial: 2, name: "disk.usage", object: "disk/1", text: #"{"used":91}"#)
+    },
+    Example("observe-kept") {
+      $0.appendFrame(Observe(options: [.retained, .awaited]), serial: 1, name: "disk.*")
+    },
+    Example("retained") {
+      $0.appendFrame(
+        Retained(age: 3_000_000), sender: disk, serial: 1, name: "disk.usage", object: "disk/1",
+        text: #"{"used":91}"#)
+    },
+    Example("suspend") { $0.appendFrame(Suspend(isSuspended: true), serial: 2) },
+    Example("post-awaited") {
+      $0.appendFrame(
+        Post(options: .awaited, deadline: 10_000), serial: 3, name: "disk.willUnmount", object: "disk/1")
+    },
+    Example("done") { $0.appendFrame(Done(poster: disk, post: 3), serial: 3) },
+    Example("awaited") {
+      let shell = PeerIdentity(pid: 4830, uid: 1000, gid: 1000, process: "bash", unit: "")
+      let missing = Awaited.Missing(
+        connection: ConnectionID(rawValue: 11), peer: shell, failure: .timedOut, reason: "",
+        elapsed: 10_000_000)
+      $0.appendFrame(Awaited(acknowledged: 1, missing: [missing]), serial: 3)
     },
   ]
 

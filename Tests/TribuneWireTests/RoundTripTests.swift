@@ -87,6 +87,10 @@ extension FrameVector {
     case .hold: Hold.self
     case .ended: Ended.self
     case .declare: Declare.self
+    case .suspend: Suspend.self
+    case .retained: Retained.self
+    case .done: Done.self
+    case .awaited: Awaited.self
     }
   }
 
@@ -100,8 +104,14 @@ extension FrameVector {
 
   private static func randomFields(_ kind: FrameKind, using random: inout SplitMix64) -> any FrameFields {
     switch kind {
-    case .post: return Post()
-    case .observe: return Observe()
+    case .post:
+      return Post(
+        options: PostOptions(rawValue: random.integer() & PostOptions.all.rawValue), style: random.any(),
+        deadline: random.integer(), length: random.integer())
+    case .observe:
+      return Observe(
+        options: ObserveOptions(rawValue: random.integer() & ObserveOptions.all.rawValue),
+        suspension: random.any())
     case .monitor: return Monitor()
     case .lost: return Lost(count: random.integer())
     case .cancel: return Cancel(target: random.integer())
@@ -163,6 +173,21 @@ extension FrameVector {
       return random.oneIn(2) ? Ended.expired : Ended.replaced(by: random.delegateEntry())
     case .declare:
       return Declare(protocolName: random.text())
+    case .suspend:
+      return Suspend(isSuspended: random.oneIn(2))
+    case .retained:
+      return Retained(age: random.integer(), length: random.integer())
+    case .done:
+      return Done(poster: random.connection(), post: random.integer(), hasFailed: random.oneIn(2))
+    case .awaited:
+      var missing: [Awaited.Missing] = []
+      for _ in 0..<Int.random(in: 0...20, using: &random) {
+        missing.append(
+          Awaited.Missing(
+            connection: random.connection(), peer: random.peer(), failure: random.any(),
+            reason: random.text(lengthMax: 500), elapsed: random.integer()))
+      }
+      return Awaited(acknowledged: random.integer(), missing: missing)
     }
   }
 }
@@ -194,7 +219,7 @@ extension SplitMix64 {
   }
 
   fileprivate mutating func entry() -> Entry {
-    switch Int.random(in: 0..<9, using: &self) {
+    switch Int.random(in: 0..<10, using: &self) {
     case 0:
       var entry = BusEntry()
       entry.pid = integer()
@@ -216,9 +241,11 @@ extension SplitMix64 {
         ConnectionEntry(
           id: connection(), peer: peer(), age: integer(), observations: integer(), delegates: integer(),
           queries: integer(), queued: integer(), lost: integer(), posted: integer(), isPaused: oneIn(2),
-          isLossy: oneIn(2)))
+          isLossy: oneIn(2), isSuspended: oneIn(2), held: integer()))
     case 2:
-      return .observation(ObservationEntry(connection: connection(), pattern: text(), object: text()))
+      return .observation(
+        ObservationEntry(
+          connection: connection(), pattern: text(), object: text(), suspension: any(), isAwaited: oneIn(2)))
     case 3:
       return .delegate(delegateEntry())
     case 4:
@@ -236,6 +263,11 @@ extension SplitMix64 {
         ProtocolEntry(
           name: text(), parents: texts(countMax: 20), members: integer(), connection: connection(),
           documentation: text(lengthMax: 500)))
+    case 8:
+      return .retained(
+        RetainedEntry(
+          connection: connection(), uid: integer(), name: text(), object: text(), length: integer(),
+          age: integer()))
     default:
       return .member(
         MemberEntry(

@@ -58,6 +58,13 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   var kind: FrameKind { type(of: fields).kind }
 
+  /// All its fields may be left out together.
+  var mayHaveNoFields: Bool { kind == .post || kind == .observe }
+
+  var hasLeftOutItsFields: Bool {
+    (fields as? Post) == Post() || (fields as? Observe) == Observe()
+  }
+
   func bytes() throws -> [UInt8] { try Vector.bytes(file) }
 
   /// Checks everything that a reader can see of `frame`.

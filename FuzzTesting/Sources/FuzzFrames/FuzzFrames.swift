@@ -88,6 +88,10 @@ private func readParts(_ frame: FrameView) {
     case .hold: try readFields(Hold.self, of: frame)
     case .ended: try readFields(Ended.self, of: frame)
     case .declare: try readFields(Declare.self, of: frame)
+    case .suspend: try readFields(Suspend.self, of: frame)
+    case .retained: try readFields(Retained.self, of: frame)
+    case .done: try readFields(Done.self, of: frame)
+    case .awaited: try readFields(Awaited.self, of: frame)
     }
   } catch {
     precondition([.malformedFrame, .invalidValue, .limitExceeded].contains(error.code))

@@ -74,7 +74,9 @@ struct FrameReceiver {
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .ended:
       link.ended(serial, try frame.decode(Ended.self))
-    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare:
+    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
+      .suspend,
+      .done, .retained, .awaited:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:

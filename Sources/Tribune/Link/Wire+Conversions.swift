@@ -35,7 +35,8 @@ extension TribuneError.Code {
   init(_ code: ErrorCode) {
     self =
       switch code {
-      case .badMagic, .frameTooLong, .malformedFrame, .unknownCriticalKind, .unexpectedDescriptors:
+      case .badMagic, .frameTooLong, .malformedFrame, .unknownCriticalKind, .unexpectedDescriptors,
+        .missingDescriptor:
         .protocolViolation
       case .unsupportedVersion: .unsupportedVersion
       case .helloTimeout, .frameTimeout, .tooSlow: .tooSlow
@@ -55,7 +56,7 @@ extension TribuneError.Code {
       case .unknownName: .unknownName
       case .invalidParameter: .invalidParameter
       case .conflict: .conflict
-      case .unknownKind, .invalidValue, .duplicateSerial: .refused
+      case .unknownKind, .invalidValue, .duplicateSerial, .invalidDescriptor: .refused
       }
   }
 }

@@ -41,6 +41,7 @@ extension BusServer {
       case .members:
         let entries = try bus.memberEntries(of: frame.object)
         sayAll(entries.lazy.map { .member($0) }, to: connection, serial: serial)
+      case .retained: break
       }
       say(Okay(), to: connection, serial: serial)
     } catch {

@@ -74,10 +74,15 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var isPaused: Bool
   /// It does not read, and loses notifications.
   package var isLossy: Bool
+  /// It has suspended its notifications.
+  package var isSuspended: Bool
+  /// Bytes that are held for it until it resumes.
+  package var held: UInt64
 
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
-    queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool
+    queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool,
+    isSuspended: Bool = false, held: UInt64 = 0
   ) {
     self.id = id
     self.peer = peer
@@ -90,6 +95,8 @@ package struct ConnectionEntry: Equatable, Sendable {
     self.posted = posted
     self.isPaused = isPaused
     self.isLossy = isLossy
+    self.isSuspended = isSuspended
+    self.held = held
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -105,6 +112,8 @@ package struct ConnectionEntry: Equatable, Sendable {
     let flags = try reader.integer(UInt8.self)
     isPaused = flags & 1 != 0
     isLossy = flags & 2 != 0
+    isSuspended = flags & 4 != 0
+    held = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -117,7 +126,8 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffer.append(queued)
     buffer.append(lost)
     buffer.append(posted)
-    buffer.append(UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0)))
+    buffer.append(UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0) | (isSuspended ? 4 : 0)))
+    buffer.append(held)
   }
 }
 
@@ -126,23 +136,34 @@ package struct ObservationEntry: Equatable, Sendable {
   package var pattern: String
   /// Empty for any.
   package var object: String
+  package var suspension: SuspensionBehavior
+  package var isAwaited: Bool
 
-  package init(connection: ConnectionID, pattern: String, object: String) {
+  package init(
+    connection: ConnectionID, pattern: String, object: String, suspension: SuspensionBehavior = .coalesce,
+    isAwaited: Bool = false
+  ) {
     self.connection = connection
     self.pattern = pattern
     self.object = object
+    self.suspension = suspension
+    self.isAwaited = isAwaited
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     connection = ConnectionID(rawValue: try reader.integer())
     pattern = try reader.text()
     object = try reader.text()
+    suspension = try reader.value()
+    isAwaited = try reader.flag()
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(connection.rawValue)
     buffer.appendField(pattern)
     buffer.appendField(object)
+    buffer.append(suspension.rawValue)
+    buffer.append(isAwaited)
   }
 }
 
@@ -188,5 +209,48 @@ package struct DelegateEntry: Equatable, Sendable {
     buffer.append(failurePolicy.rawValue)
     buffer.append(timeout)
     buffer.appendFields(patterns)
+  }
+}
+
+/// The last notification of its name and object that was to be kept.
+package struct RetainedEntry: Equatable, Sendable {
+  /// Who posted it.
+  package var connection: ConnectionID
+  /// Whose account it counts in.
+  package var uid: UInt32
+  package var name: String
+  package var object: String
+  /// Bytes of userInfo.
+  package var length: UInt32
+  /// Microseconds since it was posted.
+  package var age: UInt64
+
+  package init(
+    connection: ConnectionID, uid: UInt32, name: String, object: String, length: UInt32, age: UInt64
+  ) {
+    self.connection = connection
+    self.uid = uid
+    self.name = name
+    self.object = object
+    self.length = length
+    self.age = age
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    uid = try reader.integer()
+    name = try reader.text()
+    object = try reader.text()
+    length = try reader.integer()
+    age = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.append(uid)
+    buffer.appendField(name)
+    buffer.appendField(object)
+    buffer.append(length)
+    buffer.append(age)
   }
 }

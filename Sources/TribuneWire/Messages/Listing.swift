@@ -15,6 +15,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case protocols = 7
   /// What the protocol of the frame's object has, or the protocol that is so called.
   case members = 8
+  /// Retained notifications.
+  case retained = 9
 }
 
 /// Asks for one `entry` each of what there is, and an `ok` behind the last.
@@ -52,11 +54,12 @@ package enum Entry: FrameFields {
   case object(ObjectEntry)
   case `protocol`(ProtocolEntry)
   case member(MemberEntry)
+  case retained(RetainedEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
-    case bus, connection, observation, delegate, hold, missing, object, `protocol`, member
+    case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -70,6 +73,7 @@ package enum Entry: FrameFields {
     case .object: self = .object(try ObjectEntry(from: &reader))
     case .protocol: self = .protocol(try ProtocolEntry(from: &reader))
     case .member: self = .member(try MemberEntry(from: &reader))
+    case .retained: self = .retained(try RetainedEntry(from: &reader))
     }
   }
 
@@ -101,6 +105,9 @@ package enum Entry: FrameFields {
       entry.append(to: buffer)
     case .member(let entry):
       buffer.append(Tag.member.rawValue)
+      entry.append(to: buffer)
+    case .retained(let entry):
+      buffer.append(Tag.retained.rawValue)
       entry.append(to: buffer)
     }
   }
