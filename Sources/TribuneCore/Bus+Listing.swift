@@ -53,7 +53,8 @@ extension Bus {
           .map { _, observation in
             ObservationEntry(
               connection: connection.id, pattern: observation.pattern.text,
-              object: observation.object ?? "")
+              object: observation.object ?? "", suspension: observation.suspension,
+              isAwaited: observation.isAwaited)
           }
       }
   }
@@ -64,6 +65,17 @@ extension Bus {
   ) -> (observations: Int, delegates: Int, queries: Int) {
     let connection = connection(at: slot)
     return (connection.registrationCount, connection.delegates.count, connection.queries.count)
+  }
+
+  /// Bytes that are held for a connection; nil if it is not suspended.
+  package func heldByteCount(at slot: ConnectionSlot) -> Int? { connection(at: slot).held?.byteCount }
+
+  /// All that is retained, or what one connection posted of it, by name and then by object.
+  package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {
+    retained.matching(.any, object: nil)
+      .filter { connection == 0 || $0.sender.rawValue == connection }
+      .map { $0.entry(at: now) }
+      .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }
 
   /// Name and object of a query under way, for a monitor.

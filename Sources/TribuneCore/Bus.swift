@@ -30,8 +30,17 @@ package struct Bus: ~Copyable {
     var questionByteCount = 0
     /// Of the reasons and values that all of them have been given.
     var answerByteCount = 0
+    /// Its awaited posts, by serial, and how many observers they wait for together.
+    var awaitedPosts: [Serial: Int] = [:]
+    var awaitedCount = 0
+    /// The awaited posts that wait for it.
+    var owed: Set<Int> = []
+    /// As long as it is suspended.
+    var held: HeldNotifications?
 
     var registrationCount: Int { observations.count + monitors.count + declarations.count }
+    /// Queries and awaited posts.
+    var waitCount: Int { queries.count + awaitedPosts.count }
     /// Delegates, and the holds that stand in for some.
     var delegateCount: Int { delegates.count + holds.count }
 
@@ -39,6 +48,7 @@ package struct Bus: ~Copyable {
     @inline(__always) func uses(_ serial: Serial) -> Bool {
       observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
         || holds[serial] != nil || declarations[serial] != nil || queries[serial] != nil
+        || awaitedPosts[serial] != nil
     }
   }
 
@@ -56,6 +66,11 @@ package struct Bus: ~Copyable {
   var declarations: Declarations
   let payloadCheck: PayloadCheck
   var queries = QueryTable()
+  var postings = PostingQueue()
+  var retained = RetainedNotifications()
+  var awaitedPosts = AwaitedPosts()
+  /// Posts with fields that were not refused, from the start.
+  package internal(set) var acceptedPostCount: UInt64 = 0
   private var lastQuery: UInt64 = 0
   private var lastDelegate: UInt64 = 0
   private var effects: [Effect] = []
@@ -87,8 +102,11 @@ package struct Bus: ~Copyable {
 
   /// The moment at which `advance` next has something to do.
   package var nextDeadline: Instant? {
-    guard let expiry = holds.nextExpiry else { return queries.nextDue }
-    return queries.nextDue.map { min($0, expiry) } ?? expiry
+    var next = queries.nextDue
+    if let expiry = holds.nextExpiry { next = min(next ?? expiry, expiry) }
+    if let due = awaitedPosts.nextDue { next = min(next ?? due, due) }
+    if let due = postings.nextDue { next = min(next ?? due, due) }
+    return next
   }
 
   /// Hands over what is to be sent, in order, and forgets it.
@@ -123,6 +141,9 @@ package struct Bus: ~Copyable {
     for hold in connection.holds.values { holds.remove(hold) }
     for declaration in connection.declarations.values { declarations.remove(declaration) }
     for id in connection.queries.values.sorted() { cancel(id) }
+    for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
+    settleOwed(of: connection, slot, at: now)
+    center.setSuspended(false, slot)
     connections[slot.index] = nil
     settleGone(delegates, at: now)
   }
@@ -135,12 +156,12 @@ package struct Bus: ~Copyable {
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int
-  ) throws(WireError) -> [ConnectionSlot] {
+  ) throws(WireError) -> [Receiver] {
     try center.receivers(of: key, nameLength: nameLength)
   }
 
   /// The monitors that see what passes under `name`.
-  package mutating func monitors(of name: RawSpan) throws(WireError) -> [ConnectionSlot] {
+  package mutating func monitors(of name: RawSpan) throws(WireError) -> [Receiver] {
     try monitors.receivers(of: name, nameLength: name.byteCount)
   }
 
@@ -158,7 +179,10 @@ package struct Bus: ~Copyable {
     if let due = nextDeadline, due <= now { advance(to: now) }
     do throws(WireError) {
       switch frame.header.kind {
-      case .observe: try observe(frame, from: slot)
+      case .observe: try observe(frame, from: slot, at: now)
+      case .post: try post(frame, in: slice, from: slot, at: now)
+      case .suspend: try suspend(frame, from: slot)
+      case .done: try acknowledge(frame, from: slot, at: now)
       case .monitor: try monitor(frame, from: slot)
       case .attach: try attach(frame, from: slot, at: now)
       case .hold: try hold(frame, from: slot, at: now)
@@ -176,16 +200,21 @@ package struct Bus: ~Copyable {
     return true
   }
 
-  private mutating func observe(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
-    _ = try frame.decode(Observe.self)
+  private mutating func observe(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let fields = try frame.decode(Observe.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
     try frame.object.requireObject()
     let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
     try requireRoom(for: serial, from: slot)
-    let observation = NotificationCenter.Observation(pattern: pattern, object: object)
+    let observation = NotificationCenter.Observation(
+      pattern: pattern, object: object, suspension: fields.suspension,
+      isAwaited: fields.options.contains(.awaited))
     center.add(observation, slot: slot, serial: serial)
     connections[slot.index]?.observations[serial] = observation
+    if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
@@ -239,8 +268,11 @@ package struct Bus: ~Copyable {
     } else if let query = connection.queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
       cancel(query)
+    } else if let number = connection.awaitedPosts[target] {
+      emit(.refusal(slot, target, WireError(.cancelled, "the poster waits no longer")))
+      forget(awaitedPost: number)
     } else {
-      throw WireError(.notFound, "nothing is registered or asked under serial \(target)")
+      throw WireError(.notFound, "nothing is registered, asked or awaited under serial \(target)")
     }
     emit(.okay(slot, frame.header.serial, Okay()))
   }

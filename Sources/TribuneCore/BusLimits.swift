@@ -27,6 +27,13 @@ package struct BusLimits: Equatable, Sendable {
   package var definitionsMax = 16
   /// Protocols in all, those of files not refused. One can take 32 KiB, with what it inherits.
   package var protocolsMax = 4096
+  /// Bytes that are held for a connection while it is suspended.
+  package var heldMax = 1 << 20
+  /// Bytes that are retained for one user, and for all.
+  package var retainedUserMax = 4 << 20
+  package var retainedMax = 32 << 20
+  /// Observers that the awaited posts of one connection wait for, together.
+  package var awaitedMax = 65_536
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query whose asker named no deadline.

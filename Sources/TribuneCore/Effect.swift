@@ -17,6 +17,14 @@ package enum Effect {
   case ended(ConnectionSlot, Serial, Ended)
   /// For everyone who observes it.
   case announcement(Announcement)
+  /// A notification for the connections that receive it now.
+  case notification(ByteSlice, to: [ConnectionSlot], from: Poster)
+  /// So many that were held for a connection, after the number of what was dropped for want of room.
+  case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
+  /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.
+  case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
+  /// Whom an awaited post has waited for.
+  case awaited(ConnectionSlot, Serial, Awaited)
 }
 
 /// What the bus itself posts about its chains, where somebody observes that.

@@ -38,6 +38,10 @@ package protocol RunLoopTarget: AnyObject {
   /// Something woke the loop; called before anything else of the pass.
   func beginPass()
   func isReady(_ token: WatchToken, _ readiness: Readiness)
+  /// Whether `isIdle` is to be called when there is nothing else to do.
+  var wantsIdle: Bool { get }
+  /// Nothing was ready. `endPass` follows.
+  func isIdle()
   /// All that was ready has been looked at.
   ///
   /// - Returns: whether the loop goes on.
@@ -76,8 +80,9 @@ package final class RunLoop {
   /// Runs until the target's `endPass` returns false.
   package func run<Target: RunLoopTarget>(for target: Target) throws(Errno) {
     repeat {
-      let count = try epoll.wait()
+      let count = try epoll.wait(isPatient: !target.wantsIdle)
       target.beginPass()
+      if count == 0, target.wantsIdle { target.isIdle() }
       var mainQueueIsReady = false
       for index in 0..<count {
         let event = epoll.event(at: index)

@@ -194,9 +194,19 @@ package struct ByteSlice {
 
   package var count: Int { range.count }
 
+  /// Bytes that wait with the slice.
+  package var weight: Int { range.count }
+
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     get { buffer.bytes(in: range) }
+  }
+
+  /// The same bytes in a buffer of their own, for what has to wait for long.
+  package func copied() -> ByteSlice {
+    let own = ByteBuffer(capacity: count)
+    own.append(bytes)
+    return ByteSlice(own, 0..<count)
   }
 }
 

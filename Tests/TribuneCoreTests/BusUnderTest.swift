@@ -96,8 +96,13 @@ final class BusUnderTest {
     }
   }
 
-  func observe(_ pattern: String = "", object: String = "", by slot: ConnectionSlot, serial: Serial) {
-    send(Observe(), from: slot, serial: serial, name: pattern, object: object)
+  func observe(
+    _ pattern: String = "", object: String = "", by slot: ConnectionSlot, serial: Serial,
+    _ options: ObserveOptions = [], suspension: SuspensionBehavior = .coalesce
+  ) {
+    send(
+      Observe(options: options, suspension: suspension), from: slot, serial: serial, name: pattern,
+      object: object)
   }
 
   func attach(
@@ -137,6 +142,55 @@ final class BusUnderTest {
     by slot: ConnectionSlot, serial: Serial
   ) {
     send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source)
+  }
+
+  /// A post that wants more than to be handed on.
+  func post(
+    _ name: String, object: String = "", text: String = "", by slot: ConnectionSlot, serial: Serial = 0,
+    _ options: PostOptions, style: PostingStyle = .now, deadline: UInt32 = 0, flags: FrameFlags = []
+  ) {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.appendFrame(
+      Post(options: options, style: style, deadline: deadline), flags: flags, serial: serial, name: name,
+      object: object, text: text)
+    send(buffer, from: slot)
+  }
+
+  /// A run of plain posts, which the server hands on: each that receives it now is in the transcript.
+  func plain(_ name: String, object: String = "", _ texts: String...) throws(WireError) {
+    let run = ByteBuffer(capacity: 0)
+    for text in texts { run.appendFrame(Post(), serial: 0, name: name, object: object, text: text) }
+    let key = ByteBuffer(holding: Array((name + object).utf8))
+    var receivers = ""
+    let slice = ByteSlice(run, 0..<run.count)
+    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count)
+    where receiver.way == .now || bus.isFor(receiver, slice, count: UInt64(texts.count)) {
+      receivers += receiver.slot.letter
+    }
+    note()
+    transcript.append("\(receivers) \(slice.summary)")
+  }
+
+  func endPass() {
+    bus.deliverSoon()
+    note()
+  }
+
+  func idle() {
+    bus.deliverIdle()
+    note()
+  }
+
+  func suspend(_ isSuspended: Bool = true, by slot: ConnectionSlot, serial: Serial = 903) {
+    send(Suspend(isSuspended: isSuspended), from: slot, serial: serial)
+  }
+
+  func done(
+    _ post: Serial, of poster: UInt64, by slot: ConnectionSlot, failed reason: String? = nil,
+    serial: Serial = 904
+  ) {
+    let done = Done(poster: ConnectionID(rawValue: poster), post: post, hasFailed: reason != nil)
+    send(done, from: slot, serial: serial, text: reason ?? "")
   }
 
   /// What the bus refuses a post with; nil if it takes it.
@@ -204,7 +258,7 @@ final class BusUnderTest {
   /// The names of those who receive a notification, sorted.
   func receivers(_ name: String, object: String = "") throws(WireError) -> String {
     let key = ByteBuffer(holding: Array((name + object).utf8))
-    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count).map(\.letter).sorted().joined()
+    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count).map(\.slot.letter).sorted().joined()
   }
 
   func chain(_ name: String, object: String = "") throws(WireError) -> [DelegateEntry] {
@@ -238,6 +292,7 @@ final class BusUnderTest {
   var isEmpty: Bool {
     bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
       && !bus.isMonitored && bus.nextDeadline == nil && bus.declarationCount == 0 && bus.protocolCount == 0
+      && !bus.hasIdlePosts && bus.retainedEntries(of: 0, at: now).isEmpty
   }
 
   private func note() {
@@ -297,9 +352,50 @@ extension Effect {
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
+    case .notification(let slice, let slots, let poster):
+      return "\(slots.map(\.letter).joined()) \(slice.summary) from \(poster.id)"
+    case .held(let slot, let slices, _, let lost):
+      return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
+        + slices.map { ", \($0.summary)" }.joined()
+    case .retained(let slot, let serial, let sender, let retained, let tail):
+      return "\(slot.letter) retained \(serial) \(tail.summary) from \(sender), \(retained.age / 1000) ms"
+    case .awaited(let slot, let serial, let awaited):
+      return "\(slot.letter) awaited \(serial) \(awaited.acknowledged)"
+        + awaited.missing.map { missing in
+          let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"
+          return ", \(missing.connection) \(missing.failure)\(reason) \(missing.elapsed / 1000) ms"
+        }.joined()
     case .announcement(.didAttach(let entry)): return "didAttach \(entry.summary)"
     case .announcement(.didDetach(let entry)): return "didDetach \(entry.summary)"
     }
+  }
+}
+
+extension ByteSlice {
+  /// `a.b o text` for each frame that the slice is, with a plus between.
+  fileprivate var summary: String {
+    var position = 0
+    var said: [String] = []
+    while position < count, let header = FrameHeader.peek(bytes, at: position, limits: .fromBus) {
+      let tail = bytes.extracting(position + header.nameStart..<position + header.frameLength)
+      said.append(tail.summary(header.nameLength, header.objectLength))
+      position += header.frameLength
+    }
+    return said.joined(separator: " + ")
+  }
+}
+
+extension QueryTail {
+  fileprivate var summary: String { slice.bytes.summary(nameLength, objectLength) }
+}
+
+extension RawSpan {
+  /// Name, object and text, which are there in one piece.
+  fileprivate func summary(_ nameLength: Int, _ objectLength: Int) -> String {
+    let object = String(repairing: extracting(nameLength..<nameLength + objectLength))
+    let text = String(repairing: extracting(droppingFirst: nameLength + objectLength))
+    return [String(repairing: extracting(first: nameLength)), object, text].filter { !$0.isEmpty }
+      .joined(separator: " ")
   }
 }
 

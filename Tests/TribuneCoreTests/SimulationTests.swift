@@ -378,6 +378,7 @@ private final class Simulation {
       expect(announced.insert(entry.delegate.id.rawValue).inserted, "somebody attaches twice")
     case .announcement(.didDetach(let entry)):
       expect(retired.insert(entry.delegate.id.rawValue).inserted, "somebody detaches twice")
+    case .notification, .held, .retained, .awaited: fail("nobody posts here")
     }
   }
 

@@ -17,14 +17,9 @@ extension Bus {
       throw WireError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
     }
     try requireKnownAndPermitted(fields, from: slot)
-    guard fields.deadline <= limits.deadlineMax else {
-      throw WireError(
-        .invalidValue, "a deadline of \(fields.deadline) ms is over the limit of \(limits.deadlineMax) ms")
-    }
+    try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)
-    guard connection(at: slot).queries.count < limits.queriesMax else {
-      throw WireError(.limitExceeded, "a connection can have \(limits.queriesMax) queries under way")
-    }
+    try requireRoomToWait(from: slot)
 
     let method =
       declarations.isEmpty ? nil : try method(of: frame, for: fields.mode.isForValues ? .query : .ask)
@@ -71,6 +66,22 @@ extension Bus {
       slice: ByteSlice(slice.buffer, start + header.nameStart..<start + header.frameLength),
       nameLength: header.nameLength, objectLength: header.objectLength)
     proceed(place, tail: tail, at: now)
+  }
+
+  /// - Throws: `invalidValue`.
+  func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
+    guard milliseconds <= limits.deadlineMax else {
+      throw WireError(
+        .invalidValue, "a deadline of \(milliseconds) ms is over the limit of \(limits.deadlineMax) ms")
+    }
+  }
+
+  /// - Throws: `limitExceeded`.
+  func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
+    guard connection(at: slot).waitCount < limits.queriesMax else {
+      throw WireError(
+        .limitExceeded, "a connection can have \(limits.queriesMax) queries and awaited posts under way")
+    }
   }
 
   private func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
@@ -259,6 +270,8 @@ extension Bus {
   /// Does what is due at `now`.
   package mutating func advance(to now: Instant) {
     expireHolds(at: now)
+    expireAwaited(at: now)
+    deliverDue(at: now)
     while let place = queries.firstDue(at: now) {
       queries[place].expire(at: now)
       proceed(place, tail: nil, at: now)

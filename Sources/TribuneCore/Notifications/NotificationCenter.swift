@@ -11,24 +11,36 @@ package struct NotificationCenter {
     package let pattern: Pattern
     /// nil is any.
     package let object: String?
+    package var suspension = SuspensionBehavior.coalesce
+    package var isAwaited = false
   }
 
   /// One registration: whose, and under which serial.
   private struct Key: Hashable {
     var slot: ConnectionSlot
     var serial: Serial
+    var suspension = SuspensionBehavior.coalesce
+    var isAwaited = false
     /// It is a delegate's, who receives no other names than those that will or did something.
     var isDelegate = false
+  }
+
+  /// Where a connection stands in the route that is being found.
+  private struct Place {
+    /// The round in which it was last found, so that each is taken once.
+    var round: UInt64 = 0
+    var index = 0
+    var isSuspended = false
   }
 
   private var tree = PatternTree<Key>()
   /// Who observes what the bus itself posts, where that is kept apart: those who ask for names that only it
   /// has.
   private var busTree = PatternTree<Key>()
-  private var routes: RouteCache<ConnectionSlot>
+  private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
-  /// Round in which a slot was last found, so that each is taken once.
-  private var lastRound: [UInt64] = []
+  /// By slot.
+  private var places: [Place] = []
   private var round: UInt64 = 0
 
   private let keepsBusApart: Bool
@@ -66,11 +78,25 @@ package struct NotificationCenter {
     change(delegate) { $0.remove($1, pattern: $2, object: $3) }
   }
 
+  mutating func setSuspended(_ isSuspended: Bool, _ slot: ConnectionSlot) {
+    reservePlace(of: slot)
+    guard places[slot.index].isSuspended != isSuspended else { return }
+    places[slot.index].isSuspended = isSuspended
+    routes.age()
+  }
+
+  private mutating func reservePlace(of slot: ConnectionSlot) {
+    guard slot.index >= places.count else { return }
+    places.append(contentsOf: repeatElement(Place(), count: slot.index + 1 - places.count))
+  }
+
   private mutating func change(
     _ observation: Observation, _ slot: ConnectionSlot, _ serial: Serial,
     _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
   ) {
-    let key = Key(slot: slot, serial: serial)
+    reservePlace(of: slot)
+    let key = Key(
+      slot: slot, serial: serial, suspension: observation.suspension, isAwaited: observation.isAwaited)
     if keepsBusApart, observation.pattern.isReserved {
       change(&busTree, key, observation.pattern, observation.object)
     } else {
@@ -83,6 +109,7 @@ package struct NotificationCenter {
   ) {
     let patterns = delegate.patterns.filter(\.matchesWillOrDid)
     guard !patterns.isEmpty else { return }
+    reservePlace(of: delegate.slot)
     let key = Key(slot: delegate.slot, serial: delegate.serial, isDelegate: true)
     let object = delegate.object.isEmpty ? nil : delegate.object
     for pattern in patterns { change(&tree, key, pattern, object) }
@@ -96,7 +123,7 @@ package struct NotificationCenter {
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int
-  ) throws(WireError) -> [ConnectionSlot] {
+  ) throws(WireError) -> [Receiver] {
     let place = routes.place(of: key, nameLength: nameLength)
     if let receivers = routes.receivers(at: place, of: key, nameLength: nameLength) { return receivers }
     let name = key.extracting(first: nameLength)
@@ -106,24 +133,27 @@ package struct NotificationCenter {
 
     round += 1
     let round = round
-    var receivers: [ConnectionSlot] = []
+    var receivers: [Receiver] = []
     let tree = keepsBusApart && NameSyntax.isReserved(name) ? busTree : tree
     if !tree.isEmpty {
       let concernsDelegates = NameSyntax.isWillOrDid(name)
-      var lastRound = self.lastRound
-      self.lastRound = []
+      var places = self.places
+      self.places = []
       tree.forEach(matching: String(repairing: name), object: String(repairing: object)) { found in
         guard !found.isDelegate || concernsDelegates else { return }
-        let index = found.slot.index
-        if index >= lastRound.count {
-          lastRound.append(contentsOf: repeatElement(0, count: index + 1 - lastRound.count))
+        let slot = found.slot.index
+        let way =
+          places[slot].isSuspended && !found.isDelegate ? Receiver.Way(during: found.suspension) : .now
+        if places[slot].round == round {
+          receivers[places[slot].index].join(way, isAwaited: found.isAwaited)
+        } else {
+          places[slot].round = round
+          places[slot].index = receivers.count
+          receivers.append(Receiver(slot: found.slot, way: way, isAwaited: found.isAwaited))
         }
-        guard lastRound[index] != round else { return }
-        lastRound[index] = round
-        receivers.append(found.slot)
       }
-      self.lastRound = lastRound
-      receivers.sort { $0.index < $1.index }
+      self.places = places
+      receivers.sort { $0.slot.index < $1.slot.index }
     }
     routes.keep(receivers, at: place, of: key, nameLength: nameLength)
     return receivers

@@ -187,6 +187,12 @@ package struct OutboundQueue: ~Copyable {
     return dropped
   }
 
+  /// Says that notifications were dropped before they came to be queued here.
+  package mutating func appendLost(_ count: UInt64) {
+    lostCount += count
+    tell(count, at: entries.count)
+  }
+
   /// Puts a `lost` frame at `place`, or adds to the one that stands there.
   private mutating func tell(_ dropped: UInt64, at place: Int) {
     let countOffset = FrameHeader.length
@@ -206,7 +212,7 @@ package struct OutboundQueue: ~Copyable {
 
 extension ByteBuffer {
   /// The length of the frame at `offset`, which was checked when it came in.
-  fileprivate func frameLength(at offset: Int) -> Int {
+  func frameLength(at offset: Int) -> Int {
     Int(bytes.integer(at: offset, as: UInt32.self))
   }
 }

@@ -31,17 +31,18 @@ extension BusServer {
     buffer.appendFrame(Post(), serial: 0, name: name, object: object, text: userInfo)
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
-    for slot in receivers {
-      guard let observer = connections[slot.index] else {
+    for receiver in receivers {
+      guard let observer = connections[receiver.slot.index] else {
         preconditionFailure("an observer has no connection")
       }
+      guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
       deliverWithoutPacing(slice, to: observer)
+      deliveredCount += 1
     }
-    deliveredCount += UInt64(receivers.count)
     if bus.isMonitored { monitorAnnouncement(slice, name: name, receivers: receivers.count) }
   }
 
-  private func receivers(of name: String, object: String) -> [ConnectionSlot] {
+  private func receivers(of name: String, object: String) -> [Receiver] {
     let key = name + object
     do throws(WireError) {
       return try bus.receivers(of: key.utf8Bytes, nameLength: name.utf8.count)

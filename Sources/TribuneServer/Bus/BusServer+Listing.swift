@@ -41,7 +41,9 @@ extension BusServer {
       case .members:
         let entries = try bus.memberEntries(of: frame.object)
         sayAll(entries.lazy.map { .member($0) }, to: connection, serial: serial)
-      case .retained: break
+      case .retained:
+        let entries = bus.retainedEntries(of: list.connection, at: now)
+        sayAll(entries.lazy.map { .retained($0) }, to: connection, serial: serial)
       }
       say(Okay(), to: connection, serial: serial)
     } catch {
@@ -79,12 +81,13 @@ extension BusServer {
 
   private func entry(of connection: Connection) -> ConnectionEntry {
     let counts = bus.counts(at: connection.slot)
+    let held = bus.heldByteCount(at: connection.slot)
     return ConnectionEntry(
       id: connection.id, peer: connection.peer,
       age: now.nanoseconds(since: connection.connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
       queries: UInt32(clamping: counts.queries), queued: UInt64(connection.queue.byteCount),
       lost: connection.queue.lostCount, posted: connection.postedCount, isPaused: connection.isPaused,
-      isLossy: connection.flow == .lossy)
+      isLossy: connection.flow == .lossy, isSuspended: held != nil, held: UInt64(held ?? 0))
   }
 }

@@ -22,6 +22,15 @@ extension BusServer {
     }
   }
 
+  /// Shows a post that wanted more than to be handed on, when it is.
+  func monitorPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
+    guard let header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a frame that was taken has no header")
+    }
+    let name = slice.bytes.extracting(header.nameStart..<header.objectStart)
+    show([slice], under: name, from: poster, to: .bus, receivers: receivers)
+  }
+
   /// Shows a frame that a client sent to the bus itself.
   func monitorFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
     switch frame.header.kind {
@@ -60,7 +69,7 @@ extension BusServer {
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int
   ) {
-    let monitors: [ConnectionSlot]
+    let monitors: [Receiver]
     do throws(WireError) {
       monitors = try bus.monitors(of: name)
     } catch {
@@ -76,8 +85,10 @@ extension BusServer {
       of: traffic, serial: 0, payloadLength: parts.reduce(0) { $0 + $1.count })
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
-    for slot in monitors {
-      guard let monitor = connections[slot.index] else { preconditionFailure("a monitor has no connection") }
+    for receiver in monitors {
+      guard let monitor = connections[receiver.slot.index] else {
+        preconditionFailure("a monitor has no connection")
+      }
       deliverWithoutPacing(slice, to: monitor)
     }
   }

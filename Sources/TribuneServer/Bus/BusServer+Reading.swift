@@ -97,7 +97,7 @@ extension BusServer {
       let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
       buffer.count - position >= header.frameLength
     {
-      if header.rawKind == FrameKind.post.rawValue {
+      if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0 {
         position = takePosts(of: connection, in: buffer, at: position, first: header)
       } else {
         try take(header, of: connection, in: buffer, at: position)
@@ -173,7 +173,7 @@ extension BusServer {
 
   // MARK: Frames
 
-  /// Takes a run of posts of one name and object, and hands it on as one slice. A post about an object that has
+  /// Takes a run of plain posts of one name and object, and hands it on as one slice. A post about an object that has
   /// a protocol is a run of its own.
   ///
   /// - Returns: where the next frame begins.
@@ -199,10 +199,13 @@ extension BusServer {
       }
       if isDeclared { try bus.check(post: FrameView(first, buffer.bytes(in: start..<end))) }
       let slice = ByteSlice(buffer, start..<end)
-      for slot in receivers { deliver(slice, to: slot, from: connection) }
+      for receiver in receivers {
+        guard receiver.way == .now || receivesNow(receiver, slice, count: count) else { continue }
+        deliver(slice, to: receiver.slot, from: connection)
+        deliveredCount += count
+      }
       connection.postedCount += count
       postedCount += count
-      deliveredCount += count * UInt64(receivers.count)
       if bus.isMonitored {
         monitorPosts(slice, receivers: receivers.count, from: connection)
       }
@@ -213,7 +216,16 @@ extension BusServer {
     return end
   }
 
-  /// Whether a whole post with the same name and object begins at `position`; its header is then in
+  /// Has the core hold a run for a suspended connection, or drop it.
+  ///
+  /// - Returns: whether the connection receives it now, all the same.
+  func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
+    let receivesNow = bus.isFor(receiver, run, count: count)
+    carryOutEffects()
+    return receivesNow
+  }
+
+  /// Whether a whole plain post with the same name and object begins at `position`; its header is then in
   /// `header`.
   private func nextPost(
     _ header: inout FrameHeader, of connection: Connection, in bytes: RawSpan, at position: Int,
@@ -221,7 +233,8 @@ extension BusServer {
   ) -> Bool {
     // What is wrong with a header here is found again, and told, when it is the first of its run.
     guard let next = FrameHeader.peek(bytes, at: position, limits: connection.limits),
-      next.rawKind == FrameKind.post.rawValue, bytes.byteCount - position >= next.frameLength,
+      next.rawKind == FrameKind.post.rawValue, next.fieldsLength == 0,
+      bytes.byteCount - position >= next.frameLength,
       next.nameLength == header.nameLength, next.objectLength == header.objectLength,
       bytes.extracting(position + next.nameStart..<position + next.payloadStart).isEqual(to: key)
     else { return false }
@@ -245,7 +258,7 @@ extension BusServer {
     }
   }
 
-  /// Takes one frame that is no post.
+  /// Takes one frame that is no plain post.
   private func take(
     _ header: FrameHeader, of connection: Connection, in buffer: ByteBuffer, at start: Int
   ) throws(WireError) {
@@ -254,8 +267,13 @@ extension BusServer {
     let slice = ByteSlice(buffer, range)
     let frame = FrameView(header, buffer.bytes(in: range))
     if bus.isMonitored { monitorFrame(frame, slice, from: connection) }
+    let postsBefore = bus.acceptedPostCount
     if header.rawKind == FrameKind.list.rawValue {
       try list(frame, for: connection)
+    } else if header.kind == .observe, !hasRoom(forSnapshotOf: frame, connection) {
+      refuse(
+        connection, serial: header.serial,
+        WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
     } else if try !bus.receive(frame, in: slice, from: connection.slot, at: now) {
       let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
       guard !header.flags.contains(.critical) else {
@@ -263,7 +281,18 @@ extension BusServer {
       }
       refuse(connection, serial: header.serial, error)
     }
+    connection.postedCount += bus.acceptedPostCount - postsBefore
+    postedCount += bus.acceptedPostCount - postsBefore
     carryOutEffects()
+  }
+
+  /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.
+  private func hasRoom(forSnapshotOf frame: FrameView, _ connection: Connection) -> Bool {
+    guard frame.fields.byteCount > 0,
+      ObserveOptions(rawValue: frame.fields.integer(at: 0, as: UInt8.self)).contains(.retained)
+    else { return true }
+    if !connection.isBlocked { flush(connection) }
+    return connection.queue.byteCount <= configuration.highMarkBytes
   }
 
   private func welcome(_ connection: Connection) {

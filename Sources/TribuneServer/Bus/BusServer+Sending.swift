@@ -37,6 +37,32 @@ extension BusServer {
     }
   }
 
+  /// Queues a notification that wanted more than to be handed on.
+  private func deliver(_ slice: ByteSlice, to slots: [ConnectionSlot], from poster: Poster) {
+    // Who posted it may have gone while it waited.
+    let source = connections[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
+    for slot in slots {
+      if let source {
+        deliver(slice, to: slot, from: source)
+      } else {
+        deliverWithoutPacing(slice, to: connection(at: slot))
+      }
+    }
+    deliveredCount += UInt64(slots.count)
+    if bus.isMonitored { monitorPost(slice, receivers: slots.count, from: poster.id) }
+  }
+
+  /// Queues what was held while a connection was suspended. It is bounded, and the connection has not been sent
+  /// it yet: its flow is looked at with what comes next.
+  private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
+    if lost > 0 {
+      connection.queue.appendLost(lost)
+      lostCount += lost
+      markDirty(connection)
+    }
+    for slice in slices { enqueue(slice, for: connection, isNotification: true) }
+  }
+
   /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
   /// does not keep up loses at once.
   func deliverWithoutPacing(_ slice: ByteSlice, to observer: Connection) {
@@ -179,6 +205,21 @@ extension BusServer {
       say(ended, to: connection(at: slot), serial: serial)
     case .announcement(let announcement):
       announce(announcement)
+    case .notification(let slice, let slots, let poster):
+      deliver(slice, to: slots, from: poster)
+    case .held(let slot, let slices, let count, let lost):
+      deliverHeld(slices, lost: lost, to: connection(at: slot))
+      deliveredCount += count
+    case .retained(let slot, let serial, let sender, let retained, let tail):
+      let buffer = bufferToEncode()
+      let start = buffer.count
+      buffer.appendHead(
+        of: retained, sender: sender, serial: serial, nameLength: tail.nameLength,
+        objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+      buffer.append(tail.slice.bytes)
+      enqueue(ByteSlice(buffer, start..<buffer.count), for: connection(at: slot), isNotification: true)
+    case .awaited(let slot, let serial, let awaited):
+      say(awaited, to: connection(at: slot), serial: serial)
     }
   }
 

@@ -145,6 +145,8 @@ package final class BusServer: RunLoopTarget {
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
     for case let connection? in connections { readRest(of: connection) }
+    bus.deliverSoon()
+    bus.deliverIdle()
     // Nobody shall take the end of the bus for that of a delegate.
     bus.cancelQueries()
     carryOutEffects()
@@ -174,7 +176,17 @@ package final class BusServer: RunLoopTarget {
     }
   }
 
+  /// Whether the run loop is to say when it has nothing to do.
+  package var wantsIdle: Bool { bus.hasIdlePosts }
+
+  package func isIdle() {
+    bus.deliverIdle()
+    carryOutEffects()
+  }
+
   package func endPass() -> Bool {
+    bus.deliverSoon()
+    carryOutEffects()
     repeat {
       // In the order in which they were spoken to: an asker has its verdict before its delegates hear
       // how it ended.
@@ -399,7 +411,13 @@ extension Configuration {
     limits.queriesMax = queriesMax
     limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
     limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
+    limits.heldMax = heldMaxBytes
+    limits.retainedUserMax = retainedUserMaxBytes
+    limits.retainedMax = retainedMaxBytes
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
+    limits.heldMax = heldMaxBytes
+    limits.retainedUserMax = retainedUserMaxBytes
+    limits.retainedMax = retainedMaxBytes
     return limits
   }
 }

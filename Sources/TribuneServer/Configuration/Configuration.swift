@@ -26,6 +26,12 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var hardLimitBytes = 64 << 20
   package var paceMaxNanoseconds: UInt64 = 100_000_000
 
+  // [Notifications]
+  /// For one connection that is suspended.
+  package var heldMaxBytes = 1 << 20
+  package var retainedUserMaxBytes = 4 << 20
+  package var retainedMaxBytes = 32 << 20
+
   // [Delegation]
   package var delegateTimeoutNanoseconds: UInt64 = 5_000_000_000
   package var deadlineNanoseconds: UInt64 = 30_000_000_000

@@ -51,13 +51,14 @@ package struct Readiness: OptionSet, Sendable {
     try control(EPOLL_CTL_DEL, target, [], 0)
   }
 
-  /// Waits until something happens.
+  /// Waits until something happens, or only looks whether it has.
   ///
   /// - Returns: how many events there are to look at with `event(at:)`.
-  package func wait() throws(Errno) -> Int {
+  package func wait(isPatient: Bool = true) throws(Errno) -> Int {
     Int(
       try retrying {
-        unsafe epoll_wait(descriptor.rawValue, events.baseAddress, CInt(events.count), -1)
+        unsafe epoll_wait(
+          descriptor.rawValue, events.baseAddress, CInt(events.count), isPatient ? -1 : 0)
       })
   }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A notification whose poster waits until those who have something to do first have done it.
+final class AwaitedPost {
+  let poster: ConnectionSlot
+  let posterID: ConnectionID
+  let serial: Serial
+  let posted: Instant
+  /// Those who have not said anything yet.
+  var waiting: Set<ConnectionSlot>
+  var acknowledged: UInt32 = 0
+  var missing: [Awaited.Missing] = []
+
+  init(
+    poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
+    waiting: Set<ConnectionSlot>
+  ) {
+    self.poster = poster
+    self.posterID = posterID
+    self.serial = serial
+    self.posted = posted
+    self.waiting = waiting
+    count = waiting.count
+  }
+
+  /// All whom it waits for, or has waited for.
+  let count: Int
+
+  /// What the poster is told: by connection, since who is missing is a question of who, not of when.
+  var reply: Awaited {
+    Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
+  }
+}
+
+/// The awaited posts under way: each has a number as long as it is.
+struct AwaitedPosts {
+  private struct Key: Hashable {
+    var poster: ConnectionID
+    var serial: Serial
+  }
+
+  private var posts: [AwaitedPost?] = []
+  private var free: [Int] = []
+  private var numbers: [Key: Int] = [:]
+  private var deadlines = DeadlineHeap()
+
+  var count: Int { numbers.count }
+  var nextDue: Instant? { deadlines.first?.due }
+
+  subscript(_ number: Int) -> AwaitedPost {
+    guard let post = posts[number] else { preconditionFailure("nothing is awaited under \(number)") }
+    return post
+  }
+
+  mutating func insert(_ post: AwaitedPost, due: Instant) -> Int {
+    let number = free.popLast() ?? posts.count
+    if number == posts.count { posts.append(post) } else { posts[number] = post }
+    numbers[Key(poster: post.posterID, serial: post.serial)] = number
+    deadlines.insert(number, due: due)
+    return number
+  }
+
+  func number(poster: ConnectionID, serial: Serial) -> Int? {
+    numbers[Key(poster: poster, serial: serial)]
+  }
+
+  /// One whose deadline is over at `now`.
+  func firstDue(at now: Instant) -> Int? {
+    guard let first = deadlines.first, first.due <= now else { return nil }
+    return first.item
+  }
+
+  mutating func remove(_ number: Int) {
+    let post = self[number]
+    numbers[Key(poster: post.posterID, serial: post.serial)] = nil
+    posts[number] = nil
+    free.append(number)
+    deadlines.remove(number)
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Posters that wait for their observers.
+extension Bus {
+  /// - Throws: why there can be no waiting for this post.
+  func requireAwaitable(
+    _ frame: FrameView, _ fields: Post, from slot: ConnectionSlot
+  ) throws(WireError) {
+    guard fields.style == .now, fields.options.isDisjoint(with: .coalescing) else {
+      throw WireError(.invalidValue, "what is awaited is delivered now, and not coalesced")
+    }
+    try requireDeadline(fields.deadline)
+    try requireFresh(frame.header.serial, from: slot)
+    try requireRoomToWait(from: slot)
+  }
+
+  /// Those whom the poster is to wait for.
+  ///
+  /// - Throws: `limitExceeded`.
+  mutating func awaitingReceivers(
+    of posted: PostedNotification, from slot: ConnectionSlot
+  ) throws(WireError) -> Set<ConnectionSlot> {
+    let receivers = try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
+    let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
+    guard connection(at: slot).awaitedCount + awaiting.count <= limits.awaitedMax else {
+      throw WireError(
+        .limitExceeded, "the posts of a connection can wait for \(limits.awaitedMax) observers at a time")
+    }
+    return Set(awaiting.map(\.slot))
+  }
+
+  /// Waits for those to whom it has been delivered.
+  mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
+    let (slot, serial) = (posted.poster.slot, posted.header.serial)
+    guard !awaiting.isEmpty else {
+      emit(.awaited(slot, serial, Awaited(acknowledged: 0, missing: [])))
+      return
+    }
+    let deadline = posted.fields.deadline == 0 ? limits.deadline : posted.fields.deadline
+    let post = AwaitedPost(
+      poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting)
+    let number = awaitedPosts.insert(post, due: now.advanced(byMilliseconds: deadline))
+    connections[slot.index]?.awaitedPosts[serial] = number
+    connections[slot.index]?.awaitedCount += awaiting.count
+    for observer in awaiting { connections[observer.index]?.owed.insert(number) }
+  }
+
+  /// An observer has done it, or could not.
+  mutating func acknowledge(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
+  {
+    let done = try frame.decode(Done.self)
+    guard let number = awaitedPosts.number(poster: done.poster, serial: done.post),
+      awaitedPosts[number].waiting.contains(slot)
+    else {
+      throw WireError(
+        .notAsked, "nobody waits for this connection in post \(done.post) of \(done.poster)")
+    }
+    if done.hasFailed {
+      settle(number, slot, .failed, reason: frame.text(), at: now)
+    } else {
+      settle(number, slot, nil, reason: "", at: now)
+    }
+  }
+
+  /// A connection has gone that others wait for.
+  mutating func settleOwed(of connection: Connection, _ slot: ConnectionSlot, at now: Instant) {
+    for number in connection.owed.sorted() where connections[slot.index]?.owed.contains(number) == true {
+      settle(number, slot, .gone, reason: "", at: now)
+    }
+  }
+
+  mutating func expireAwaited(at now: Instant) {
+    while let number = awaitedPosts.firstDue(at: now) {
+      for slot in awaitedPosts[number].waiting { note(number, slot, .timedOut, reason: "", at: now) }
+      conclude(number)
+    }
+  }
+
+  /// The poster waits no longer.
+  mutating func forget(awaitedPost number: Int) {
+    let post = awaitedPosts[number]
+    for slot in post.waiting { connections[slot.index]?.owed.remove(number) }
+    connections[post.poster.index]?.awaitedPosts[post.serial] = nil
+    connections[post.poster.index]?.awaitedCount -= post.count
+    awaitedPosts.remove(number)
+  }
+
+  /// - Parameter failure: nil when it has done it.
+  private mutating func settle(
+    _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure?, reason: String, at now: Instant
+  ) {
+    let post = awaitedPosts[number]
+    if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
+    post.waiting.remove(slot)
+    connections[slot.index]?.owed.remove(number)
+    if post.waiting.isEmpty { conclude(number) }
+  }
+
+  private func note(
+    _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure, reason: String, at now: Instant
+  ) {
+    let (post, observer) = (awaitedPosts[number], connection(at: slot))
+    post.missing.append(
+      Awaited.Missing(
+        connection: observer.id, peer: observer.peer, failure: failure, reason: reason,
+        elapsed: now.nanoseconds(since: post.posted) / 1000))
+  }
+
+  private mutating func conclude(_ number: Int) {
+    let post = awaitedPosts[number]
+    emit(.awaited(post.poster, post.serial, post.reply))
+    forget(awaitedPost: number)
+  }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// Notifications that want more than to be delivered at once. Those that do not are handed on by the server, past
+/// all of this.
+extension Bus {
+  // MARK: Posting
+
+  mutating func post(
+    _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) {
+    let fields = try frame.decode(Post.self)
+    let options = fields.options
+    try frame.name.requireName()
+    try frame.object.requireObject()
+    guard !NameSyntax.isReserved(frame.name) else {
+      throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
+    }
+    if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
+    if isDeclared(frame.object) { try check(post: frame) }
+
+    let connection = connection(at: slot)
+    var posted = PostedNotification(
+      slice: slice, header: frame.header, fields: fields, poster: Poster(slot: slot, id: connection.id),
+      uid: connection.peer.uid, posted: now)
+    let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
+    if options.contains(.retain), posted.isKept { try reserve(&posted) }
+
+    acceptedPostCount += 1
+    for replaced in postings.coalesce(with: posted) { release(replaced) }
+    if fields.style == .now {
+      deliver(posted)
+    } else {
+      postings.append(posted)
+      while let surplus = postings.popSurplus() { deliver(surplus) }
+    }
+    if options.contains(.awaited) {
+      startWaiting(posted, awaiting, at: now)
+    } else if frame.header.flags.contains(.acknowledge) {
+      emit(.okay(slot, frame.header.serial, Okay()))
+    }
+  }
+
+  /// Delivers what was to be at the end of a pass of the run loop.
+  package mutating func deliverSoon() {
+    while let posted = postings.popSoon() { deliver(posted) }
+  }
+
+  /// Whether something waits for the run loop to have nothing to do.
+  package var hasIdlePosts: Bool { postings.hasIdle }
+
+  /// Delivers what has waited for that.
+  package mutating func deliverIdle() {
+    while let posted = postings.popIdle() { deliver(posted) }
+  }
+
+  mutating func deliverDue(at now: Instant) {
+    while let posted = postings.popDue(at: now) { deliver(posted) }
+  }
+
+  private mutating func deliver(_ posted: PostedNotification) {
+    if posted.fields.options.contains(.retain) { keep(posted) }
+    var slots: [ConnectionSlot] = []
+    for receiver in validReceivers(of: posted) {
+      if isFor(receiver, posted.slice, count: 1, posted.fields.options) { slots.append(receiver.slot) }
+    }
+    emit(.notification(posted.slice, to: slots, from: posted.poster))
+  }
+
+  private mutating func validReceivers(of posted: PostedNotification) -> [Receiver] {
+    do throws(WireError) {
+      return try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
+    } catch {
+      preconditionFailure("a name that was checked is none: \(error.message)")
+    }
+  }
+
+  // MARK: Suspension
+
+  mutating func suspend(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
+    let isSuspended = try frame.decode(Suspend.self).isSuspended
+    if isSuspended, connection(at: slot).held == nil {
+      connections[slot.index]?.held = HeldNotifications()
+    } else if !isSuspended {
+      flushHeld(for: slot)
+      connections[slot.index]?.held = nil
+    }
+    center.setSuspended(isSuspended, slot)
+    emit(.okay(slot, frame.header.serial, Okay()))
+  }
+
+  /// Holds a run of plain notifications for a connection that is suspended, or drops it, as it wants.
+  ///
+  /// - Returns: whether the connection receives it now, behind what was held for it.
+  package mutating func isFor(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
+    isFor(receiver, run, count: count, [])
+  }
+
+  private mutating func isFor(
+    _ receiver: Receiver, _ run: ByteSlice, count: UInt64, _ options: PostOptions
+  ) -> Bool {
+    switch receiver.way(for: options) {
+    case .now: return true
+    case .flush:
+      flushHeld(for: receiver.slot)
+      return true
+    case .drop: return false
+    case .coalesce: hold(run, count: count, for: receiver.slot, coalesces: true)
+    case .hold: hold(run, count: count, for: receiver.slot, coalesces: false)
+    }
+    return false
+  }
+
+  private mutating func hold(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
+    var key: ExactText?
+    if coalesces {
+      guard let header = FrameHeader.peek(run.bytes, at: 0, limits: .fromBus) else {
+        preconditionFailure("a frame that was taken has no header")
+      }
+      let name = String(repairing: run.bytes.extracting(header.nameStart..<header.objectStart))
+      let object = String(repairing: run.bytes.extracting(header.objectStart..<header.payloadStart))
+      key = ExactText("\(name)\0\(object)")
+    }
+    connections[slot.index]?.held?.hold(run, count: count, replacing: key, limit: limits.heldMax)
+  }
+
+  private mutating func flushHeld(for slot: ConnectionSlot) {
+    guard let held = connections[slot.index]?.held?.take(), held.lost > 0 || !held.slices.isEmpty else {
+      return
+    }
+    emit(.held(slot, held.slices, count: held.count, lost: held.lost))
+  }
+
+  // MARK: What is retained
+
+  private mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
+    let cost = RetainedNotification.cost(of: posted.tail.slice)
+    // What waits takes the place of what is kept when it is delivered, and until then there are both.
+    let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
+    try retained.reserve(cost, freeing: before.map { ($0.uid, $0.cost) }, for: posted.uid, limits)
+    posted.reserved = cost
+  }
+
+  private mutating func release(_ posted: PostedNotification) {
+    if posted.reserved > 0 { retained.release(posted.reserved, for: posted.uid) }
+  }
+
+  private mutating func keep(_ posted: PostedNotification) {
+    guard posted.isKept else {
+      retained.forget(posted.name, posted.object)
+      return
+    }
+    let tail = posted.tail
+    let kept = RetainedNotification(
+      tail: QueryTail(
+        slice: tail.slice.copied(), nameLength: tail.nameLength, objectLength: tail.objectLength),
+      sender: posted.poster.id, uid: posted.uid, posted: posted.posted)
+    retained.keep(kept, posted.name, posted.object)
+  }
+
+  /// Sends all that is retained and matches, before what is posted from now on.
+  mutating func sendSnapshot(
+    of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
+  ) {
+    // What is held is older than what is retained.
+    flushHeld(for: slot)
+    for kept in retained.matching(observation.pattern, object: observation.object) {
+      let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
+      emit(.retained(slot, serial, sender: kept.sender, fields, kept.tail))
+    }
+  }
+}
+
+extension PostedNotification {
+  fileprivate var name: String { String(repairing: key.extracting(first: header.nameLength)) }
+  fileprivate var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
+  /// Has userInfo to be retained.
+  fileprivate var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
+}

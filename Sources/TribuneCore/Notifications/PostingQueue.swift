@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// A notification that somebody has posted, with all that delivering it takes.
+struct PostedNotification {
+  /// The frame, stamped.
+  var slice: ByteSlice
+  let header: FrameHeader
+  let fields: Post
+  let poster: Poster
+  /// The account that it counts in.
+  let uid: UInt32
+  let posted: Instant
+  /// Bytes that were set aside in that account to retain it.
+  var reserved = 0
+
+  /// Name and object, joined as they lie in the frame.
+  var key: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      let start = slice.range.lowerBound
+      return slice.buffer.bytes(in: start + header.nameStart..<start + header.payloadStart)
+    }
+  }
+
+  /// Name, object and userInfo.
+  var tail: QueryTail {
+    let start = slice.range.lowerBound
+    return QueryTail(
+      slice: ByteSlice(slice.buffer, start + header.nameStart..<slice.range.upperBound),
+      nameLength: header.nameLength, objectLength: header.objectLength)
+  }
+}
+
+/// Which connection posted something. Its slot may have another tenant by the time that it is delivered.
+package struct Poster: Equatable, Sendable {
+  package let slot: ConnectionSlot
+  package let id: ConnectionID
+}
+
+/// Notifications that wait for the end of a pass, or for the bus to be idle, as in NSNotificationQueue.
+struct PostingQueue {
+  /// Bytes that wait in all. Past it the oldest go early, so that nothing is lost.
+  private static var waitingMax: Int { 1 << 20 }
+  /// What each takes besides its bytes.
+  private static var overhead: Int { 512 }
+  /// How long something waits for the bus to be idle, at most.
+  private static var idleNanoseconds: UInt64 { 1_000_000_000 }
+
+  private var soon = CoalescingQueue<PostedNotification>()
+  private var idle = CoalescingQueue<PostedNotification>()
+
+  var hasSome: Bool { !soon.isEmpty }
+  var hasIdle: Bool { !idle.isEmpty }
+  /// When what waits for the bus to be idle has waited long enough.
+  var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
+
+  /// Takes out what `posted` is to take the place of: of the same user, and the same name, object or both.
+  mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
+    guard let key = posted.coalescingKey else { return [] }
+    return soon.remove(under: key) + idle.remove(under: key)
+  }
+
+  mutating func append(_ posted: PostedNotification) {
+    var posted = posted
+    let byteCount = posted.slice.weight + Self.overhead
+    let keys = posted.keys
+    if posted.fields.style == .whenIdle {
+      // What it came in with is not to be kept for its sake.
+      posted.slice = posted.slice.copied()
+      idle.append(posted, keys: keys, byteCount: byteCount)
+    } else {
+      soon.append(posted, keys: keys, byteCount: byteCount)
+    }
+  }
+
+  /// The oldest of those for which there is no room to wait.
+  mutating func popSurplus() -> PostedNotification? {
+    if soon.byteCount > Self.waitingMax { return soon.popFirst() }
+    if idle.byteCount > Self.waitingMax { return idle.popFirst() }
+    return nil
+  }
+
+  mutating func popSoon() -> PostedNotification? { soon.popFirst() }
+
+  mutating func popIdle() -> PostedNotification? { idle.popFirst() }
+
+  mutating func popDue(at now: Instant) -> PostedNotification? {
+    guard let due = nextDue, due <= now else { return nil }
+    return idle.popFirst()
+  }
+}
+
+extension PostedNotification {
+  /// Under which it is found by those that come later.
+  fileprivate var keys: [ExactText] { PostOptions.coalescing.kinds.map { key(of: $0) } }
+
+  fileprivate var coalescingKey: ExactText? {
+    let kind = fields.options.intersection(.coalescing)
+    return kind.isEmpty ? nil : key(of: kind)
+  }
+
+  /// Names and objects have no control characters, so that what stands between keeps them apart.
+  private func key(of kind: PostOptions) -> ExactText {
+    let key = key
+    let name = String(repairing: key.extracting(first: header.nameLength))
+    let object = String(repairing: key.extracting(droppingFirst: header.nameLength))
+    let text =
+      switch kind {
+      case .coalesceByName: "\(uid)\0\(name)"
+      case .coalesceByObject: "\(uid)\0\0\(object)"
+      default: "\(uid)\0\(name)\0\(object)"
+      }
+    return ExactText(text)
+  }
+}
+
+extension PostOptions {
+  /// By name, by object, and by both.
+  fileprivate var kinds: [PostOptions] { [.coalesceByName, .coalesceByObject, .coalescing] }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// The last notification of its name and object that was to be kept.
+struct RetainedNotification {
+  /// Name, object and userInfo, in a buffer of its own.
+  let tail: QueryTail
+  let sender: ConnectionID
+  /// The account that it counts in.
+  let uid: UInt32
+  let posted: Instant
+  /// Counts up with each: a snapshot is in the order of posting.
+  fileprivate(set) var number: UInt64 = 0
+
+  /// What it takes in its user's account: some for what is around the bytes.
+  var cost: Int { Self.cost(of: tail.slice) }
+
+  static func cost(of tail: ByteSlice) -> Int { tail.weight + 256 }
+
+  func entry(at now: Instant) -> RetainedEntry {
+    let bytes = tail.slice.bytes
+    return RetainedEntry(
+      connection: sender, uid: uid, name: String(repairing: bytes.extracting(first: tail.nameLength)),
+      object: String(
+        repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
+      length: UInt32(clamping: tail.slice.weight - tail.nameLength - tail.objectLength),
+      age: now.nanoseconds(since: posted) / 1000)
+  }
+}
+
+/// What is retained, found by a pattern by walking the tokens of names: what does not match costs nothing.
+struct RetainedNotifications {
+  private final class Node {
+    var branches: [String: Node] = [:]
+    /// Those whose name ends here, by object.
+    var here: [ExactText: RetainedNotification] = [:]
+
+    var isEmpty: Bool { branches.isEmpty && here.isEmpty }
+  }
+
+  private let root = Node()
+  private(set) var count = 0
+  private var lastNumber: UInt64 = 0
+  /// Bytes of each user who has some.
+  private var accounts: [UInt32: Int] = [:]
+  private var byteCount = 0
+  /// Differs whenever something was kept or forgotten.
+  private(set) var changeCount: UInt64 = 0
+
+  // MARK: Accounts
+
+  /// Sets aside room in a user's account.
+  ///
+  /// - Parameter freed: bytes that will be given back when it is used.
+  /// - Throws: `limitExceeded`.
+  mutating func reserve(
+    _ size: Int, freeing freed: (uid: UInt32, size: Int)? = nil, for uid: UInt32, _ limits: BusLimits
+  ) throws(WireError) {
+    let ownFreed = freed?.uid == uid ? freed?.size ?? 0 : 0
+    guard accounts[uid, default: 0] + size - ownFreed <= limits.retainedUserMax else {
+      throw WireError(
+        .limitExceeded, "what is retained for user \(uid) can have \(limits.retainedUserMax) bytes")
+    }
+    guard byteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
+      throw WireError(.limitExceeded, "what is retained can have \(limits.retainedMax) bytes in all")
+    }
+    accounts[uid, default: 0] += size
+    byteCount += size
+  }
+
+  /// Gives back room that was set aside, or was in use.
+  mutating func release(_ size: Int, for uid: UInt32) {
+    let left = accounts[uid, default: 0] - size
+    precondition(left >= 0 && byteCount >= size, "user \(uid) gives back more than it had")
+    accounts[uid] = left == 0 ? nil : left
+    byteCount -= size
+  }
+
+  // MARK: Keeping
+
+  /// What is kept under a name and about an object.
+  func notification(_ name: String, _ object: String) -> RetainedNotification? {
+    var node = root
+    for token in name.split(separator: ".") {
+      guard let next = node.branches[String(token)] else { return nil }
+      node = next
+    }
+    return node.here[ExactText(object)]
+  }
+
+  /// Keeps what room has been set aside for, instead of what was kept before.
+  mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
+    var node = root
+    for token in name.split(separator: ".") {
+      let token = String(token)
+      if let next = node.branches[token] {
+        node = next
+      } else {
+        let next = Node()
+        node.branches[token] = next
+        node = next
+      }
+    }
+    var notification = notification
+    lastNumber += 1
+    changeCount += 1
+    notification.number = lastNumber
+    if let before = node.here.updateValue(notification, forKey: ExactText(object)) {
+      release(before.cost, for: before.uid)
+    } else {
+      count += 1
+    }
+  }
+
+  mutating func forget(_ name: String, _ object: String) {
+    guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return }
+    count -= 1
+    changeCount += 1
+    release(before.cost, for: before.uid)
+  }
+
+  private static func remove(
+    _ tokens: ArraySlice<Substring>, _ object: String, from node: Node
+  ) -> RetainedNotification? {
+    guard let token = tokens.first else { return node.here.removeValue(forKey: ExactText(object)) }
+    guard let next = node.branches[String(token)] else { return nil }
+    defer { if next.isEmpty { node.branches[String(token)] = nil } }
+    return remove(tokens.dropFirst(), object, from: next)
+  }
+
+  // MARK: Finding
+
+  /// All that match, in the order of posting.
+  ///
+  /// - Parameter object: nil is any.
+  func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
+    var found: [RetainedNotification] = []
+    Self.visit(root, pattern.tokens[...], object.map(ExactText.init), &found)
+    return found.sorted { $0.number < $1.number }
+  }
+
+  private static func visit(
+    _ node: Node, _ tokens: ArraySlice<Substring>, _ object: ExactText?, _ found: inout [RetainedNotification]
+  ) {
+    guard let token = tokens.first else {
+      collect(node, object, &found)
+      return
+    }
+    let rest = tokens.dropFirst()
+    switch token {
+    case "**":
+      for next in node.branches.values { visitAll(next, object, &found) }
+    case "*":
+      for next in node.branches.values { visit(next, rest, object, &found) }
+    default:
+      if let next = node.branches[String(token)] { visit(next, rest, object, &found) }
+    }
+  }
+
+  private static func visitAll(_ node: Node, _ object: ExactText?, _ found: inout [RetainedNotification]) {
+    collect(node, object, &found)
+    for next in node.branches.values { visitAll(next, object, &found) }
+  }
+
+  private static func collect(_ node: Node, _ object: ExactText?, _ found: inout [RetainedNotification]) {
+    if let object {
+      if let notification = node.here[object] { found.append(notification) }
+    } else {
+      found.append(contentsOf: node.here.values)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneWire
+
+@Suite("Awaited notifications", .timeLimit(.minutes(1)))
+struct AwaitingTests {
+  let bus = BusUnderTest()
+  let (poster, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
+
+  init() {
+    poster = bus.connect()
+    one = bus.connect()
+    two = bus.connect()
+    bus.observe("a.*", by: one, serial: 1, .awaited)
+    bus.observe("a.willClose", by: two, serial: 1, .awaited)
+    bus.observe("**", by: two, serial: 2)
+    _ = bus.take()
+  }
+
+  private func post(_ serial: Serial = 7, deadline: UInt32 = 0) {
+    bus.post("a.willClose", by: poster, serial: serial, .awaited, deadline: deadline)
+  }
+
+  @Test("The poster is answered when all have done it")
+  func done() {
+    post()
+    #expect(bus.take() == ["BC a.willClose from :1"])
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take() == [])
+    bus.done(7, of: 1, by: two)
+    #expect(bus.take() == ["A awaited 7 2"])
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("At the deadline it is told who had not")
+  func deadline() {
+    post(deadline: 500)
+    bus.advance(milliseconds: 20)
+    bus.done(7, of: 1, by: two)
+    _ = bus.take()
+    bus.advance(milliseconds: 479)
+    #expect(bus.take() == [])
+    bus.advance(milliseconds: 1)
+    #expect(bus.take() == ["A awaited 7 1, :2 timedOut 500 ms"])
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take() == ["B refused 904 notAsked"])
+  }
+
+  @Test("Without a deadline of its own it has the bus's")
+  func defaultDeadline() {
+    post()
+    #expect(bus.advanceToNextDeadline())
+    #expect(bus.take().last == "A awaited 7 0, :2 timedOut 30000 ms, :3 timedOut 30000 ms")
+  }
+
+  @Test("Who could not, or went first, is told with why")
+  func failures() {
+    post()
+    bus.elapse(milliseconds: 5)
+    bus.done(7, of: 1, by: two, failed: "2 files are open")
+    bus.disconnect(one)
+    #expect(bus.take().last == "A awaited 7 0, :2 gone 5 ms, :3 failed (2 files are open) 5 ms")
+  }
+
+  @Test("Nobody is waited for who does not observe it so, and then it is over at once")
+  func nobody() {
+    bus.post("b.willClose", by: poster, serial: 7, .awaited)
+    #expect(bus.take() == ["C b.willClose from :1", "A awaited 7 0"])
+    post(8)
+    bus.done(8, of: 1, by: poster)
+    #expect(bus.take().last == "A refused 904 notAsked")
+  }
+
+  @Test("Each says it once, for each post")
+  func once() {
+    post(7)
+    post(8)
+    bus.done(7, of: 1, by: one)
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take().last == "B refused 904 notAsked")
+    bus.done(8, of: 1, by: one)
+    bus.done(8, of: 1, by: two)
+    #expect(bus.take() == ["A awaited 8 2"])
+    bus.done(7, of: 2, by: two)
+    #expect(bus.take() == ["C refused 904 notAsked"])
+    bus.done(7, of: 1, by: two)
+    #expect(bus.take() == ["A awaited 7 2"])
+  }
+
+  @Test("The poster can wait no longer, or go; its serial is taken as long as it waits")
+  func takenBack() {
+    post()
+    post()
+    #expect(bus.take().last == "A refused 7 duplicateSerial")
+    bus.cancel(7, by: poster)
+    #expect(bus.take() == ["A refused 7 cancelled", "A ok 902"])
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take() == ["B refused 904 notAsked"])
+    post()
+    bus.disconnect(poster)
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take().last == "B refused 904 notAsked")
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("A poster that observes its own post waits for itself, and goes without a word")
+  func itself() {
+    bus.observe("b", by: poster, serial: 2, .awaited)
+    bus.post("b", by: poster, serial: 3, .awaited)
+    bus.done(3, of: 1, by: poster)
+    #expect(bus.take().last == "A awaited 3 1")
+    bus.post("b", by: poster, serial: 3, .awaited)
+    bus.disconnect(poster)
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("A suspended connection is waited for and gets it behind what is held, unless it drops that")
+  func suspended() throws {
+    bus.suspend(by: one)
+    try bus.plain("a.b", "1")
+    _ = bus.take()
+    post()
+    #expect(bus.take() == ["B held, a.b 1", "BC a.willClose from :1"])
+    bus.cancel(1, by: one)
+    bus.observe("a.*", by: one, serial: 9, .awaited, suspension: .drop)
+    _ = bus.take()
+    post(8)
+    bus.done(8, of: 1, by: two)
+    #expect(bus.take() == ["C a.willClose from :1", "A awaited 8 1"])
+  }
+
+  @Test("Posts under way are bounded, with queries and by whom they wait for")
+  func bounded() {
+    var limits = BusLimits()
+    limits.queriesMax = 2
+    limits.awaitedMax = 3
+    let bus = BusUnderTest(limits)
+    let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
+    for slot in [one, two] { bus.observe("a", by: slot, serial: 1, .awaited) }
+    _ = bus.take()
+    bus.post("a", by: poster, serial: 1, .awaited)
+    bus.post("a", by: poster, serial: 2, .awaited)
+    #expect(bus.take() == ["BC a from :1", "A refused 2 limitExceeded"])
+    bus.attach(["a.shouldClose"], by: one, serial: 2)
+    bus.ask("a.shouldClose", by: poster, serial: 3)
+    _ = bus.take()
+    bus.ask("a.shouldClose", by: poster, serial: 4)
+    #expect(bus.take() == ["A refused 4 limitExceeded"])
+    bus.post("b", by: poster, serial: 5, .awaited)
+    #expect(bus.take() == ["A refused 5 limitExceeded"])
+  }
+
+  @Test("A deadline over the limit, and no serial, are refused")
+  func invalid() {
+    post(0)
+    post(7, deadline: 3_600_001)
+    #expect(bus.take() == ["A refused 0 invalidValue", "A refused 7 invalidValue"])
+  }
+}

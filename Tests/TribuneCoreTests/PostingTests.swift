@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneWire
+
+@Suite("Posting styles and coalescing", .timeLimit(.minutes(1)))
+struct PostingTests {
+  let bus = BusUnderTest()
+  let (poster, observer): (ConnectionSlot, ConnectionSlot)
+
+  init() {
+    poster = bus.connect()
+    observer = bus.connect()
+    bus.observe(by: observer, serial: 1)
+    _ = bus.take()
+  }
+
+  @Test("Now is at once, as soon as possible at the end of the pass, idle when there is nothing to do")
+  func styles() {
+    bus.post("a.idle", by: poster, [], style: .whenIdle)
+    bus.post("a.soon", by: poster, [], style: .asSoonAsPossible)
+    #expect(bus.take() == [])
+    bus.post("a.now", by: poster, .immediately)
+    #expect(bus.take() == ["B a.now from :1"])
+    bus.endPass()
+    #expect(bus.take() == ["B a.soon from :1"])
+    bus.endPass()
+    #expect(bus.take() == [])
+    bus.idle()
+    #expect(bus.take() == ["B a.idle from :1"])
+    #expect(bus.nextDeadline == nil)
+  }
+
+  @Test("A bus that is never idle delivers what waits for it after a second")
+  func neverIdle() {
+    bus.post("a", by: poster, [], style: .whenIdle)
+    bus.elapse(milliseconds: 400)
+    bus.post("b", by: poster, [], style: .whenIdle)
+    bus.advance(milliseconds: 599)
+    #expect(bus.take() == [])
+    bus.advance(milliseconds: 1)
+    #expect(bus.take() == ["B a from :1"])
+    #expect(bus.advanceToNextDeadline())
+    #expect(bus.take() == ["B b from :1"])
+  }
+
+  @Test(
+    "Those of one style keep their order, whoever posts them",
+    arguments: [PostingStyle.asSoonAsPossible, .whenIdle])
+  func order(_ style: PostingStyle) {
+    let other = bus.connect()
+    for number in 1...5 { bus.post("a.b\(number)", by: number % 2 == 0 ? poster : other, [], style: style) }
+    if style == .whenIdle { bus.idle() } else { bus.endPass() }
+    #expect(bus.take().map { $0.prefix(6) } == ["B a.b1", "B a.b2", "B a.b3", "B a.b4", "B a.b5"])
+  }
+
+  @Test(
+    "The last of those that coalesce is delivered, in the last's place",
+    arguments: [
+      (PostOptions.coalesceByName, ["B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]),
+      (.coalesceByObject, ["B a p 5 from :1"]),
+      (.coalescing, ["B a o 1 from :1", "B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]),
+    ])
+  func coalescing(_ options: PostOptions, _ delivered: [String]) {
+    bus.post("a", object: "o", text: "1", by: poster, [], style: .whenIdle)
+    bus.post("b", object: "o", text: "2", by: poster, [], style: .whenIdle)
+    bus.post("c", object: "o", text: "3", by: poster, [], style: .whenIdle)
+    bus.post("a", object: "p", text: "4", by: poster, options, style: .whenIdle)
+    if options == .coalesceByObject {
+      bus.post("d", object: "o", text: "6", by: poster, options, style: .whenIdle)
+      bus.post("e", object: "o", text: "7", by: poster, [.coalesceByObject], style: .now)
+      #expect(bus.take() == ["B e o 7 from :1"])
+    }
+    bus.post("a", object: "p", text: "5", by: poster, options, style: .whenIdle)
+    bus.idle()
+    #expect(bus.take() == delivered)
+  }
+
+  @Test("What coalesces takes the place of all that waits, of whichever style, and with now goes at once")
+  func acrossStyles() {
+    bus.post("a", text: "1", by: poster, [], style: .whenIdle)
+    bus.post("a", text: "2", by: poster, [], style: .asSoonAsPossible)
+    bus.post("a", text: "3", by: poster, .coalesceByName)
+    #expect(bus.take() == ["B a 3 from :1"])
+    bus.endPass()
+    bus.idle()
+    #expect(bus.take() == [])
+  }
+
+  @Test("Those of one user coalesce over whichever connections; another user's do not")
+  func users() {
+    let (again, other) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
+    bus.post("a", text: "1", by: poster, .coalesceByName, style: .whenIdle)
+    bus.disconnect(poster)
+    bus.post("a", text: "2", by: other, .coalesceByName, style: .whenIdle)
+    bus.post("a", text: "3", by: again, .coalesceByName, style: .whenIdle)
+    bus.idle()
+    #expect(bus.take() == ["B a 2 from :4", "B a 3 from :3"])
+  }
+
+  @Test("When much waits, the oldest go early, and none is lost")
+  func surplus() {
+    let text = String(repeating: "x", count: 10_000)
+    for number in 0..<300 {
+      bus.post(
+        "a.b\(number)", text: text, by: poster, [], style: number % 2 == 0 ? .whenIdle : .asSoonAsPossible)
+    }
+    let early = bus.take()
+    #expect(early.count > 50 && early.count < 150)
+    bus.endPass()
+    bus.idle()
+    let names = (early + bus.take()).map { String($0.split(separator: " ")[1]) }
+    #expect(names.filter { !$0.isEmpty }.count == 300)
+    #expect(Set(names).count == 300)
+  }
+
+  @Test("Whoever wants to know is told when the bus has it, not when it is delivered")
+  func acknowledged() {
+    bus.post("a", by: poster, serial: 7, [], style: .whenIdle, flags: .acknowledge)
+    #expect(bus.take() == ["A ok 7"])
+  }
+
+  struct Wrong: Sendable {
+    var name = "a"
+    var object = ""
+    var options: PostOptions = .immediately
+    var style = PostingStyle.now
+    let code: ErrorCode
+  }
+
+  @Test(
+    "What cannot be is refused, and nothing comes of it",
+    arguments: [
+      Wrong(name: "a..b", code: .invalidName), Wrong(name: "tribune.a", code: .reservedName),
+      Wrong(object: "\n", code: .invalidObject),
+      Wrong(options: .awaited, style: .whenIdle, code: .invalidValue),
+      Wrong(options: [.awaited, .coalesceByName], code: .invalidValue),
+    ])
+  func refused(_ wrong: Wrong) {
+    bus.post(
+      wrong.name, object: wrong.object, by: poster, serial: 7, wrong.options, style: wrong.style,
+      flags: .acknowledge)
+    #expect(bus.take() == ["A refused 7 \(wrong.code)"])
+    bus.endPass()
+    bus.idle()
+    #expect(bus.take() == [])
+  }
+}

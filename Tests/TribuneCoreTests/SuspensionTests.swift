@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneWire
+
+@Suite("Suspension", .timeLimit(.minutes(1)))
+struct SuspensionTests {
+  let bus = BusUnderTest()
+  let (poster, observer): (ConnectionSlot, ConnectionSlot)
+
+  init() {
+    poster = bus.connect()
+    observer = bus.connect()
+  }
+
+  private func suspend(_ behavior: SuspensionBehavior, _ pattern: String = "a.**") {
+    bus.observe(pattern, by: observer, serial: 1, suspension: behavior)
+    bus.suspend(by: observer)
+    #expect(bus.take() == ["B ok 1 as 1", "B ok 903"])
+  }
+
+  @Test(
+    "What is posted meanwhile is treated as the observation wants",
+    arguments: [
+      (SuspensionBehavior.drop, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "B ok 903"]),
+      (.coalesce, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "B held, a.c 3, a.b 4", "B ok 903"]),
+      (.hold, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "B held, a.b 1, a.b 2, a.c 3, a.b 4", "B ok 903"]),
+      (.deliverImmediately, ["B a.b 1", "B a.b 2", "B a.c 3", "B a.b 4", "B ok 903"]),
+    ])
+  func behaviors(_ behavior: SuspensionBehavior, _ transcript: [String]) throws {
+    suspend(behavior)
+    try bus.plain("a.b", "1")
+    try bus.plain("a.b", "2")
+    try bus.plain("a.c", "3")
+    try bus.plain("a.b", "4")
+    bus.suspend(false, by: observer)
+    #expect(bus.take() == transcript)
+    try bus.plain("a.b", "5")
+    #expect(bus.take() == ["B a.b 5"])
+  }
+
+  @Test("Of a run, all are held, or the last")
+  func runs() throws {
+    suspend(.hold)
+    try bus.plain("a.b", object: "o", "1", "2", "3")
+    bus.suspend(false, by: observer)
+    #expect(
+      bus.take() == [" a.b o 1 + a.b o 2 + a.b o 3", "B held, a.b o 1 + a.b o 2 + a.b o 3", "B ok 903"])
+    bus.cancel(1, by: observer)
+    _ = bus.take()
+    suspend(.coalesce)
+    try bus.plain("a.b", object: "o", "1", "2", "3")
+    try bus.plain("a.b", object: "p", "4", "5")
+    bus.suspend(false, by: observer)
+    #expect(bus.take().suffix(2) == ["B held, a.b o 3, a.b p 5", "B ok 903"])
+  }
+
+  @Test(
+    "Where several observations match, the one that wants most decides",
+    arguments: [
+      ([SuspensionBehavior.drop, .coalesce], "B held, a.b 2"), ([.coalesce, .drop], "B held, a.b 2"),
+      ([.drop, .hold, .coalesce], "B held, a.b 1, a.b 2"), ([.drop, .drop], nil),
+    ] as [([SuspensionBehavior], String?)])
+  func several(_ behaviors: [SuspensionBehavior], _ held: String?) throws {
+    for (index, behavior) in behaviors.enumerated() {
+      bus.observe("a.*", by: observer, serial: Serial(index + 1), suspension: behavior)
+    }
+    bus.suspend(by: observer)
+    try bus.plain("a.b", "1")
+    try bus.plain("a.b", "2")
+    _ = bus.take()
+    bus.suspend(false, by: observer)
+    #expect(bus.take() == [held, "B ok 903"].compactMap { $0 })
+  }
+
+  @Test("What is delivered immediately comes behind what is held, and the connection stays suspended")
+  func immediately() throws {
+    suspend(.hold)
+    bus.observe("c", by: observer, serial: 2, suspension: .deliverImmediately)
+    _ = bus.take()
+    try bus.plain("a.b", "1")
+    bus.post("a.b", text: "2", by: poster, .immediately)
+    try bus.plain("a.b", "3")
+    try bus.plain("c", "4")
+    try bus.plain("a.b", "5")
+    #expect(
+      bus.take() == [
+        " a.b 1", "B held, a.b 1", "B a.b 2 from :1", " a.b 3", "B held, a.b 3", "B c 4", " a.b 5",
+      ])
+  }
+
+  @Test("Who posts immediately reaches those who drop what comes meanwhile, too")
+  func immediatelyDropped() throws {
+    suspend(.drop)
+    bus.post("a.b", text: "1", by: poster, .immediately)
+    bus.post("a.b", text: "2", by: poster, .coalesceByName)
+    #expect(bus.take() == ["B a.b 1 from :1", " a.b 2 from :1"])
+  }
+
+  @Test("Held notifications have bounded room: the oldest go, and are told")
+  func bounded() throws {
+    var limits = BusLimits()
+    limits.heldMax = 10_000
+    let bus = BusUnderTest(limits)
+    let observer = bus.connect()
+    bus.observe(by: observer, serial: 1, suspension: .hold)
+    bus.suspend(by: observer)
+    for number in 0..<1000 { try bus.plain("a", "\(number)", "again") }
+    _ = bus.take()
+    #expect((bus.bus.heldByteCount(at: observer) ?? 0) <= 10_000)
+    bus.suspend(false, by: observer)
+    let line = try #require(bus.take().first)
+    let held = line.split(separator: ",").dropFirst().flatMap { $0.split(separator: "+") }.count
+    #expect(line.hasPrefix("A held lost \(2000 - held),"))
+    #expect(held > 20 && line.hasSuffix("a 999 + a again"))
+    #expect(bus.bus.heldByteCount(at: observer) == nil)
+  }
+
+  @Test("A connection's questions, and what its delegates are told, are not suspended")
+  func delegates() throws {
+    bus.attach(["a.*"], by: observer, serial: 1)
+    bus.observe("a.*", by: observer, serial: 2, suspension: .hold)
+    bus.suspend(by: observer)
+    _ = bus.take()
+    try bus.plain("a.b", "1")
+    try bus.plain("a.didClose", "2")
+    bus.ask("a.shouldClose", by: poster, serial: 1)
+    #expect(bus.take() == [" a.b 1", "B a.didClose 2", "B question 1 q1 d1 5000ms a.shouldClose"])
+  }
+
+  @Test("Suspending twice is once, and so is resuming; who goes takes along what was held")
+  func idempotent() throws {
+    suspend(.hold)
+    try bus.plain("a.b", "1")
+    bus.suspend(by: observer)
+    bus.suspend(false, by: observer)
+    bus.suspend(false, by: observer)
+    #expect(bus.take() == [" a.b 1", "B ok 903", "B held, a.b 1", "B ok 903", "B ok 903"])
+    bus.suspend(by: observer)
+    try bus.plain("a.b", "2")
+    bus.disconnect(observer)
+    let next = bus.connect()
+    bus.observe("a.b", by: next, serial: 1)
+    try bus.plain("a.b", "3")
+    #expect(bus.take() == ["B ok 903", " a.b 2", "B ok 1 as 1", "B a.b 3"])
+  }
+}
