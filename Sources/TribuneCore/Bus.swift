@@ -130,11 +130,9 @@ package struct Bus: ~Copyable {
   /// longer, and what it asked is cancelled.
   package mutating func disconnect(_ slot: ConnectionSlot, at now: Instant) {
     guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
-    for (serial, observation) in connection.observations {
-      center.remove(observation, slot: slot, serial: serial)
-    }
-    for (serial, pattern) in connection.monitors {
-      monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: serial)
+    for observation in connection.observations.values { center.remove(observation, slot: slot) }
+    for pattern in connection.monitors.values {
+      monitors.remove(.init(pattern: pattern, object: nil), slot: slot)
     }
     let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
     for delegate in delegates { leave(delegate) }
@@ -212,7 +210,7 @@ package struct Bus: ~Copyable {
     let observation = NotificationCenter.Observation(
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
-    center.add(observation, slot: slot, serial: serial)
+    center.add(observation, slot: slot)
     connections[slot.index]?.observations[serial] = observation
     if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
@@ -223,7 +221,7 @@ package struct Bus: ~Copyable {
     let serial = frame.header.serial
     let pattern = try frame.pattern()
     try requireRoom(for: serial, from: slot)
-    monitors.add(.init(pattern: pattern, object: nil), slot: slot, serial: serial)
+    monitors.add(.init(pattern: pattern, object: nil), slot: slot)
     connections[slot.index]?.monitors[serial] = pattern
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
@@ -254,10 +252,10 @@ package struct Bus: ~Copyable {
     let target = try frame.decode(Cancel.self).target
     let connection = connection(at: slot)
     if let observation = connection.observations[target] {
-      center.remove(observation, slot: slot, serial: target)
+      center.remove(observation, slot: slot)
       connections[slot.index]?.observations[target] = nil
     } else if let pattern = connection.monitors[target] {
-      monitors.remove(.init(pattern: pattern, object: nil), slot: slot, serial: target)
+      monitors.remove(.init(pattern: pattern, object: nil), slot: slot)
       connections[slot.index]?.monitors[target] = nil
     } else if let delegate = connection.delegates[target] {
       detach([delegate], at: now)

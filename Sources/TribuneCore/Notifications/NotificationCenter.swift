@@ -15,10 +15,9 @@ package struct NotificationCenter {
     package var isAwaited = false
   }
 
-  /// One registration: whose, and under which serial.
+  /// Whose registrations: those of one connection that are alike are one.
   private struct Key: Hashable {
     var slot: ConnectionSlot
-    var serial: Serial
     var suspension = SuspensionBehavior.coalesce
     var isAwaited = false
     /// It is a delegate's, who receives no other names than those that will or did something.
@@ -58,14 +57,14 @@ package struct NotificationCenter {
   /// Whether somebody may receive what the bus itself posts.
   package var isBusObserved: Bool { !busTree.isEmpty }
 
-  mutating func add(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
-    change(observation, slot, serial) { $0.insert($1, pattern: $2, object: $3) }
+  mutating func add(_ observation: Observation, slot: ConnectionSlot) {
+    change(observation, slot) { $0.insert($1, pattern: $2, object: $3) }
     observationCount += 1
     routes.age()
   }
 
-  mutating func remove(_ observation: Observation, slot: ConnectionSlot, serial: Serial) {
-    change(observation, slot, serial) { $0.remove($1, pattern: $2, object: $3) }
+  mutating func remove(_ observation: Observation, slot: ConnectionSlot) {
+    change(observation, slot) { $0.remove($1, pattern: $2, object: $3) }
     observationCount -= 1
     routes.age()
   }
@@ -91,12 +90,12 @@ package struct NotificationCenter {
   }
 
   private mutating func change(
-    _ observation: Observation, _ slot: ConnectionSlot, _ serial: Serial,
+    _ observation: Observation, _ slot: ConnectionSlot,
     _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
   ) {
     reservePlace(of: slot)
     let key = Key(
-      slot: slot, serial: serial, suspension: observation.suspension, isAwaited: observation.isAwaited)
+      slot: slot, suspension: observation.suspension, isAwaited: observation.isAwaited)
     if keepsBusApart, observation.pattern.isReserved {
       change(&busTree, key, observation.pattern, observation.object)
     } else {
@@ -110,7 +109,7 @@ package struct NotificationCenter {
     let patterns = delegate.patterns.filter(\.matchesWillOrDid)
     guard !patterns.isEmpty else { return }
     reservePlace(of: delegate.slot)
-    let key = Key(slot: delegate.slot, serial: delegate.serial, isDelegate: true)
+    let key = Key(slot: delegate.slot, isDelegate: true)
     let object = delegate.object.isEmpty ? nil : delegate.object
     for pattern in patterns { change(&tree, key, pattern, object) }
     routes.age()

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A dictionary that mostly has one entry at most: that takes no allocation, and no hash to be found.
+/// It gives back room that it has no use for.
+struct SmallDictionary<Key: Hashable, Value> {
+  private var first: (key: Key, value: Value)?
+  private var others: [Key: Value] = [:]
+
+  var isEmpty: Bool { first == nil && others.isEmpty }
+  var count: Int { (first == nil ? 0 : 1) + others.count }
+
+  subscript(key: Key) -> Value? {
+    get {
+      if let first, first.key == key { return first.value }
+      return others.isEmpty ? nil : others[key]
+    }
+    set {
+      if first?.key == key {
+        first = newValue.map { (key, $0) }
+      } else if let newValue, first == nil, others[key] == nil {
+        first = (key, newValue)
+      } else {
+        others[key] = newValue
+        if newValue == nil { others.trim() }
+      }
+    }
+  }
+
+  /// Calls `body` with every entry.
+  func visit(_ body: (Key, Value) -> Void) {
+    if let first { body(first.key, first.value) }
+    if others.isEmpty { return }
+    for (key, value) in others { body(key, value) }
+  }
+
+  /// Any entry's value.
+  var any: Value? { first?.value ?? others.first?.value }
+}
+
+extension Dictionary {
+  /// Gives back room once it is much more than is needed.
+  mutating func trim() {
+    guard capacity > 64, count < capacity / 8 else { return }
+    self = Dictionary(uniqueKeysWithValues: Array(self))
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What stands for a text: equal for equal texts, and quick to compare.
+struct TextNumber: Hashable {
+  fileprivate let rawValue: UInt64
+
+  /// The token `*`, which no table has.
+  static let star = TextNumber(rawValue: 0)
+  /// A text that is in no table.
+  fileprivate static let unknown = TextNumber(rawValue: 1)
+}
+
+/// The texts that somebody uses, numbered. A number is never given again.
+struct TextNumbers {
+  private struct Entry {
+    let number: TextNumber
+    var useCount: Int
+  }
+
+  private var entries: [ExactText: Entry] = [:]
+  private var last = TextNumber.unknown.rawValue
+
+  var count: Int { entries.count }
+
+  /// The text's number, which it keeps until it has been released as often as this was called.
+  mutating func retain(_ text: ExactText) -> TextNumber {
+    if let number = entries[text]?.number {
+      entries[text]?.useCount += 1
+      return number
+    }
+    last += 1
+    let number = TextNumber(rawValue: last)
+    entries[text] = Entry(number: number, useCount: 1)
+    return number
+  }
+
+  /// The number that the text had.
+  mutating func release(_ text: ExactText) -> TextNumber {
+    guard let entry = entries[text] else { preconditionFailure("a text that is released was not there") }
+    if entry.useCount > 1 {
+      entries[text]?.useCount -= 1
+    } else {
+      entries[text] = nil
+      entries.trim()
+    }
+    return entry.number
+  }
+
+  /// nil if nobody uses the text.
+  func number(of text: ExactText) -> TextNumber? { entries[text]?.number }
+
+  /// The numbers of a name's tokens.
+  func numbers(ofTokensIn name: String) -> [TextNumber] {
+    let bytes = name.utf8Bytes
+    var numbers: [TextNumber] = []
+    var start = 0
+    for offset in 0...bytes.byteCount
+    where offset == bytes.byteCount || bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
+      numbers.append(number(of: ExactText(String(repairing: bytes.extracting(start..<offset)))) ?? .unknown)
+      start = offset + 1
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("The pattern tree", .timeLimit(.minutes(2)))
+struct PatternTreeTests {
+  private struct Registration {
+    var key: Int
+    var pattern: Pattern
+    var object: String?
+  }
+
+  @Test(
+    "It finds what matching each pattern finds, and keeps what a new one with the same patterns keeps",
+    arguments: Seeds.all)
+  func oracle(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let tree = PatternTree<Int>()
+    var all: [Registration] = []
+    for step in 0..<2000 {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0,
+        1 where all.count < 60:
+        let new = Registration(
+          key: Int.random(in: 0..<6, using: &random), pattern: try Pattern(random.longPattern()),
+          object: random.pick([nil, nil, "o", "p", "ü"]))
+        // The same again, at times: each is to be taken back for itself.
+        for registration in [new] + (random.oneIn(4) ? [new] : []) {
+          tree.insert(registration.key, pattern: registration.pattern, object: registration.object)
+          all.append(registration)
+        }
+      case 2 where !all.isEmpty:
+        let gone = all.remove(at: Int.random(in: 0..<all.count, using: &random))
+        tree.remove(gone.key, pattern: gone.pattern, object: gone.object)
+      default:
+        let (name, object) = (random.longName(), random.pick(["", "o", "u\u{308}", "ü", "other"]))
+        var expected: Set<Int> = []
+        for registration in all
+        where registration.pattern.matches(name.utf8Bytes)
+          && registration.object.map({ Array($0.utf8) == Array(object.utf8) }) ?? true
+        { expected.insert(registration.key) }
+        var found: [Int] = []
+        tree.forEach(matching: name, object: object) { found.append($0) }
+        #expect(Set(found) == expected, "step \(step): \(name) \(object)")
+      }
+      #expect(tree.count == all.count)
+      guard step % 50 == 0 else { continue }
+      let fresh = PatternTree<Int>()
+      for registration in all.shuffled(using: &random) {
+        fresh.insert(registration.key, pattern: registration.pattern, object: registration.object)
+      }
+      #expect(tree.extent == fresh.extent, "step \(step)")
+    }
+    for registration in all {
+      tree.remove(registration.key, pattern: registration.pattern, object: registration.object)
+    }
+    #expect(tree.isEmpty)
+    #expect(tree.extent == (nodes: 1, texts: 0))
+  }
+
+  @Test("A key that is there many times under one pattern is found once")
+  func likeness() throws {
+    let tree = PatternTree<Int>()
+    let pattern = try Pattern("a.*")
+    for _ in 0..<1000 { tree.insert(1, pattern: pattern, object: "o") }
+    tree.insert(2, pattern: pattern, object: "o")
+    func found() -> [Int] {
+      var found: [Int] = []
+      tree.forEach(matching: "a.b", object: "o") { found.append($0) }
+      return found.sorted()
+    }
+    #expect(found() == [1, 2])
+    for _ in 0..<999 { tree.remove(1, pattern: pattern, object: "o") }
+    #expect(found() == [1, 2])
+    tree.remove(1, pattern: pattern, object: "o")
+    #expect(found() == [2])
+  }
+
+  @Test(
+    "A lookup looks at no more than what is registered, whatever the stars",
+    arguments: [2, 5, 8, 10, 11, 12, 13, 20, 60, 127])
+  func cost(depth: Int) throws {
+    let tree = PatternTree<Int>()
+    var random = SplitMix64(seed: UInt64(depth))
+    let name = Array(repeating: "a", count: depth).joined(separator: ".")
+    var (tokens, patterns) = (0, 0)
+    for number in 0..<min(32_768 / depth, 4096) {
+      // Half of them tell the tokens at the beginning apart, which makes as many forks as there can be.
+      let stars = (0..<depth).map { place in
+        number % 2 == 0 ? place < 20 && (number >> (place + 1)) & 1 == 1 : random.oneIn(2)
+      }
+      let pattern = try Pattern(stars.map { $0 ? "*" : "a" }.joined(separator: "."))
+      tree.insert(number, pattern: pattern, object: nil)
+      tokens += depth
+      patterns += 1
+    }
+    var found = 0
+    let cost = tree.forEach(matching: name, object: "") { _ in found += 1 }
+    #expect(found == patterns, "each of them matches")
+    #expect(cost <= tokens + 2 * patterns)
+    #expect(tree.extent.nodes <= 2 * patterns + 1)
+  }
+
+  @Test("What does not lie on a name's paths costs it nothing")
+  func foreignCost() throws {
+    let tree = PatternTree<Int>()
+    tree.insert(0, pattern: try Pattern("shop.didOpen"), object: nil)
+    func cost() -> Int { tree.forEach(matching: "shop.didOpen", object: "") { _ in } }
+    let alone = cost()
+    for number in 0..<20_000 {
+      for pattern in [
+        "foreign\(number).*.x", "foreign\(number).**", "shop.other\(number)", "*.other\(number)",
+      ] {
+        tree.insert(number, pattern: try Pattern(pattern), object: nil)
+      }
+    }
+    // The node of `shop` has been cut off from that of `didOpen`, and that of `*` is new.
+    #expect(cost() <= alone + 3)
+  }
+}
+
+extension SplitMix64 {
+  /// Long ones that share their beginnings.
+  fileprivate mutating func longName() -> String {
+    tokens(of: ["a", "a", "a", "a", "b", "c"]).joined(separator: ".")
+  }
+
+  fileprivate mutating func longPattern() -> String {
+    var tokens = tokens(of: ["a", "a", "a", "a", "b", "*"])
+    if oneIn(4) { tokens[tokens.count - 1] = "**" }
+    return tokens.joined(separator: ".")
+  }
+
+  private mutating func tokens(of choices: [String]) -> [String] {
+    (0..<Int.random(in: 1...(oneIn(8) ? 127 : 6), using: &self)).map { _ in pick(choices) }
+  }
+}
