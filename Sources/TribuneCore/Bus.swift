@@ -15,11 +15,15 @@ package struct Bus: ~Copyable {
     let peer: PeerIdentity
     var observations: [Serial: NotificationCenter.Observation] = [:]
     var monitors: [Serial: Pattern] = [:]
+    /// Tokens of the patterns of both.
+    var tokenCount = 0
     var delegates: [Serial: DelegateRegistration] = [:]
     /// The same ones, by what makes another the same thing.
     var likenesses: [ExactText: DelegateRegistration] = [:]
     /// Of all its delegates.
     var patternCount = 0
+    /// Of these patterns.
+    var patternTokenCount = 0
     var holds: [Serial: HoldRegistration] = [:]
     var declarations: [Serial: DeclarationRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
@@ -207,11 +211,13 @@ package struct Bus: ~Copyable {
     try frame.object.requireObject()
     let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
     try requireRoom(for: serial, from: slot)
+    try requireRoom(for: pattern, from: slot)
     let observation = NotificationCenter.Observation(
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
     center.add(observation, slot: slot)
     connections[slot.index]?.observations[serial] = observation
+    connections[slot.index]?.tokenCount += pattern.tokenCount
     if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
@@ -221,8 +227,10 @@ package struct Bus: ~Copyable {
     let serial = frame.header.serial
     let pattern = try frame.pattern()
     try requireRoom(for: serial, from: slot)
+    try requireRoom(for: pattern, from: slot)
     monitors.add(.init(pattern: pattern, object: nil), slot: slot)
     connections[slot.index]?.monitors[serial] = pattern
+    connections[slot.index]?.tokenCount += pattern.tokenCount
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
@@ -231,6 +239,14 @@ package struct Bus: ~Copyable {
     guard connection(at: slot).registrationCount < limits.observationsMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.observationsMax) observations and declarations")
+    }
+  }
+
+  private func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
+    guard connection(at: slot).tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
+      throw WireError(
+        .limitExceeded,
+        "the patterns that a connection observes can have \(limits.observationTokensMax) tokens in all")
     }
   }
 
@@ -254,9 +270,11 @@ package struct Bus: ~Copyable {
     if let observation = connection.observations[target] {
       center.remove(observation, slot: slot)
       connections[slot.index]?.observations[target] = nil
+      connections[slot.index]?.tokenCount -= observation.pattern.tokenCount
     } else if let pattern = connection.monitors[target] {
       monitors.remove(.init(pattern: pattern, object: nil), slot: slot)
       connections[slot.index]?.monitors[target] = nil
+      connections[slot.index]?.tokenCount -= pattern.tokenCount
     } else if let delegate = connection.delegates[target] {
       detach([delegate], at: now)
     } else if let hold = connection.holds[target] {

@@ -4,11 +4,16 @@
 package struct BusLimits: Equatable, Sendable {
   /// Observations, monitors and declarations.
   package var observationsMax = 4096
+  /// Tokens of the patterns of its observations and monitors together, each of which a name that is new may have
+  /// to be compared with: eight for each, where so many may be had that this is more.
+  package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// Delegates and holds.
   package var delegatesMax = 4096
   /// Patterns of all its delegates together. Each is taken out at once with all others when the connection ends,
   /// which nobody else is to notice.
   package var patternsMax = 16_384
+  /// Tokens of all those patterns.
+  package var patternTokensMax = 65_536
   package var queriesMax = 1024
   /// Delegates of all queries under way together: many queries times many delegates is what the bus
   /// would have to keep, to go through and to send.

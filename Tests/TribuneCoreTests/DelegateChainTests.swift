@@ -175,6 +175,29 @@ struct DelegateChainTests {
     #expect(bus.take() == ["A refused 5 limitExceeded"])
   }
 
+  @Test(
+    "The patterns of a connection's delegates have so many tokens in all, and room again for each that goes")
+  func patternTokenLimit() {
+    var limits = BusLimits()
+    limits.patternTokensMax = 6
+    let bus = BusUnderTest(limits)
+    let slot = bus.connect()
+    bus.attach(["a.*.c", "d"], by: slot, serial: 1)
+    bus.attach(["a.b.c"], by: slot, serial: 2)
+    bus.attach(["a.b"], by: slot, serial: 2)
+    bus.attach(["a.b"], by: bus.connect(), serial: 2)
+    bus.cancel(1, by: slot)
+    bus.attach(["a.b.c.**"], by: slot, serial: 1)
+    #expect(
+      bus.take() == [
+        "A ok 1 as 1 d1", "A refused 2 limitExceeded", "A ok 2 as 2 d2", "B ok 2 as 2 d3", "A ok 902",
+        "A ok 1 as 1 d4",
+      ])
+    // What it replaces of its own makes room.
+    bus.attach(["a.b.c.d.e.f"], by: slot, serial: 4, isSet: true)
+    #expect(bus.take().first == "A ok 4 as 4 d5")
+  }
+
   @Test("What is explained is what would be asked, and nobody is")
   func explaining() throws {
     let bus = BusUnderTest()

@@ -183,6 +183,53 @@ struct NotificationCenterTests {
     #expect(bus.take() == ["A ok 902", "A ok 4 as 4"])
   }
 
+  @Test(
+    "The patterns that a connection observes have so many tokens in all, and room again for those that go")
+  func tokenLimit() {
+    let bus = BusUnderTest()
+    let (one, other) = (bus.connect(), bus.connect())
+    let long = Array(repeating: "*", count: 128).joined(separator: ".")
+    // 256 of them are 32,768 tokens; a monitor's count, too.
+    bus.send(Monitor(), from: one, serial: 1, name: long)
+    for serial in 2...256 { bus.observe(long, by: one, serial: Serial(serial)) }
+    #expect(bus.take().last == "A ok 256 as 256")
+    bus.observe("a", by: one, serial: 257)
+    bus.send(Monitor(), from: one, serial: 257)
+    bus.observe("a", by: other, serial: 257)
+    #expect(
+      bus.take() == ["A refused 257 limitExceeded", "A refused 257 limitExceeded", "B ok 257 as 257"])
+    bus.cancel(1, by: one)
+    bus.observe(long, by: one, serial: 1)
+    bus.observe("a", by: one, serial: 257)
+    #expect(bus.take() == ["A ok 902", "A ok 1 as 1", "A refused 257 limitExceeded"])
+    bus.cancel(256, by: one)
+    bus.observe("a.b", by: one, serial: 257)
+    #expect(bus.take() == ["A ok 902", "A ok 257 as 257"])
+  }
+
+  @Test("A pattern of as many stars as fit is one, and meets the names with as many tokens")
+  func stars() throws {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    let stars = String(repeating: "*.", count: 127)
+    // What ends in a dot has an empty token.
+    bus.observe(stars, by: slot, serial: 1)
+    bus.observe(stars + ".", by: slot, serial: 1)
+    #expect(bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 2))
+    bus.observe(stars + "*", by: slot, serial: 1)
+    #expect(bus.take() == ["A ok 1 as 1"])
+    func name(_ count: Int) -> String { Array(repeating: "a", count: count).joined(separator: ".") }
+    #expect(try bus.receivers(name(128)) == "A")
+    #expect(try bus.receivers(name(127)) == "")
+    #expect(try bus.receivers("a") == "")
+    bus.cancel(1, by: slot)
+    // 126 stars and what is one or more.
+    bus.observe(String(stars.dropLast(2)) + "**", by: slot, serial: 1)
+    #expect(try bus.receivers(name(128)) == "A")
+    #expect(try bus.receivers(name(127)) == "A")
+    #expect(try bus.receivers(name(126)) == "")
+  }
+
   @Test("What nobody registered cannot be taken back, and what others have is not touched")
   func cancelNothing() throws {
     let bus = BusUnderTest()

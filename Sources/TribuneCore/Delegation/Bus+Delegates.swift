@@ -44,6 +44,14 @@ extension Bus {
           .limitExceeded, "the delegates of a connection can respond to \(limits.patternsMax) patterns in all"
         )
       }
+      let tokenCount =
+        connection.patternTokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
+        + patterns.reduce(0) { $0 + $1.tokenCount }
+      guard tokenCount <= limits.patternTokensMax else {
+        throw WireError(
+          .limitExceeded,
+          "the patterns of a connection's delegates can have \(limits.patternTokensMax) tokens in all")
+      }
       delegate = DelegateRegistration(
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
         connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
@@ -54,6 +62,7 @@ extension Bus {
       center.add(delegate)
       connections[slot.index]?.delegates[serial] = delegate
       connections[slot.index]?.patternCount += patterns.count
+      connections[slot.index]?.patternTokenCount += delegate.patternTokenCount
       connections[slot.index]?.likenesses[likeness] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
@@ -70,6 +79,7 @@ extension Bus {
       leave(delegate)
       connections[delegate.slot.index]?.delegates[delegate.serial] = nil
       connections[delegate.slot.index]?.patternCount -= delegate.patterns.count
+      connections[delegate.slot.index]?.patternTokenCount -= delegate.patternTokenCount
       connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
     }
     settleGone(delegates, at: now)

@@ -17,6 +17,8 @@ package final class DelegateRegistration {
   package let timeout: UInt32
   /// Each once.
   package let patterns: [Pattern]
+  /// Tokens of all of them.
+  let patternTokenCount: Int
   /// Protocols that it says it conforms to.
   package let protocols: [String]
 
@@ -45,6 +47,7 @@ package final class DelegateRegistration {
     self.failurePolicy = failurePolicy
     self.timeout = timeout
     self.patterns = patterns
+    patternTokenCount = patterns.reduce(0) { $0 + $1.tokenCount }
     self.protocols = protocols
   }
 
