@@ -37,7 +37,21 @@ enum Bench {
     if options.wantsChains { return print(try Growth(tribuned: tribuned).run()) }
     let relay = try Server(.relay, program: options.relay, in: folder)
     defer { relay.stop() }
-    let report = try await Rounds(relay: relay, tribuned: tribuned, effort: options.effort).run()
+    let crowded = try Server(.crowded, program: options.tribuned, in: folder)
+    defer { crowded.stop() }
+    let starred = try Server(.starred, program: options.tribuned, in: folder)
+    defer { starred.stop() }
+    let idle = try Server(.idle, program: options.tribuned, in: folder)
+    defer { idle.stop() }
+    let effort = options.effort
+    try DescriptorLimit.require(effort.descriptors)
+    let footprint = try await Footprint.measure(effort.idleConnections, on: idle)
+    let rounds = Rounds(servers: [relay, tribuned, crowded, starred], effort: effort)
+    let report = try await effort.crowd.around(crowded) {
+      try await effort.crowd.around(starred, hasStars: true) {
+        try await rounds.run(footprint: footprint)
+      }
+    }
     print(report.table)
     if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
   }

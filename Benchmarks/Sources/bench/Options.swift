@@ -11,14 +11,25 @@ struct Effort: Codable, Equatable {
   var streamRounds: Int
   /// Messages sent in one stream; a multiple of the driver's batch.
   var messages: Int
+  /// Posts in a round, one at a time.
+  var posts: Int
+  /// Who is there while posts are measured that are compared with those on a bus where nobody is.
+  var crowd: Crowd
+  /// Connections that do nothing, whose memory is measured.
+  var idleConnections: Int
   /// Whether the figures mean anything.
   var isTimed: Bool
 
+  /// Descriptors that are open at a time, and some for everything else.
+  var descriptors: Int { max(2 * crowd.connections, idleConnections) + 300 }
+
   static let full = Effort(
     roundTripRounds: 101, roundTrips: 1_000, chainAsks: 50, streamRounds: 7, messages: 512 * 4_000,
+    posts: 1_000, crowd: Crowd(connections: 1_000, observationsEach: 100), idleConnections: 10_000,
     isTimed: true)
   static let quick = Effort(
-    roundTripRounds: 1, roundTrips: 200, chainAsks: 5, streamRounds: 1, messages: 512 * 40, isTimed: false)
+    roundTripRounds: 1, roundTrips: 200, chainAsks: 5, streamRounds: 1, messages: 512 * 40, posts: 200,
+    crowd: Crowd(connections: 20, observationsEach: 40), idleConnections: 200, isTimed: false)
 }
 
 struct Options {

@@ -4,12 +4,12 @@ import CBusDriver
 
 /// Runs everything that is compared in turns, so that what else the machine does meets all alike.
 struct Rounds {
-  let relay: Server
-  let tribuned: Server
+  /// One of each kind that a series is measured on.
+  let servers: [Server]
   let effort: Effort
 
-  func run() async throws -> Report {
-    var report = Report(effort: effort)
+  func run(footprint: Footprint) async throws -> Report {
+    var report = Report(effort: effort, footprint: footprint)
     try await run(Series.allCases.filter { !$0.isStream }, times: effort.roundTripRounds, into: &report)
     try await run(Series.allCases.filter(\.isStream), times: effort.streamRounds, into: &report)
     return report
@@ -25,7 +25,9 @@ struct Rounds {
   }
 
   private func measure(_ series: Series) async throws -> Sample {
-    let server = series.server == .relay ? relay : tribuned
+    guard let server = servers.first(where: { $0.kind == series.server }) else {
+      preconditionFailure("nothing to measure \(series) on has been started")
+    }
     let before = try server.processorTime()
     switch series.kind {
     case .roundTrips(let clients):
@@ -36,6 +38,10 @@ struct Rounds {
       let durations = try Driver.asks(effort.chainAsks, through: chain, of: server)
       return sample(
         durations, warmUp: Int(driver_chain_warm_up), processorTime: try server.processorTime() - before)
+    case .posts(let newNames):
+      let durations = try Driver.posts(effort.posts, newNames: newNames, through: server)
+      return sample(
+        durations, warmUp: Int(driver_warm_up), processorTime: try server.processorTime() - before)
     case .stream(let receivers):
       let duration = try Driver.stream(effort.messages, to: receivers, through: server)
       let used = try server.processorTime() - before
@@ -48,7 +54,7 @@ struct Rounds {
     switch (clients, server.kind) {
     case (.driver, _): try Driver.roundTrips(effort.roundTrips, through: server)
     case (.tasks, .relay): try await RelayTasks.roundTrips(effort.roundTrips, through: server)
-    case (.tasks, .tribune): try await LibraryTasks.roundTrips(effort.roundTrips, through: server)
+    case (.tasks, _): try await LibraryTasks.roundTrips(effort.roundTrips, through: server)
     }
   }
 

@@ -11,11 +11,20 @@ enum Series: String, CaseIterable, Codable {
   case relayStream
   case postToOne
   case postToTen
+  case post
+  case postCrowded
+  case postStarred
+  case newName
+  case newNameCrowded
+  case newNameStarred
+  case streamCrowded
+  case streamStarred
 
   enum Kind: Equatable {
     case roundTrips(Clients)
     case asks(Chain)
     case stream(receivers: Int)
+    case posts(newNames: Bool)
   }
 
   enum Clients {
@@ -33,6 +42,9 @@ enum Series: String, CaseIterable, Codable {
     case .chainOfOne: .asks(Chain(connections: 1, delegatesEach: 100))
     case .relayStream, .postToOne: .stream(receivers: 1)
     case .postToTen: .stream(receivers: 10)
+    case .streamCrowded, .streamStarred: .stream(receivers: 1)
+    case .post, .postCrowded, .postStarred: .posts(newNames: false)
+    case .newName, .newNameCrowded, .newNameStarred: .posts(newNames: true)
     }
   }
 
@@ -40,13 +52,27 @@ enum Series: String, CaseIterable, Codable {
 
   var chain: Chain? { if case .asks(let chain) = kind { chain } else { nil } }
 
-  /// What it is compared with: the relay with clients of the same kind; for a chain, the ask of one delegate.
+  /// It is measured beside a crowd, or is what such a one is compared with.
+  var isScale: Bool {
+    switch self {
+    case .post, .postCrowded, .postStarred, .newName, .newNameCrowded, .newNameStarred, .streamCrowded,
+      .streamStarred:
+      true
+    default: false
+    }
+  }
+
+  /// What it is compared with: the relay with clients of the same kind; for a chain, the ask of one delegate;
+  /// beside a crowd, the same without one.
   var baseline: Series {
     switch self {
     case .relay, .ask: .relay
     case .relayTasks, .askLibrary: .relayTasks
     case .chain, .chainOfOne: .ask
     case .relayStream, .postToOne, .postToTen: .relayStream
+    case .post, .postCrowded, .postStarred: .post
+    case .newName, .newNameCrowded, .newNameStarred: .newName
+    case .streamCrowded, .streamStarred: .postToOne
     }
   }
 
@@ -56,13 +82,24 @@ enum Series: String, CaseIterable, Codable {
   /// The relay with nothing around it.
   var floor: Series { isStream ? .relayStream : .relay }
 
-  var server: Server.Kind { self == baseline ? .relay : .tribune }
+  var server: Server.Kind {
+    switch self {
+    case .relay, .relayTasks, .relayStream: .relay
+    case .postCrowded, .newNameCrowded, .streamCrowded: .crowded
+    case .postStarred, .newNameStarred, .streamStarred: .starred
+    default: .tribune
+    }
+  }
 
-  /// The multiple of `baselineCount` of its baseline that the bus is to keep below.
+  /// What a sample has cost, of which a stream's value is the reverse.
+  func cost(of sample: Sample) -> Double { isStream ? 1 / sample.value : sample.value }
+
+  /// The multiple of `baselineCount` of its baseline's cost that the bus is to keep below.
   var target: Double? {
     switch self {
     case .ask, .askLibrary: 1.25
     case .chain, .chainOfOne: 1
+    case .postCrowded, .postStarred, .streamCrowded, .streamStarred: 1.5
     default: nil
     }
   }
@@ -78,6 +115,14 @@ enum Series: String, CaseIterable, Codable {
     case .relayStream: "relay, 1 to 1"
     case .postToOne: "post, 1 to 1"
     case .postToTen: "post, 1 to 10"
+    case .post: "post, 1 to 1"
+    case .postCrowded: "post, beside names"
+    case .postStarred: "post, beside stars"
+    case .newName: "new names"
+    case .newNameCrowded: "new names, beside names"
+    case .newNameStarred: "new names, beside stars"
+    case .streamCrowded: "stream, beside names"
+    case .streamStarred: "stream, beside stars"
     }
   }
 }

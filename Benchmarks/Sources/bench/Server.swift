@@ -6,7 +6,14 @@ import Foundation
 final class Server: Sendable {
   enum Kind: String, Sendable {
     case relay
+    /// A bus on which nobody is but those who measure.
     case tribune
+    /// One beside whose measured clients there are others, who observe names that are not posted.
+    case crowded
+    /// Likewise, by patterns with stars.
+    case starred
+    /// One to which connections come that do nothing.
+    case idle
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -25,10 +32,10 @@ final class Server: Sendable {
     switch kind {
     case .relay:
       process.arguments = [socketPath]
-    case .tribune:
+    case .tribune, .crowded, .starred, .idle:
       // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
       // not be let run for 100 ms, and what it then lost would be nobody's fault.
-      let configuration = folder.appending(path: "config")
+      let configuration = folder.appending(path: "\(kind).config")
       try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
       try Data("[Queue]\nPaceMaxSec=10s\n".utf8).write(to: configuration.appending(path: "tribuned.conf"))
       process.arguments = ["--listen=\(socketPath)", "--config=\(configuration.path)"]
@@ -48,6 +55,16 @@ final class Server: Sendable {
     while unsafe waitid(P_PID, id_t(process.processIdentifier), &information, WEXITED | WNOWAIT) == -1,
       errno == EINTR
     {}
+  }
+
+  /// Bytes of memory that the server has resident.
+  func residentBytes() throws -> Int {
+    let path = "/proc/\(process.processIdentifier)/status"
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("VmRSS:") }),
+      let kibibytes = Int(line.filter(\.isNumber))
+    else { throw Failure(description: "\(path) has no VmRSS") }
+    return kibibytes * 1024
   }
 
   /// The processor time that the server has had, in nanoseconds.

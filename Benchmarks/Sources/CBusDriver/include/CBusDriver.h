@@ -54,6 +54,21 @@ int driver_chain(const char *path, size_t connections, size_t delegates, size_t 
 int driver_stream(enum driver_server server, const char *path, size_t receivers, uint64_t count,
                   uint64_t *nanoseconds, struct driver_failure *failure);
 
+/* Posts `count` times to one observer, each when the last has arrived, and stores how long each took: under
+ * one name, or each under a name that nobody has posted before, which the observer observes by a pattern.
+ * Returns 0, or -1 with the reason in `failure`. */
+int driver_posts(const char *path, bool has_new_names, size_t count, uint64_t *nanoseconds,
+                 struct driver_failure *failure);
+
+/* Connections that want nothing of what is sent here, with so many observations each, all different, of
+ * literal names or with stars. NULL on failure, with the reason in `failure`. */
+struct driver_crowd;
+struct driver_crowd *driver_crowd_open(const char *path, size_t connections, size_t observations,
+                                       bool has_stars, struct driver_failure *failure);
+/* Closes all of them. Returns 0, or -1 with the reason in `failure`: when one has been sent something, or
+ * has ended. */
+int driver_crowd_close(struct driver_crowd *crowd, struct driver_failure *failure);
+
 /* For clients that have threads of their own. A relay's connection, for whoever drives it from outside
  * and closes the descriptor; -1 with the reason in `failure`. */
 int driver_connect(const char *path, struct driver_failure *failure);
