@@ -78,6 +78,8 @@ package struct Bus: ~Copyable {
   private var lastQuery: UInt64 = 0
   private var lastDelegate: UInt64 = 0
   private var effects: [Effect] = []
+  /// Nothing is announced any more.
+  private var isStopping = false
 
   /// - Parameters:
   ///   - seed: any number that peers cannot guess.
@@ -102,7 +104,7 @@ package struct Bus: ~Copyable {
   }
   package var isMonitored: Bool { monitors.observationCount > 0 }
   /// Whether somebody may receive what the bus itself posts.
-  package var isObserved: Bool { center.isBusObserved }
+  package var isObserved: Bool { center.isBusObserved && !isStopping }
 
   /// The moment at which `advance` next has something to do.
   package var nextDeadline: Instant? {
@@ -128,11 +130,16 @@ package struct Bus: ~Copyable {
     while connections.count <= slot.index { connections.append(nil) }
     precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
     connections[slot.index] = Connection(id: id, peer: peer)
+    announce(.didConnect(id, peer))
   }
 
   /// A connection has gone: its registrations go with it, those who wait for its answers wait no
   /// longer, and what it asked is cancelled.
-  package mutating func disconnect(_ slot: ConnectionSlot, at now: Instant) {
+  ///
+  /// - Parameter reason: why the bus ended it, if it did.
+  package mutating func disconnect(
+    _ slot: ConnectionSlot, because reason: ErrorCode? = nil, at now: Instant
+  ) {
     guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
     for observation in connection.observations.values { center.remove(observation, slot: slot) }
     for pattern in connection.monitors.values {
@@ -140,14 +147,24 @@ package struct Bus: ~Copyable {
     }
     let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
     for delegate in delegates { leave(delegate) }
-    for hold in connection.holds.values { holds.remove(hold) }
+    for hold in connection.holds.values.sorted(by: { $0.identity.id < $1.identity.id }) {
+      leave(hold, at: now)
+    }
     for declaration in connection.declarations.values { declarations.remove(declaration) }
-    for id in connection.queries.values.sorted() { cancel(id) }
+    for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
     settleOwed(of: connection, slot, at: now)
     center.setSuspended(false, slot)
     connections[slot.index] = nil
     settleGone(delegates, at: now)
+    announce(.didDisconnect(connection.id, connection.peer, reason: reason))
+  }
+
+  /// The bus is about to end: that is the last thing that it announces, and every query ends without a verdict.
+  package mutating func stop(at now: Instant) {
+    announce(.willStop)
+    isStopping = true
+    for place in queries.allPlaces { end(place, .cancelled, at: now) }
   }
 
   // MARK: Notifications
@@ -278,12 +295,12 @@ package struct Bus: ~Copyable {
     } else if let delegate = connection.delegates[target] {
       detach([delegate], at: now)
     } else if let hold = connection.holds[target] {
-      release(hold)
+      release(hold, at: now)
     } else if let declaration = connection.declarations[target] {
       withdraw(declaration)
     } else if let query = connection.queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
-      cancel(query)
+      cancel(query, at: now)
     } else if let number = connection.awaitedPosts[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the poster waits no longer")))
       forget(awaitedPost: number)

@@ -27,12 +27,6 @@ package enum Effect {
   case awaited(ConnectionSlot, Serial, Awaited)
 }
 
-/// What the bus itself posts about its chains, where somebody observes that.
-package enum Announcement {
-  case didAttach(DelegateEntry)
-  case didDetach(DelegateEntry)
-}
-
 /// A verdict, with what else is worth knowing about it.
 package struct Decision {
   package let verdict: Verdict

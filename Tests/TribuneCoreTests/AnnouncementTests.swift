@@ -21,7 +21,7 @@ struct AnnouncementTests {
     #expect(
       bus.take() == [
         "didDetach d1 of :2 on o: x, y.*", "B ok 902", "B ok 3 as 3 d2", "didAttach d2 of :2 on p: z",
-        "didDetach d2 of :2 on p: z",
+        "didDetach d2 of :2 on p: z", "didDisconnect :2 pid 0",
       ])
   }
 
@@ -37,7 +37,8 @@ struct AnnouncementTests {
     #expect(
       bus.take() == [
         "C ok 1 as 1 d2", "B ended 1 replaced by d2", "didDetach d1 of :2 on o: x",
-        "A verdict 2 q1 vetoed: d1 gone", "didAttach d2 of :3 on o: x",
+        "A verdict 2 q1 vetoed: d1 gone", "didConclude q1 x on o: vetoed parallel by :1, 1 vetoes, 0ms",
+        "didAttach d2 of :3 on o: x",
       ])
   }
 
@@ -81,5 +82,114 @@ struct AnnouncementTests {
     bus.attach(["**"], to: "o", by: delegate, serial: 1)
     #expect(try bus.receivers("tribune.delegate.didAttach", object: "o") == "A")
     #expect(try bus.receivers("window.didClose", object: "o") == "B")
+  }
+
+  @Test("Who comes and who goes is announced, with the reason if the bus ended it, after all that goes along")
+  func connections() {
+    let bus = BusUnderTest()
+    let observer = bus.connect()
+    bus.observe("tribune.**", by: observer, serial: 1)
+    _ = bus.take()
+    let (one, other) = (bus.connect(pid: 7), bus.connect(pid: 8))
+    #expect(bus.take() == ["didConnect :2 pid 7", "didConnect :3 pid 8"])
+    bus.attach(["x"], to: "o", by: one, serial: 1)
+    bus.hold("x", object: "p", by: one, serial: 2)
+    bus.ask("x", object: "o", by: one, serial: 3)
+    _ = bus.take()
+    bus.elapse(milliseconds: 5)
+    bus.disconnect(one, because: .tooSlow)
+    bus.disconnect(other)
+    #expect(
+      bus.take() == [
+        "didDetach d1 of :2 on o: x", "didRelease d2 of :2 on p: x (busy)",
+        "didConclude q1 x on o: cancelled parallel by :2, 0 vetoes, 5ms", "didDisconnect :2 pid 7 tooSlow",
+        "didDisconnect :3 pid 8",
+      ])
+    // Nobody hears of its own end.
+    bus.disconnect(observer)
+    #expect(bus.take() == [])
+  }
+
+  @Test("A hold is announced when it is taken and when it ends, however it ends")
+  func holds() {
+    let bus = BusUnderTest()
+    let (observer, holder) = (bus.connect(), bus.connect())
+    bus.observe("tribune.hold.*", by: observer, serial: 1)
+    _ = bus.take()
+    bus.hold("x", object: "o", by: holder, serial: 1)
+    bus.hold("y.*", why: "tired", for: 20, by: holder, serial: 2)
+    // What is refused is none.
+    bus.hold("z", by: holder, serial: 2)
+    #expect(
+      bus.take() == [
+        "B ok 1 as 1 d1", "didTake d1 of :2 on o: x (busy)", "B ok 2 as 2 d2",
+        "didTake d2 of :2 on : y.* (tired)", "B refused 2 duplicateSerial",
+      ])
+    bus.cancel(1, by: holder)
+    bus.advance(milliseconds: 20)
+    #expect(
+      bus.take() == [
+        "didRelease d1 of :2 on o: x (busy)", "B ok 902", "B ended 2 expired",
+        "didRelease d2 of :2 on : y.* (tired) expired",
+      ])
+  }
+
+  @Test(
+    "Each query that ends is announced, behind the verdict, but for those that only try",
+    arguments: [
+      (QueryMode.parallel, QueryFlags(), "vetoed parallel by :2, 1 vetoes, 10ms"),
+      (.all, QueryFlags(), "vetoed all by :2, 2 vetoes, 10ms"),
+      (.all, .overrides, "allowed all by :2, 2 vetoes, 10ms"),
+      (.all, .isDryRun, nil),
+    ] as [(QueryMode, QueryFlags, String?)])
+  func queries(mode: QueryMode, flags: QueryFlags, ending: String?) {
+    let bus = BusUnderTest()
+    let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
+    bus.observe("tribune.query.didConclude", object: "o", by: observer, serial: 1)
+    bus.attach(["x"], to: "o", by: delegate, serial: 1, label: "one")
+    bus.attach(["x"], to: "o", by: delegate, serial: 2, label: "other")
+    bus.ask(
+      "x", object: "o", by: asker, serial: 1, mode: mode, flags: flags,
+      because: flags.contains(.overrides) ? "because" : "")
+    bus.elapse(milliseconds: 10)
+    _ = bus.take()
+    bus.answer(.veto, delegate: 1, from: delegate)
+    bus.answer(.veto, delegate: 2, from: delegate)
+    let news = bus.take().filter { !$0.contains("refused") }
+    #expect(news.first?.hasPrefix("B verdict 1 q1") == true)
+    #expect(
+      news.filter { $0.contains("didConclude") } == (ending.map { ["didConclude q1 x on o: \($0)"] } ?? []))
+  }
+
+  @Test("A value query is announced as well, and so is one that its asker takes back")
+  func otherQueries() {
+    let bus = BusUnderTest()
+    let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
+    bus.observe("tribune.query.didConclude", by: observer, serial: 1)
+    bus.attach(["x"], by: delegate, serial: 1)
+    bus.ask("x", by: asker, serial: 1, mode: .first)
+    bus.answer(.value, "1", delegate: 1, from: delegate)
+    bus.ask("x", by: asker, serial: 2)
+    bus.cancel(2, by: asker)
+    bus.ask("y", by: asker, serial: 3, fallback: .vetoed)
+    #expect(
+      bus.take().filter { $0.contains("didConclude") } == [
+        "didConclude q1 x on : allowed first by :2, 0 vetoes, 0ms",
+        "didConclude q2 x on : cancelled parallel by :2, 0 vetoes, 0ms",
+        "didConclude q3 y on : vetoed parallel by :2, 0 vetoes, 0ms",
+      ])
+  }
+
+  @Test("That it stops is the last thing that the bus announces")
+  func stopping() {
+    let bus = BusUnderTest()
+    let (observer, other) = (bus.connect(), bus.connect())
+    bus.observe("tribune.**", by: observer, serial: 1)
+    bus.attach(["x"], by: other, serial: 1)
+    bus.ask("x", by: other, serial: 2)
+    _ = bus.take()
+    bus.stop()
+    bus.disconnect(other, because: .shuttingDown)
+    #expect(bus.take() == ["willStop", "B concluded 1 q1 d1 cancelled"])
   }
 }

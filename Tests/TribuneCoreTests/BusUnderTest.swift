@@ -37,12 +37,19 @@ final class BusUnderTest {
     lastConnection += 1
     let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", unit: "test.service")
     bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
+    note()
     return slot
   }
 
-  func disconnect(_ slot: ConnectionSlot) {
-    bus.disconnect(slot, at: now)
+  func disconnect(_ slot: ConnectionSlot, because reason: ErrorCode? = nil) {
+    bus.disconnect(slot, because: reason, at: now)
     freeSlots.append(slot)
+    note()
+  }
+
+  /// The bus is about to end.
+  func stop() {
+    bus.stop(at: now)
     note()
   }
 
@@ -365,8 +372,7 @@ extension Effect {
           let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"
           return ", \(missing.connection) \(missing.failure)\(reason) \(missing.elapsed / 1000) ms"
         }.joined()
-    case .announcement(.didAttach(let entry)): return "didAttach \(entry.summary)"
-    case .announcement(.didDetach(let entry)): return "didDetach \(entry.summary)"
+    case .announcement(let announcement): return announcement.line
     }
   }
 }
@@ -396,6 +402,32 @@ extension RawSpan {
     let text = String(repairing: extracting(droppingFirst: nameLength + objectLength))
     return [String(repairing: extracting(first: nameLength)), object, text].filter { !$0.isEmpty }
       .joined(separator: " ")
+  }
+}
+
+extension Announcement {
+  fileprivate var line: String {
+    switch self {
+    case .didConnect(let id, let peer): "didConnect \(id) pid \(peer.pid)"
+    case .didDisconnect(let id, let peer, nil): "didDisconnect \(id) pid \(peer.pid)"
+    case .didDisconnect(let id, let peer, let reason?): "didDisconnect \(id) pid \(peer.pid) \(reason)"
+    case .didAttach(let entry): "didAttach \(entry.summary)"
+    case .didDetach(let entry): "didDetach \(entry.summary)"
+    case .didTake(let entry): "didTake \(entry.summary)"
+    case .didRelease(let entry, let isExpired): "didRelease \(entry.summary)" + (isExpired ? " expired" : "")
+    case .didConclude(let ending):
+      "didConclude q\(ending.query.rawValue) \(ending.name) on \(ending.object): \(ending.conclusion) "
+        + "\(ending.mode) by \(ending.asker), \(ending.vetoCount) vetoes, "
+        + "\(ending.elapsedNanoseconds / 1_000_000)ms"
+    case .willStop: "willStop"
+    }
+  }
+}
+
+extension HoldEntry {
+  /// `d1 of :2 on o: a.b (busy)`.
+  fileprivate var summary: String {
+    "d\(delegate.id.rawValue) of \(connection) on \(object): \(pattern) (\(why))"
   }
 }
 

@@ -91,6 +91,9 @@ private final class Simulation {
   /// Delegates whose coming and going was announced: only what is observed is.
   private var announced: Set<UInt64> = []
   private var retired: Set<UInt64> = []
+  private var came: Set<UInt64> = []
+  private var went: Set<UInt64> = []
+  private var reported: Set<UInt64> = []
   private var queries: [UInt64: Asked] = [:]
   private var observations: [ConnectionSlot: Set<Serial>] = [:]
   private var lastSerial: Serial = 0
@@ -379,6 +382,19 @@ private final class Simulation {
     case .announcement(.didDetach(let entry)):
       expect(retired.insert(entry.delegate.id.rawValue).inserted, "somebody detaches twice")
     case .notification, .held, .retained, .awaited: fail("nobody posts here")
+    case .announcement(.didConnect(let id, _)):
+      expect(came.insert(id.rawValue).inserted, "somebody connects twice")
+    case .announcement(.didDisconnect(let id, _, _)):
+      expect(went.insert(id.rawValue).inserted, "somebody disconnects twice")
+    case .announcement(.didTake(let entry)):
+      expect(announced.insert(entry.delegate.id.rawValue).inserted, "a hold is taken twice")
+    case .announcement(.didRelease(let entry, _)):
+      expect(retired.insert(entry.delegate.id.rawValue).inserted, "a hold is released twice")
+    case .announcement(.didConclude(let ending)):
+      expect(queries[ending.query.rawValue]?.flags.contains(.isDryRun) == false)
+      expect(
+        reported.insert(ending.query.rawValue).inserted, "query \(ending.query.rawValue) concludes twice")
+    case .announcement(.willStop): fail("nobody stops it")
     }
   }
 

@@ -122,19 +122,26 @@ extension Bus {
     holds.insert(hold)
     connections[slot.index]?.holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
+    announce(.didTake(hold.entry(at: now)))
   }
 
   /// Takes a hold back.
-  mutating func release(_ hold: HoldRegistration) {
-    holds.remove(hold)
+  mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot.index]?.holds[hold.serial] = nil
+    leave(hold, isExpired: isExpired, at: now)
+  }
+
+  /// Takes a hold off the queries that it is against.
+  mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
+    holds.remove(hold)
+    announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 
   /// Ends the holds whose time is over at `now`.
   mutating func expireHolds(at now: Instant) {
     while let hold = holds.firstExpired(at: now) {
       emit(.ended(hold.slot, hold.serial, .expired))
-      release(hold)
+      release(hold, isExpired: true, at: now)
     }
   }
 }

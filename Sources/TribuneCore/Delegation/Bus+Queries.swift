@@ -335,28 +335,28 @@ extension Bus {
       askerPeer: queries[place].askerPeer, overrideReason: queries[place].overrideReason,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
     emit(.verdict(queries[place].asker, queries[place].serial, decision, queries.tail(at: place)))
-    end(place, verdict.verdict == .allowed ? .allowed : .vetoed)
+    end(place, verdict.verdict == .allowed ? .allowed : .vetoed, at: now)
   }
 
   /// Ends a query without a verdict.
-  mutating func cancel(_ query: QueryID) {
+  mutating func cancel(_ query: QueryID, at now: Instant) {
     guard let place = queries.place(of: query) else { preconditionFailure("query \(query.rawValue) is over") }
-    end(place, .cancelled)
-  }
-
-  /// Ends every query without a verdict.
-  package mutating func cancelQueries() {
-    for place in queries.allPlaces { end(place, .cancelled) }
+    end(place, .cancelled, at: now)
   }
 
   /// Tells everyone who was asked how it ended, and takes the query out.
-  private mutating func end(_ place: Int, _ conclusion: ConclusionKind) {
+  mutating func end(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) {
     let id = queries[place].id
     for index in queries[place].participants.indices where queries[place].participants[index].wasAsked {
       let delegate = queries[place].participants[index].delegate
       guard delegate.isAttached else { continue }
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
       emit(.concluded(delegate.slot, delegate.serial, concluded))
+    }
+    // What was only tried is no news.
+    if isObserved, !queries[place].flags.contains(.isDryRun) {
+      let ending = ending(place, conclusion, at: now)
+      announce(.didConclude(ending))
     }
     queries[place].stopWaiting()
     let asker = queries[place].asker.index
@@ -365,6 +365,17 @@ extension Bus {
     connections[asker]?.questionByteCount -= queries.tail(at: place).payloadLength
     connections[asker]?.answerByteCount -= queries[place].answerByteCount
     queries.remove(at: place)
+  }
+
+  private mutating func ending(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) -> QueryEnding {
+    let tail = queries.tail(at: place)
+    let bytes = tail.slice.bytes
+    return QueryEnding(
+      query: queries[place].id, name: String(repairing: bytes.extracting(first: tail.nameLength)),
+      object: String(repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
+      conclusion: conclusion, mode: queries[place].mode, asker: queries[place].askerID,
+      askerPeer: queries[place].askerPeer, vetoCount: queries[place].makeVetoes().count,
+      elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }
 
   /// Settles every question to delegates that have left their chains.

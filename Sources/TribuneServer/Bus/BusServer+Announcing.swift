@@ -11,10 +11,25 @@ import TribuneWire
 extension BusServer {
   func announce(_ announcement: Announcement) {
     switch announcement {
+    case .didConnect(let id, let peer):
+      announce("tribune.connection.didConnect", userInfo: peer.members(on: id))
+    case .didDisconnect(let id, let peer, let reason):
+      let because = reason.map { [("reason", JSONValue.string("\($0)"))] } ?? []
+      announce("tribune.connection.didDisconnect", userInfo: peer.members(on: id) + because)
     case .didAttach(let entry):
-      announce("tribune.delegate.didAttach", object: entry.object, userInfo: entry.json.compact)
+      announce("tribune.delegate.didAttach", object: entry.object, userInfo: entry.members)
     case .didDetach(let entry):
-      announce("tribune.delegate.didDetach", object: entry.object, userInfo: entry.json.compact)
+      announce("tribune.delegate.didDetach", object: entry.object, userInfo: entry.members)
+    case .didTake(let entry):
+      announce("tribune.hold.didTake", object: entry.object, userInfo: entry.members)
+    case .didRelease(let entry, let isExpired):
+      announce(
+        "tribune.hold.didRelease", object: entry.object,
+        userInfo: entry.members + [("expired", .bool(isExpired))])
+    case .didConclude(let ending):
+      announce("tribune.query.didConclude", object: ending.object, userInfo: ending.members)
+    case .willStop:
+      announce("tribune.bus.willStop", userInfo: [])
     }
   }
 
@@ -22,13 +37,31 @@ extension BusServer {
   func announceOverride(_ decision: Decision, of tail: QueryTail) {
     guard bus.isObserved else { return }
     let entry = VerdictEntry(decision, of: tail)
-    announce("tribune.query.didOverride", object: entry.object, userInfo: entry.override.compact)
+    announce("tribune.query.didOverride", object: entry.object, userInfo: entry.override)
   }
 
-  private func announce(_ name: String, object: String, userInfo: String) {
+  func announceLossy(_ observer: Connection) {
+    guard bus.isObserved else { return }
+    announce(
+      "tribune.observer.didBecomeLossy", userInfo: observer.peer.members(on: observer.id), isFlow: true)
+  }
+
+  func announceRecovery(of observer: Connection, lost: UInt64) {
+    guard bus.isObserved else { return }
+    announce(
+      "tribune.observer.didRecover",
+      userInfo: observer.peer.members(on: observer.id) + [("lost", .unsigned(lost))], isFlow: true)
+  }
+
+  /// - Parameter isFlow: it is about observers that do not keep up. Who does not keep up with just that is not
+  ///   announced, or two of them could do so without end.
+  private func announce(
+    _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
+  ) {
     let buffer = bufferToEncode()
     let start = buffer.count
-    buffer.appendFrame(Post(), serial: 0, name: name, object: object, text: userInfo)
+    buffer.appendFrame(
+      Post(), serial: 0, name: name, object: object, text: JSONValue.object(userInfo).compact)
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
     for receiver in receivers {
@@ -36,10 +69,12 @@ extension BusServer {
         preconditionFailure("an observer has no connection")
       }
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
-      deliverWithoutPacing(slice, to: observer)
+      deliverWithoutPacing(slice, to: observer, isTold: !isFlow)
       deliveredCount += 1
     }
-    if bus.isMonitored { monitorAnnouncement(slice, name: name, receivers: receivers.count) }
+    if bus.isMonitored {
+      monitorAnnouncement(slice, name: name, receivers: receivers.count, isTold: !isFlow)
+    }
   }
 
   private func receivers(of name: String, object: String) -> [Receiver] {
@@ -52,11 +87,40 @@ extension BusServer {
   }
 }
 
+nonisolated extension PeerIdentity {
+  /// Who that is.
+  func members(on connection: ConnectionID) -> [(name: String, value: JSONValue)] {
+    [
+      ("connection", .string("\(connection)")), ("pid", .unsigned(UInt64(pid))),
+      ("uid", .unsigned(UInt64(uid))), ("process", .string(process)), ("unit", .string(unit)),
+    ]
+  }
+}
+
 nonisolated extension DelegateEntry {
-  fileprivate var json: JSONValue {
-    .object([
+  fileprivate var members: [(name: String, value: JSONValue)] {
+    [
       ("delegate", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
       ("connection", .string("\(connection)")), ("respondsTo", .array(patterns.map { .string($0) })),
-    ])
+    ]
+  }
+}
+
+nonisolated extension HoldEntry {
+  fileprivate var members: [(name: String, value: JSONValue)] {
+    [
+      ("hold", .unsigned(delegate.id.rawValue)), ("pattern", .string(pattern)), ("why", .string(why)),
+    ] + delegate.peer.members(on: connection)
+  }
+}
+
+nonisolated extension QueryEnding {
+  fileprivate var members: [(name: String, value: JSONValue)] {
+    [
+      ("query", .unsigned(query.rawValue)), ("name", .string(name)), ("verdict", .string("\(conclusion)")),
+      ("mode", .string("\(mode)")), ("asker", .object(askerPeer.members(on: asker))),
+      ("vetoCount", .unsigned(UInt64(vetoCount))),
+      ("elapsed", .seconds(.nanoseconds(elapsedNanoseconds))),
+    ]
   }
 }

@@ -61,13 +61,16 @@ extension BusServer {
   }
 
   /// Shows what the bus itself posts.
-  func monitorAnnouncement(_ slice: ByteSlice, name: String, receivers: Int) {
-    show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers)
+  ///
+  /// - Parameter isTold: whether others are told of a monitor that does not keep up with it.
+  func monitorAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isTold: Bool) {
+    show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isTold: isTold)
   }
 
   /// - Parameter parts: the frame, in one piece or in two.
   private func show(
-    _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int
+    _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
+    isTold: Bool = true
   ) {
     let monitors: [Receiver]
     do throws(WireError) {
@@ -89,7 +92,7 @@ extension BusServer {
       guard let monitor = connections[receiver.slot.index] else {
         preconditionFailure("a monitor has no connection")
       }
-      deliverWithoutPacing(slice, to: monitor)
+      deliverWithoutPacing(slice, to: monitor, isTold: isTold)
     }
   }
 }

@@ -305,5 +305,6 @@ extension BusServer {
       queriesMax: UInt32(bus.limits.queriesMax), deadlineMax: bus.limits.deadlineMax,
       deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)
     say(welcome, to: connection, serial: 0)
+    carryOutEffects()
   }
 }

@@ -4,12 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// How frames go out, and what happens when they are not read.
-///
-/// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to
-/// a healthy observer loses nothing. One that has not drained below the low mark when that has lasted for
-/// the configured time goes *lossy*: its oldest notifications are dropped, and it is told how many, until
-/// it has. Everything else is never dropped; past the hard limit the connection is closed.
+/// How frames go out. Notifications that are not read make an observer slow (`BusServer+Flow`); everything else
+/// is never dropped: past the hard limit the connection is closed.
 extension BusServer {
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
@@ -25,15 +21,8 @@ extension BusServer {
     enqueue(slice, for: observer, isNotification: true)
     guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
     switch observer.flow {
-    case .flowing:
-      observer.flow = .pacing
-      timeouts.append(
-        .pace, observer.token, due: now.advanced(byNanoseconds: configuration.paceMaxNanoseconds))
-      pause(poster, for: observer)
-    case .pacing:
-      pause(poster, for: observer)
-    case .lossy:
-      drop(from: observer)
+    case .flowing, .pacing: pace(poster, for: observer)
+    case .lossy: drop(from: observer, downTo: configuration.highMarkBytes)
     }
   }
 
@@ -64,12 +53,15 @@ extension BusServer {
   }
 
   /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
-  /// does not keep up loses at once.
-  func deliverWithoutPacing(_ slice: ByteSlice, to observer: Connection) {
+  /// does not keep up loses at once, unless it has been given time already.
+  ///
+  /// - Parameter isTold: whether others are told if it does.
+  func deliverWithoutPacing(_ slice: ByteSlice, to observer: Connection, isTold: Bool = true) {
     enqueue(slice, for: observer, isNotification: true)
-    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
-    if observer.flow == .flowing { observer.flow = .pacing }
-    if observer.flow == .pacing { endPacing(of: observer) } else { drop(from: observer) }
+    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes,
+      observer.flow != .pacing
+    else { return }
+    drop(from: observer, downTo: configuration.highMarkBytes, isTold: isTold)
   }
 
   /// - Parameter rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
@@ -78,18 +70,25 @@ extension BusServer {
   ) {
     guard !connection.isDeaf, connection.isServed else { return }
     connection.queue.append(slice, isNotification: isNotification)
-    if let rest { connection.queue.append(rest, isNotification: isNotification) }
+    queuedByteCount += slice.count
+    if let rest {
+      connection.queue.append(rest, isNotification: isNotification)
+      queuedByteCount += rest.count
+    }
     markDirty(connection)
     if connection.queue.byteCount > configuration.hardLimitBytes {
       // One pass can cause any number of replies and questions: the limit cannot wait for its end.
       if !isNotification, !connection.isBlocked { flush(connection) }
       // Notifications may go first; what is left then is what must not be dropped.
-      if connection.flow != .flowing || connection.isBlocked { drop(from: connection) }
+      if connection.flow != .flowing || connection.isBlocked {
+        drop(from: connection, downTo: configuration.highMarkBytes)
+      }
       if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
         doom(
           connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
       }
     }
+    if queuedByteCount > relievedAbove { relieveQueues() }
   }
 
   func markDirty(_ connection: Connection) {
@@ -251,6 +250,7 @@ extension BusServer {
     guard connection.phase != .closed else { return }
     var isEmpty = connection.queue.isEmpty
     var isFull = false
+    var isRead = isEmpty
     while !isEmpty, !isFull {
       var offered = 0
       connection.queue.forEachUnsent { range, buffer in
@@ -262,10 +262,13 @@ extension BusServer {
         let sent = try gather.send(to: connection.descriptor)
         isEmpty = connection.queue.consume(sent)
         isFull = sent < offered
+        isRead = isRead || sent > 0
+        queuedByteCount -= sent
       } catch {
         if !error.isDisconnection { log.warning("cannot write to connection \(connection.id): \(error)") }
         // What it sent before it went is still to be read; its end follows.
         connection.isDeaf = true
+        queuedByteCount -= connection.queue.byteCount
         connection.queue.removeAll()
         isEmpty = true
       }
@@ -275,56 +278,10 @@ extension BusServer {
       connection.isBlocked = isFull
       updateInterest(of: connection)
     }
-    if connection.flow != .flowing, connection.queue.byteCount <= configuration.lowMarkBytes {
+    // What was dropped alone brings no queue below the mark for good.
+    if connection.flow != .flowing, isRead, connection.queue.byteCount <= configuration.lowMarkBytes {
       recover(connection)
     }
     if connection.phase == .closing, isEmpty { close(connection) }
-  }
-
-  // MARK: Backpressure
-
-  private func pause(_ poster: Connection, for observer: Connection) {
-    guard !observer.pausedPosters.contains(where: { $0 === poster }) else { return }
-    observer.pausedPosters.append(poster)
-    poster.pauseCount += 1
-    if poster.pauseCount == 1 { updateInterest(of: poster) }
-  }
-
-  /// Lets the posters go on that are paused because of `observer`.
-  func releasePosters(of observer: Connection) {
-    while let poster = observer.pausedPosters.popLast() {
-      poster.pauseCount -= 1
-      if poster.pauseCount == 0 { updateInterest(of: poster) }
-    }
-  }
-
-  /// The observer has had its time to catch up.
-  func endPacing(of observer: Connection) {
-    guard observer.phase == .open, observer.flow == .pacing else { return }
-    observer.flow = .lossy
-    observer.lostBefore = observer.queue.lostCount
-    releasePosters(of: observer)
-    log.warning(
-      "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
-      [
-        "TRIBUNE_CONNECTION": "\(observer.id)", "TRIBUNE_PID": "\(observer.peer.pid)",
-        "TRIBUNE_UNIT": observer.peer.unit,
-      ])
-    drop(from: observer)
-  }
-
-  private func drop(from observer: Connection) {
-    lostCount += observer.queue.dropOldest(downTo: configuration.highMarkBytes)
-  }
-
-  private func recover(_ observer: Connection) {
-    if observer.flow == .lossy {
-      let lost = observer.queue.lostCount - observer.lostBefore
-      log.notice(
-        "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost) notifications",
-        ["TRIBUNE_CONNECTION": "\(observer.id)", "TRIBUNE_LOST": "\(lost)"])
-    }
-    observer.flow = .flowing
-    releasePosters(of: observer)
   }
 }

@@ -45,6 +45,12 @@ package final class BusServer: RunLoopTarget {
   private var doomed: [Connection] = []
   /// To be written down when this pass's frames have been sent.
   var verdicts: [VerdictEntry] = []
+  /// Bytes that wait in all queues together.
+  var queuedByteCount = 0
+  /// With more than that in them, they are relieved.
+  var relievedAbove = Int.max
+  /// Of the log, for what is said of those who are closed because of what they did.
+  private var closingLines = LineBudget(linesPerSecond: 20)
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
@@ -148,8 +154,9 @@ package final class BusServer: RunLoopTarget {
     bus.deliverSoon()
     bus.deliverIdle()
     // Nobody shall take the end of the bus for that of a delegate.
-    bus.cancelQueries()
+    bus.stop(at: now)
     carryOutEffects()
+    writeOmittedClosings()
     for case let connection? in connections {
       dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
     }
@@ -203,6 +210,7 @@ package final class BusServer: RunLoopTarget {
       }
     } while !dirty.isEmpty
     writeVerdicts()
+    resetRelief()
     if let stopBy {
       if connectionCount == 0 || stopBy <= now { return false }
       timer?.schedule(stopBy)
@@ -232,12 +240,13 @@ package final class BusServer: RunLoopTarget {
       if let connection = connection(of: token) { checkProgress(of: connection) }
     }
     while let token = timeouts.popDue(.pace, at: now) {
-      if let connection = connection(of: token) { endPacing(of: connection) }
+      if let connection = connection(of: token) { checkPacing(of: connection) }
     }
     while let token = timeouts.popDue(.close, at: now) {
       if let connection = connection(of: token), connection.phase == .closing { close(connection) }
     }
     while timeouts.popDue(.accept, at: now) != nil { resumeAccepting() }
+    while timeouts.popDue(.log, at: now) != nil { writeOmittedClosings() }
   }
 
   /// The connection that is meant, if it is still there.
@@ -354,15 +363,12 @@ package final class BusServer: RunLoopTarget {
   func dismiss(_ connection: Connection, _ error: WireError) {
     guard connection.phase != .closing, connection.phase != .closed else { return }
     connection.doom = nil
-    log.write(
-      // The end of the bus is nothing that a peer did.
-      error.code == .shuttingDown ? .debug : .warning,
-      "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
-      [
-        "TRIBUNE_CONNECTION": "\(connection.id)", "TRIBUNE_PID": "\(connection.peer.pid)",
-        "TRIBUNE_UNIT": connection.peer.unit, "TRIBUNE_ERROR": "\(error.code)",
-      ])
-    if connection.phase == .awaitingHello { sendHello(to: connection) } else { leave(connection) }
+    logClosing(of: connection, error)
+    if connection.phase == .awaitingHello {
+      sendHello(to: connection)
+    } else {
+      leave(connection, because: error.code)
+    }
     refuse(connection, serial: 0, error)
     connection.phase = .closing
     releaseBegun(connection)
@@ -370,9 +376,36 @@ package final class BusServer: RunLoopTarget {
     updateInterest(of: connection)
   }
 
+  /// Writes down why a connection is closed; of many in one second the first, and then how many more.
+  private func logClosing(of connection: Connection, _ error: WireError) {
+    // The end of the bus is nothing that a peer did.
+    let level = error.code == .shuttingDown ? Log.Level.debug : .warning
+    guard level == .debug || closingLines.take(at: now) else {
+      if closingLines.omittedCount == 1 {
+        timeouts.append(.log, .mainQueue, due: now.advanced(byNanoseconds: LineBudget.periodNanoseconds))
+      }
+      return
+    }
+    log.write(
+      level, "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
+      [
+        "TRIBUNE_CONNECTION": "\(connection.id)", "TRIBUNE_PID": "\(connection.peer.pid)",
+        "TRIBUNE_UNIT": connection.peer.unit, "TRIBUNE_ERROR": "\(error.code)",
+      ])
+  }
+
+  private func writeOmittedClosings() {
+    let count = closingLines.takeOmittedCount()
+    guard count > 0 else { return }
+    log.warning("closed \(count) more connections for what they did", ["TRIBUNE_DROPPED": "\(count)"])
+  }
+
   /// Takes the connection off the bus.
-  private func leave(_ connection: Connection) {
-    bus.disconnect(connection.slot, at: now)
+  ///
+  /// - Parameter reason: why, if the bus ends it.
+  private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
+    bus.disconnect(connection.slot, because: reason, at: now)
+    connection.flow = .flowing
     releasePosters(of: connection)
     carryOutEffects()
   }
@@ -389,6 +422,7 @@ package final class BusServer: RunLoopTarget {
   private func forget(_ connection: Connection) {
     if connection.phase != .closed { log.debug("connection \(connection.id) closed") }
     connection.phase = .closed
+    queuedByteCount -= connection.queue.byteCount
     connection.queue.removeAll()
     unwatch(connection.descriptor.rawValue)
     UnixSocket.shutdown(connection.descriptor)

@@ -38,8 +38,12 @@ final class Connection {
   var phase = Phase.awaitingHello
   var queue = OutboundQueue()
   var flow = Flow.flowing
-  /// Notifications that it had lost when its flow last changed.
+  /// When it has had its time to catch up, while it is paced.
+  var pacedUntil = Instant(nanoseconds: 0)
+  /// Notifications that it had lost when it last became lossy.
   var lostBefore: UInt64 = 0
+  /// Whether others were told that it is lossy, and are told when it is so no more.
+  var isLossTold = false
 
   /// The start of a frame whose rest has not come yet. Of a long frame, with room for all of it.
   var begun: ByteBuffer?

@@ -17,6 +17,8 @@ nonisolated struct Timeouts {
     case close
     /// There may be descriptors again for those who want to connect.
     case accept
+    /// What the log leaves out has been counted.
+    case log
   }
 
   private var queues = Kind.allCases.map { _ in TimeoutQueue<WatchToken>() }

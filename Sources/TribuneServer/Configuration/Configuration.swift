@@ -25,6 +25,8 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var lowMarkBytes = 256 << 10
   package var hardLimitBytes = 64 << 20
   package var paceMaxNanoseconds: UInt64 = 100_000_000
+  /// Of all queues together.
+  package var queuesMemoryMaxBytes = 1 << 30
 
   // [Notifications]
   /// For one connection that is suspended.

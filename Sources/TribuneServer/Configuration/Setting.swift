@@ -36,6 +36,7 @@ nonisolated package struct Setting: Sendable {
     Setting("Queue", "LowMark", .size(\.lowMarkBytes, 0...1 << 40)),
     Setting("Queue", "HardLimit", .size(\.hardLimitBytes, 1...1 << 40)),
     Setting("Queue", "PaceMaxSec", .span(\.paceMaxNanoseconds, 0...10 * second)),
+    Setting("Queue", "MemoryMax", .size(\.queuesMemoryMaxBytes, 64 << 10...1 << 40)),
     Setting("Notifications", "HeldMax", .size(\.heldMaxBytes, 0...1 << 40)),
     Setting("Notifications", "RetainedUserMax", .size(\.retainedUserMaxBytes, 0...1 << 40)),
     Setting("Notifications", "RetainedMax", .size(\.retainedMaxBytes, 0...1 << 40)),

@@ -161,20 +161,13 @@ nonisolated package struct VerdictEntry: Sendable {
   }
 
   /// What the bus posts where vetoes were overridden.
-  var override: JSONValue {
-    .object([
+  var override: [(name: String, value: JSONValue)] {
+    [
       ("query", .unsigned(query.rawValue)), ("name", .string(name)),
       ("reason", .string(Self.cut(overrideReason ?? ""))),
-      (
-        "asker",
-        .object([
-          ("connection", .string("\(askerConnection)")), ("pid", .unsigned(UInt64(asker.pid))),
-          ("uid", .unsigned(UInt64(asker.uid))), ("process", .string(asker.process)),
-          ("unit", .string(asker.unit)),
-        ])
-      ),
+      ("asker", .object(asker.members(on: askerConnection))),
       ("vetoes", .array(listed.filter(\.isVeto).map(\.outcome.json))),
-    ])
+    ]
   }
 
   fileprivate static func cut(_ text: String) -> String {
