@@ -23,6 +23,13 @@ extension Connection {
     }
   }
 
+  /// All that the bus has retained, by name and object.
+  public func retained() async throws(TribuneError) -> [RetainedInfo] {
+    try await link.list(.retained).compactMap {
+      if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
+    }
+  }
+
   /// All attached delegates of the bus.
   public func delegates() async throws(TribuneError) -> [DelegateInfo] {
     try await link.list(.delegates).compactMap {

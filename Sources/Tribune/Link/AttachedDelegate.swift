@@ -87,7 +87,8 @@ final class AttachedDelegate: Sendable {
   private func tell(_ news: (UInt64) -> News) {
     let startsTelling = state.withLock { state -> Bool in
       guard !state.isOver else { return false }
-      state.news.append(news(state.lastQuestion))
+      // What delegates are told is never awaited.
+      _ = state.news.append(news(state.lastQuestion))
       defer { state.isTelling = true }
       return !state.isTelling
     }

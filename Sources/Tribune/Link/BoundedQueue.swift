@@ -7,6 +7,15 @@ protocol LossReporting: Sendable {
   var lostCount: Int? { get }
   /// Bytes of payload that the element holds.
   var byteCount: Int { get }
+  /// Whether somebody waits for what its reader makes of it.
+  var isAwaited: Bool { get }
+  /// Tells whoever waits that nobody will read it.
+  func noteUnread()
+}
+
+extension LossReporting {
+  var isAwaited: Bool { false }
+  func noteUnread() {}
 }
 
 /// Elements that wait for a reader who may be slow.
@@ -26,14 +35,18 @@ struct BoundedQueue<Element: LossReporting> {
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  mutating func append(_ element: Element) {
+  /// - Returns: what was dropped and is awaited, which is to be told once no lock is held.
+  mutating func append(_ element: Element) -> [Element] {
+    var unread: [Element] = []
     heldBytes += element.byteCount
     while held.count == limit || heldBytes > Self.byteLimit, let oldest = held.popFirst() {
       heldBytes -= oldest.byteCount
       let (sum, isTooMany) = lost.addingReportingOverflow(oldest.lostCount ?? 1)
       lost = isTooMany ? .max : sum
+      if oldest.isAwaited { unread.append(oldest) }
     }
     held.append(element)
+    return unread
   }
 
   mutating func popFirst() -> Element? {

@@ -11,6 +11,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   private struct State {
     var queue: BoundedQueue<Element>
+    /// What comes before the snapshot is whole, and is to come behind it; nil when nothing is held back.
+    var changes: BoundedQueue<Element>?
     /// Set once, when nothing more will come; a nil inside is a clean end.
     var ending: TribuneError??
     /// Those who wait, in order. They do so only while nothing is held.
@@ -20,17 +22,58 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   private let state: Mutex<State>
 
-  init(limit: Int) { state = Mutex(State(queue: BoundedQueue(limit: limit))) }
+  private let limit: Int
+
+  init(limit: Int) {
+    self.limit = limit
+    state = Mutex(State(queue: BoundedQueue(limit: limit)))
+  }
 
   /// Adds an element, unless the stream has ended.
   func deliver(_ element: Element) {
-    let reader = state.withLock { state -> Reader? in
-      guard state.ending == nil else { return nil }
-      if !state.readers.isEmpty { return state.readers.removeFirst().reader }
-      state.queue.append(element)
-      return nil
+    let (reader, unread) = state.withLock { state -> (Reader?, [Element]) in
+      guard state.ending == nil else { return (nil, []) }
+      if state.changes != nil { return (nil, state.changes?.append(element) ?? []) }
+      if !state.readers.isEmpty { return (state.readers.removeFirst().reader, []) }
+      return (nil, state.queue.append(element))
     }
     reader?.resume(returning: .success(element))
+    for element in unread { element.noteUnread() }
+  }
+
+  /// Adds an element of the snapshot, before all changes. Nobody reads yet.
+  func deliverSnapshot(_ element: Element) {
+    let unread = state.withLock { $0.ending == nil ? $0.queue.append(element) : [] }
+    for element in unread { element.noteUnread() }
+  }
+
+  /// From now on, what is delivered waits for the snapshot to be whole.
+  func holdChangesBack() {
+    state.withLock { $0.changes = BoundedQueue(limit: limit) }
+  }
+
+  /// The snapshot is whole.
+  func letChangesCome() {
+    let unread = state.withLock { state -> [Element] in
+      var unread: [Element] = []
+      while let element = state.changes?.popFirst() { unread += state.queue.append(element) }
+      state.changes = nil
+      return unread
+    }
+    for element in unread { element.noteUnread() }
+  }
+
+  /// Lets go of what is held, when there is nobody to read it.
+  func discard() {
+    // What goes may be awaited, and says so once the lock is free.
+    let held = state.withLock { state -> [BoundedQueue<Element>] in
+      defer {
+        state.queue = BoundedQueue(limit: limit)
+        state.changes = nil
+      }
+      return [state.queue] + (state.changes.map { [$0] } ?? [])
+    }
+    withExtendedLifetime(held) {}
   }
 
   /// Nothing more will come. What is held can still be read.

@@ -72,11 +72,15 @@ struct FrameReceiver {
       let item = TrafficDelivery.item(try TrafficItem(frame))
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
+    case .retained:
+      try receiveRetained(frame)
+    case .awaited:
+      let awaited = try frame.decode(Awaited.self)
+      link.state.withLock { $0.awaited(serial, awaited) }?.deliver()
     case .ended:
       link.ended(serial, try frame.decode(Ended.self))
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
-      .suspend,
-      .done, .retained, .awaited:
+      .suspend, .done:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:
@@ -97,6 +101,8 @@ struct FrameReceiver {
       link.end(error)
     } else {
       let settlement = link.state.withLock { $0.refuse(frame.header.serial, error) }
+      // It may have ended an observation.
+      link.routesVersion.add(1, ordering: .releasing)
       settlement?.deliver()
     }
   }
@@ -110,6 +116,21 @@ struct FrameReceiver {
     for stream in notifications { stream.deliver(.lost(count)) }
     for stream in traffic { stream.deliver(.lost(count)) }
     link.deliver(.lost(count), to: delegates)
+  }
+
+  /// What was retained when an observation was made that wanted it.
+  private func receiveRetained(_ frame: FrameView) throws(WireError) {
+    _ = try frame.decode(Retained.self)
+    try frame.requireNameAndObject()
+    let name = String(repairing: frame.name)
+    let object = String(repairing: frame.object)
+    let stream = link.state.withLock { $0.snapshotStream(frame.header.serial, name: name, object: object) }
+    guard let stream else { return }
+    let sender = frame.header.sender
+    let notification = Notification(
+      name, object: object, sender: sender == .bus ? nil : sender.description,
+      userInfo: UserInfo([UInt8](frame.payload)), isRetained: true)
+    stream.deliverSnapshot(.notification(notification))
   }
 
   private func receiveQuestion(_ frame: FrameView) throws(WireError) {
@@ -134,7 +155,7 @@ private struct NotificationRoute {
   private var key: [UInt8] = []
   private var name = ""
   private var object = ""
-  private var streams: [DeliveryStream<Delivery>] = []
+  private var observers = LinkState.Observers()
   private var delegates: [(serial: Serial, attached: AttachedDelegate)] = []
   private var sender = ConnectionID.bus
   private var senderText: String?
@@ -146,29 +167,59 @@ private struct NotificationRoute {
     if version != self.version || name.utf8.count != header.nameLength
       || !key.isEqual(to: self.key.rawBytes)
     {
-      guard NameSyntax.isName(frame.name) else {
-        throw WireError(.invalidName, "the bus delivered a notification without a proper name")
-      }
-      guard NameSyntax.isObject(frame.object) else {
-        throw WireError(.invalidObject, "the bus delivered a notification about no proper object")
-      }
+      try frame.requireNameAndObject()
       self.key = [UInt8](key)
       self.version = version
       name = String(repairing: frame.name)
       object = String(repairing: frame.object)
-      (streams, delegates) = link.state.withLock {
-        ($0.streams(name: name, object: object), $0.receivers(name: name, object: object))
+      (observers, delegates) = link.state.withLock {
+        ($0.observers(name: name, object: object), $0.receivers(name: name, object: object))
       }
     }
-    guard !streams.isEmpty || !delegates.isEmpty else { return }
+    guard !observers.isEmpty || !delegates.isEmpty else { return }
     if header.sender != sender {
       sender = header.sender
       senderText = sender == .bus ? nil : sender.description
     }
     let userInfo = header.payloadLength == 0 ? UserInfo.none : UserInfo([UInt8](frame.payload))
-    let delivery = Delivery.notification(
-      Notification(name, object: object, sender: senderText, userInfo: userInfo))
-    for stream in streams { stream.deliver(delivery) }
+    let notification = Notification(name, object: object, sender: senderText, userInfo: userInfo)
+    let delivery = Delivery.notification(notification)
+    for stream in observers.streams { stream.deliver(delivery) }
+    if frame.isAwaitedPost {
+      deliverAwaited(notification, header, link)
+    } else {
+      for stream in observers.awaitedStreams { stream.deliver(delivery) }
+    }
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
+  }
+
+  private func deliverAwaited(_ notification: Notification, _ header: FrameHeader, _ link: Link) {
+    let streams = observers.awaitedStreams
+    if streams.isEmpty {
+      // When the bus sent it, it did not know yet that nobody here is to be waited for any more.
+      if observers.isRetiring {
+        link.acknowledge(poster: header.sender, post: header.serial, "the observation was taken back")
+      }
+      return
+    }
+    let awaited = AwaitedNotification(
+      poster: header.sender, post: header.serial, streams: streams.count, link: link)
+    for stream in streams {
+      var copy = notification
+      copy.acknowledgement = Acknowledgement(of: awaited)
+      stream.deliver(.notification(copy))
+    }
+  }
+}
+
+extension FrameView {
+  /// - Throws: `invalidName`, `invalidObject`.
+  fileprivate func requireNameAndObject() throws(WireError) {
+    guard NameSyntax.isName(name) else {
+      throw WireError(.invalidName, "the bus delivered a notification without a proper name")
+    }
+    guard NameSyntax.isObject(object) else {
+      throw WireError(.invalidObject, "the bus delivered a notification about no proper object")
+    }
   }
 }

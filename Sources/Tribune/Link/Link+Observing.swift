@@ -8,7 +8,8 @@ extension Link {
 
   /// Has what matches `key` go to `stream`, too. Returns when the bus has confirmed it.
   ///
-  /// Equal observations of one connection are one to the bus, whose copy all their streams share.
+  /// Equal observations of one connection are one to the bus, whose copy all their streams share; but for one
+  /// that wants what is retained, which is its stream's own.
   func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -43,6 +44,25 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
+  /// Suspends the connection or resumes it, whatever becomes of the task, so that bus and connection go on
+  /// agreeing.
+  func suspend(_ isSuspended: Bool) async throws(TribuneError) {
+    let result = await withCheckedContinuation { (reply: Reply<Void>) in
+      do throws(TribuneError) {
+        let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
+          try state.requireOpen()
+          let serial = state.nextSerial()
+          state.requests[serial] = .suspension(reply, isSuspended)
+          return state.outbox.append(Suspend(isSuspended: isSuspended), serial: serial)
+        }
+        perform(duty)
+      } catch {
+        reply.resume(returning: .failure(error))
+      }
+    }
+    try result.get()
+  }
+
   func monitor(
     _ pattern: String, into stream: DeliveryStream<TrafficDelivery>
   ) async throws(TribuneError) {
@@ -74,9 +94,13 @@ extension LinkState {
     }
     let serial = nextSerial()
     observations[key] = Observation(
-      serial: serial, pattern: pattern, streams: [stream], waiting: [(stream, reply)])
+      serial: serial, matcher: ObservationMatcher(pattern: pattern, object: key.object), streams: [stream],
+      waiting: [(stream, reply)])
     requests[serial] = .observation(key)
-    return (false, outbox.append(Observe(), serial: serial, name: key.pattern, object: key.object))
+    var fields = Observe(suspension: key.suspension)
+    if key.isAwaited { fields.options.insert(.awaited) }
+    if key.snapshotStream != nil { fields.options.insert(.retained) }
+    return (false, outbox.append(fields, serial: serial, name: key.pattern, object: key.object))
   }
 
   mutating func stopWaiting(for key: ObservationKey, _ stream: DeliveryStream<Delivery>) -> Reply<Void>? {
@@ -93,22 +117,55 @@ extension LinkState {
       guard observations[key]?.streams.isEmpty == true else { continue }
       observations[key] = nil
       requests[observation.serial] = nil
-      duties.append(appendCancel(observation.serial))
+      guard key.isAwaited else {
+        duties.append(appendCancel(observation.serial))
+        continue
+      }
+      let serial = nextSerial()
+      requests[serial] = .retirement
+      retirements[serial] = observation.matcher
+      duties.append(outbox.append(Cancel(target: observation.serial), serial: serial))
     }
     return duties
   }
 
-  /// The streams that receive a notification, each once.
-  func streams(name: String, object: String) -> [DeliveryStream<Delivery>] {
-    var found: [DeliveryStream<Delivery>] = []
+  /// Who observes a notification. Each stream is there once.
+  struct Observers {
+    var streams: [DeliveryStream<Delivery>] = []
+    /// Those whose observations are awaited: all that a stream has are, or none.
+    var awaitedStreams: [DeliveryStream<Delivery>] = []
+    /// The bus may wait for an observation that is being taken back.
+    var isRetiring = false
+
+    var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
+  }
+
+  func observers(name: String, object: String) -> Observers {
+    var found = Observers()
     for (key, observation) in observations where observation.isLive {
-      guard key.object.isEmpty || key.object == object else { continue }
-      guard (observation.pattern ?? .any).observes(name.utf8Bytes) else { continue }
-      for stream in observation.streams where !found.contains(where: { $0 === stream }) {
-        found.append(stream)
+      guard observation.matcher.matches(name: name, object: object) else { continue }
+      for stream in observation.streams {
+        if key.isAwaited {
+          if !found.awaitedStreams.contains(where: { $0 === stream }) { found.awaitedStreams.append(stream) }
+        } else {
+          if !found.streams.contains(where: { $0 === stream }) { found.streams.append(stream) }
+        }
       }
     }
+    found.isRetiring = retirements.values.contains { $0.matches(name: name, object: object) }
     return found
+  }
+
+  /// The stream that a retained notification is for, which came under the serial of an observation that the bus
+  /// has not confirmed yet; nil when there is none, or when it has it already.
+  ///
+  /// What an earlier observation of the stream matches is there: it was retained then, or came since.
+  func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
+    guard case .observation(let key) = requests[serial], let identity = key.snapshotStream else { return nil }
+    for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
+      if observation.matcher.matches(name: name, object: object) { return nil }
+    }
+    return observations[key]?.streams.first
   }
 
   /// All streams of notifications, each once.

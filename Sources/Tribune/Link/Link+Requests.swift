@@ -12,14 +12,14 @@ extension Link {
   }
 
   /// Posts without a reply. What is suspended for is room, never the bus.
-  func post(_ message: Message) async throws(TribuneError) {
+  func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     while true {
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
         try state.requireOpen()
         try state.requireFitting(message)
         if state.outbox.isFull { return nil }
         return state.outbox.append(
-          Post(), serial: state.nextSerial(), name: message.name, object: message.object,
+          fields, serial: state.nextSerial(), name: message.name, object: message.object,
           payload: message.payload, canWait: true)
       }
       if let duty {

@@ -26,6 +26,10 @@ struct LinkState {
     case attachment(Reply<Registration>, AttachedDelegate)
     case registration(Reply<Registered>, NewRegistration)
     case observation(ObservationKey)
+    /// An awaited observation is taken back, which is remembered until the bus has done it.
+    case retirement
+    case suspension(Reply<Void>, Bool)
+    case awaited(Reply<AwaitedReply>)
     case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>)
@@ -44,6 +48,7 @@ struct LinkState {
     case plain([Reply<Void>], Result<Void, TribuneError>)
     case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
     case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
+    case awaited(Reply<AwaitedReply>, Result<AwaitedReply, TribuneError>)
 
     func deliver() {
       switch self {
@@ -53,6 +58,7 @@ struct LinkState {
       case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
       case .verdict(let reply, let result): reply.resume(returning: result)
       case .entries(let reply, let result): reply.resume(returning: result)
+      case .awaited(let reply, let result): reply.resume(returning: result)
       }
     }
   }
@@ -64,22 +70,39 @@ struct LinkState {
     case stale
   }
 
+  /// What observations are equal in that are one to the bus.
   struct ObservationKey: Hashable {
     /// Empty for any.
     var pattern: String
     /// Empty for any.
     var object: String
+    var suspension: TribuneWire.SuspensionBehavior
+    var isAwaited: Bool
+    /// The stream that wants what is retained, which comes under the observation's serial: so it shares it with
+    /// no other.
+    var snapshotStream: ObjectIdentifier?
   }
 
   struct Observation {
     let serial: Serial
-    /// nil for any.
-    let pattern: Pattern?
+    let matcher: ObservationMatcher
     /// The bus has confirmed it.
     var isLive = false
     var streams: [DeliveryStream<Delivery>] = []
     /// Those who wait for the bus to confirm it, and for which stream.
     var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
+  }
+
+  /// Which notifications an observation is for.
+  struct ObservationMatcher {
+    /// nil for any.
+    let pattern: Pattern?
+    /// Empty for any.
+    let object: String
+
+    func matches(name: String, object: String) -> Bool {
+      (self.object.isEmpty || self.object == object) && (pattern ?? .any).observes(name.utf8Bytes)
+    }
   }
 
   struct QuestionKey: Hashable {
@@ -110,6 +133,10 @@ struct LinkState {
   /// What has come of the lists that are under way.
   var entries: [Serial: [Entry]] = [:]
   var observations: [ObservationKey: Observation] = [:]
+  /// Awaited observations that are being taken back, by the serial of what does so.
+  var retirements: [Serial: ObservationMatcher] = [:]
+  /// As the bus has last confirmed.
+  var isSuspended = false
   var attachments: [Serial: AttachedDelegate] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
   var holds: [Serial: HoldTerm] = [:]
@@ -159,6 +186,15 @@ struct LinkState {
       guard observations[key]?.serial == serial else { return nil }
       observations[key]?.isLive = true
       return .plain(takeWaiting(key), .success(()))
+    case .retirement:
+      retirements[serial] = nil
+      return nil
+    case .suspension(let reply, let isSuspended):
+      self.isSuspended = isSuspended
+      return .plain([reply], .success(()))
+    case .awaited(let reply):
+      return .awaited(
+        reply, .failure(.violation("the bus said ok to an awaited post, and not who it waited for")))
     case .monitor(let reply, let stream):
       monitors[serial] = stream
       return .plain([reply], .success(()))
@@ -180,6 +216,11 @@ struct LinkState {
       let waiting = takeWaiting(key)
       observations[key] = nil
       return .plain(waiting, .failure(error))
+    case .retirement:
+      retirements[serial] = nil
+      return nil
+    case .suspension(let reply, _): return .plain([reply], .failure(error))
+    case .awaited(let reply): return .awaited(reply, .failure(error))
     case .monitor(let reply, _): return .plain([reply], .failure(error))
     case .verdict(let reply, _): return .verdict(reply, .failure(error))
     case .entries(let reply):
@@ -192,6 +233,12 @@ struct LinkState {
     guard case .verdict(let reply, _) = requests[serial] else { return nil }
     requests[serial] = nil
     return .verdict(reply, .success(Verdict(verdict)))
+  }
+
+  mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Settlement? {
+    guard case .awaited(let reply) = requests[serial] else { return nil }
+    requests[serial] = nil
+    return .awaited(reply, .success(AwaitedReply(awaited)))
   }
 
   private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {

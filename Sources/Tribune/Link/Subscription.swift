@@ -16,7 +16,11 @@ final class Subscription<Element: LossReporting>: Sendable {
     self.takeBack = takeBack
   }
 
-  deinit { cancel() }
+  deinit {
+    cancel()
+    // Nobody can read them any more, and somebody may wait for what comes of them.
+    stream.discard()
+  }
 
   func cancel() {
     takeBack(connection.link, stream)
@@ -31,6 +35,15 @@ extension Delivery: LossReporting {
 
   var byteCount: Int {
     if case .notification(let notification) = self { notification.userInfo.bytes.count } else { 0 }
+  }
+
+  var isAwaited: Bool {
+    if case .notification(let notification) = self { notification.acknowledgement != nil } else { false }
+  }
+
+  func noteUnread() {
+    guard case .notification(let notification) = self else { return }
+    notification.acknowledgement?.failed("not read in time")
   }
 }
 

@@ -24,13 +24,23 @@ extension ConnectionInfo {
       age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
-      isLossy: entry.isLossy)
+      isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.held))
   }
 }
 
 extension ObservationInfo {
   init(_ entry: ObservationEntry) {
-    self.init(connection: entry.connection.description, pattern: entry.pattern, object: entry.object)
+    self.init(
+      connection: entry.connection.description, pattern: entry.pattern, object: entry.object,
+      suspension: SuspensionBehavior(entry.suspension), isAwaited: entry.isAwaited)
+  }
+}
+
+extension RetainedInfo {
+  init(_ entry: RetainedEntry) {
+    self.init(
+      name: entry.name, object: entry.object, connection: entry.connection.description, uid: entry.uid,
+      byteCount: Int(entry.length), age: .microseconds(Int64(clamping: entry.age)))
   }
 }
 

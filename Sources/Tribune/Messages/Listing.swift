@@ -84,6 +84,10 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isPaused: Bool
   /// It does not read, and loses notifications.
   public var isLossy: Bool
+  /// It has suspended its notifications.
+  public var isSuspended: Bool
+  /// Bytes that the bus holds for it until it resumes.
+  public var heldBytes: Int
 }
 
 /// One observation, as the bus sees it.
@@ -94,6 +98,26 @@ public struct ObservationInfo: Hashable, Sendable {
   public var pattern: String
   /// The object that it takes; empty for any.
   public var object: String
+  /// What becomes of its notifications while the connection is suspended.
+  public var suspension: SuspensionBehavior
+  /// Posters that wait do so for it.
+  public var isAwaited: Bool
+}
+
+/// What the bus has retained: the last notification of a name and object that was posted to be kept.
+public struct RetainedInfo: Hashable, Sendable {
+  /// What it says.
+  public var name: String
+  /// What it is about; empty if about nothing in particular.
+  public var object: String
+  /// The connection that posted it, `:N`; it may have ended.
+  public var connection: String
+  /// The user who posted it, and whose account it counts in.
+  public var uid: UInt32
+  /// Bytes of userInfo.
+  public var byteCount: Int
+  /// Since it was posted.
+  public var age: Duration
 }
 
 /// One attached delegate, as the bus sees it.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+// What goes with notifications, in the wire's words and in those of the public API.
+
+extension PostOptions {
+  /// Plain options are no fields at all.
+  var fields: Post {
+    var options: TribuneWire.PostOptions = []
+    if isImmediate { options.insert(.immediately) }
+    if isRetained { options.insert(.retain) }
+    if coalescing.contains(.name) { options.insert(.coalesceByName) }
+    if coalescing.contains(.object) { options.insert(.coalesceByObject) }
+    return Post(options: options, style: style.wire)
+  }
+}
+
+extension PostOptions.Style {
+  fileprivate var wire: PostingStyle {
+    switch self {
+    case .now: .now
+    case .asap: .asSoonAsPossible
+    case .idle: .whenIdle
+    }
+  }
+}
+
+extension SuspensionBehavior {
+  init(_ behavior: TribuneWire.SuspensionBehavior) {
+    self =
+      switch behavior {
+      case .coalesce: .coalesce
+      case .drop: .drop
+      case .hold: .hold
+      case .deliverImmediately: .deliverImmediately
+      }
+  }
+
+  var wire: TribuneWire.SuspensionBehavior {
+    switch self {
+    case .coalesce: .coalesce
+    case .drop: .drop
+    case .hold: .hold
+    case .deliverImmediately: .deliverImmediately
+    }
+  }
+}
+
+extension AwaitedReply {
+  init(_ awaited: Awaited) {
+    self.init(acknowledged: Int(awaited.acknowledged), missing: awaited.missing.map(Missing.init))
+  }
+}
+
+extension AwaitedReply.Missing {
+  init(_ missing: Awaited.Missing) {
+    let peer = missing.peer
+    self.init(
+      connection: missing.connection.description, pid: Int32(clamping: peer.pid), uid: peer.uid,
+      process: peer.process, unit: peer.unit, kind: Kind(missing.failure), reason: missing.reason,
+      elapsed: .microseconds(Int64(clamping: missing.elapsed)))
+  }
+}
+
+extension AwaitedReply.Missing.Kind {
+  init(_ failure: Awaited.Failure) {
+    self =
+      switch failure {
+      case .timedOut: .timedOut
+      case .gone: .gone
+      case .failed: .failed
+      }
+  }
+}
+
+extension FrameView {
+  /// Whether the poster of a `post` waits. Its fields are the poster's, and may have what this side does not know.
+  var isAwaitedPost: Bool {
+    guard header.fieldsLength > 0 else { return false }
+    return TribuneWire.PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
+  }
+}
