@@ -30,6 +30,18 @@ import Testing
     for number in 6...8 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
   }
 
+  @Test func whatComesMeanwhileWaitsForTheSnapshot() async throws {
+    let stream = DeliveryStream<Parcel>(limit: 4)
+    stream.holdChangesBack()
+    for number in 1...6 { stream.deliver(.parcel(number, mebibytes: 1)) }
+    for number in 11...12 { stream.deliverSnapshot(.parcel(number, mebibytes: 1)) }
+    stream.letChangesCome()
+    stream.deliver(.parcel(7, mebibytes: 1))
+    // Of the changes the first two went while they waited; in the end the newest four are held.
+    #expect(try await stream.next() == .lost(5))
+    for number in 4...7 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
+  }
+
   @Test func holdsTheNewestHoweverLongItIs() async throws {
     let stream = DeliveryStream<Parcel>(limit: 100)
     stream.deliver(.parcel(1, mebibytes: 1))

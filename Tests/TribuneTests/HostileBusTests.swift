@@ -72,6 +72,13 @@ struct HostileBusTests {
     Rubbish("a question that ends early", question, cut: 3, name: "a"),
     Rubbish("a notification without a name", Post()),
     Rubbish("a notification whose name is none", Post(), name: "a..b"),
+    Rubbish("what is retained, without a name", Retained(age: 1), serial: 1),
+    Rubbish("what is retained, cut short", Retained(age: 1), cut: 2, serial: 1, name: "a"),
+    Rubbish("who was waited for, cut short", awaited, cut: 1, serial: 1),
+    Rubbish("more to wait for than there is") { buffer in
+      buffer.appendFrame(Self.awaited, serial: 1)
+      buffer.store(UInt32.max, at: FrameHeader.length + 4)
+    },
     Rubbish("an entry of no known kind") { buffer in
       buffer.appendFrame(Entry.bus(BusEntry()), serial: 1)
       buffer.store(UInt8(200), at: FrameHeader.length)
@@ -94,6 +101,14 @@ struct HostileBusTests {
         .init(delegate: identity(1, "x"), outcome: .approved, reason: "", elapsed: 1)
       })
   }
+
+  static let awaited = Awaited(
+    acknowledged: 1,
+    missing: [
+      .init(
+        connection: ConnectionID(rawValue: 3), peer: identity(0, "").peer, failure: .gone, reason: "",
+        elapsed: 1)
+    ])
 
   static let traffic = TribuneWire.Traffic(time: 0, from: .bus, to: .bus, receivers: 0)
 

@@ -38,6 +38,40 @@ struct PostingTests {
     try await script.value
   }
 
+  @Test(arguments: [
+    (Tribune.PostOptions(), Post()),
+    (.init(style: .asap), Post(style: .asSoonAsPossible)),
+    (.init(style: .idle, coalescing: .name), Post(options: .coalesceByName, style: .whenIdle)),
+    (.init(coalescing: .object), Post(options: .coalesceByObject)),
+    (.init(coalescing: [.name, .object]), Post(options: .coalescing)),
+    (.init(isRetained: true), Post(options: .retain)),
+    (.init(isImmediate: true), Post(options: .immediately)),
+    (
+      .init(style: .asap, coalescing: [.name], isRetained: true, isImmediate: true),
+      Post(options: [.coalesceByName, .retain, .immediately], style: .asSoonAsPossible)
+    ),
+  ])
+  func aPostSaysWhatIsToBeDoneWithIt(options: Tribune.PostOptions, fields: Post) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[Int]> = try bus.play { peer in
+      try peer.greet()
+      let plain = try peer.next(.post)
+      #expect(try plain.decode(Post.self) == fields)
+      let acknowledged = try peer.next(.post)
+      #expect(try acknowledged.decode(Post.self) == fields)
+      try peer.send(Okay(), serial: acknowledged.serial)
+      try peer.readToEnd()
+      return [plain.header.fieldsLength, acknowledged.header.fieldsLength]
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await connection.post("a.b", options: options)
+    try await connection.postAcknowledged("a.b", options: options)
+    await connection.close()
+    // A plain one has no fields at all.
+    let length = options == .init() ? 0 : 10
+    #expect(try await script.value == [length, length])
+  }
+
   @Test func whatTheBusRefusesAPostForIsThrown() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
@@ -72,6 +106,7 @@ struct PostingTests {
     let connection = try await Connection.connect(to: bus.address)
     #expect(await failure { try await connection.post(name, object: object) }?.code == code)
     #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
+    #expect(await failure { try await connection.postAwaited(name, object: object) }?.code == code)
     #expect(await failure { try await connection.ask(name, object: object) }?.code == code)
     await connection.close()
     #expect(try await script.value)

@@ -180,6 +180,19 @@ final class ScriptedPeer {
     try send(Post(), sender: ConnectionID(rawValue: 9), serial: 1, name: name, object: object, text: text)
   }
 
+  /// Takes the client's next frame for an observation, and confirms it.
+  @discardableResult func confirmObservation() throws -> Frame {
+    let observe = try next(.observe)
+    try send(Okay(registration: observe.serial), serial: observe.serial)
+    return observe
+  }
+
+  /// Confirms the client's next frame, a post that waits for that.
+  func confirmPost() throws {
+    let post = try next(.post)
+    try send(Okay(), serial: post.serial)
+  }
+
   func send(_ bytes: [UInt8]) throws {
     let out = ByteBuffer(capacity: bytes.count)
     out.append(bytes.rawBytes)

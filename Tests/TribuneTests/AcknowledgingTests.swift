@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+/// Observing what its poster waits for.
+@Suite(.timeLimit(.minutes(1)))
+struct AcknowledgingTests {
+  @Test func theBusIsToldWhatWasSaidFirst() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      let observe = try peer.confirmObservation()
+      #expect(try observe.decode(Observe.self) == Observe(options: .awaited))
+      for serial in 1...3 { try peer.postAwaited("a.willB", serial: Serial(serial)) }
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+    let done = try #require(try await iterator.next()?.acknowledgement)
+    done.done()
+    done.failed("too late")
+    done.done()
+    let failed = try #require(try await iterator.next()?.acknowledgement)
+    failed.failed("no room")
+    failed.done()
+    let long = try #require(try await iterator.next()?.acknowledgement)
+    long.failed(String(repeating: "€", count: 2000))
+    await connection.close()
+    #expect(
+      try await script.value == [
+        "1 done", "2 failed: no room", "3 failed: " + String(repeating: "€", count: 1365),
+      ])
+  }
+
+  @Test func lettingGoIsFailing() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.postAwaited("a.willB", serial: 1)
+      return try peer.restOfDones(1)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a.*", awaited: true)
+    for try await delivery in notifications {
+      #expect(delivery.acknowledgement != nil)
+      break
+    }
+    #expect(try await script.value == ["1 failed: the acknowledgement was let go"])
+    await connection.close()
+  }
+
+  @Test(arguments: [
+    (false, true, "window.willClose", "not awaited by its observer"),
+    (true, false, "window.willClose", "not awaited by its poster"),
+    (false, false, "window.willClose", "plain"),
+  ])
+  func onlyBothSidesMakeItAwaited(observer: Bool, poster: Bool, name: String, what: String) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      if poster {
+        try peer.postAwaited(name, serial: 1)
+      } else {
+        try peer.send(
+          Post(options: .immediately), sender: ConnectionID(rawValue: 9), serial: 1, name: name)
+      }
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe(awaited: observer).makeAsyncIterator()
+    let delivery = try await iterator.next()
+    #expect(delivery == .notification(Tribune.Notification(name, sender: ":9")))
+    #expect(delivery?.acknowledgement == nil)
+    await connection.close()
+    #expect(try await script.value == [])
+  }
+
+  @Test func anOptionThatIsNotKnownYetDoesNotHideThatItIsAwaited() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      let newer = ByteBuffer(capacity: 64)
+      newer.appendFrame(
+        Post(options: [.awaited]), sender: ConnectionID(rawValue: 9), serial: 1, name: "a.willB")
+      newer.store(UInt8(0x80 | 16), at: FrameHeader.length)
+      try peer.send(newer)
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe(awaited: true).makeAsyncIterator()
+    try await iterator.next()?.acknowledgement?.done()
+    await connection.close()
+    #expect(try await script.value == ["1 done"])
+  }
+
+  /// What each of two sequences says, nil for letting go; and what the bus is told, once.
+  @Test(arguments: [
+    ([true, true], "1 done"),
+    ([false, true], "1 failed: no room"),
+    ([true, false], "1 failed: no room"),
+    ([nil, true], "1 failed: the acknowledgement was let go"),
+  ])
+  func ofSeveralSequencesTheBusIsToldOnce(says: [Bool?], told: String) async throws {
+    let bus = try ScriptedBus()
+    let gate = Gate()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      for _ in 0..<4 { try peer.confirmObservation() }
+      gate.wait()
+      try peer.postAwaited("a.willB", serial: 1)
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    // One of them matches twice, and shares an observation with the other.
+    var one = try await connection.observe(anyOf: ["a.*", "a.willB"], awaited: true).makeAsyncIterator()
+    var two = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+    var notAwaited = try await connection.observe("a.*").makeAsyncIterator()
+    let other = try await connection.observe("b.*", awaited: true)
+    gate.open()
+    #expect(try await notAwaited.next()?.acknowledgement == nil)
+    var acknowledgements = [
+      try await one.next()?.acknowledgement, try await two.next()?.acknowledgement,
+    ]
+    #expect(acknowledgements.allSatisfy { $0 != nil })
+    for (place, isDone) in says.enumerated() {
+      switch isDone {
+      case true?: acknowledgements[place]?.done()
+      case false?: acknowledgements[place]?.failed("no room")
+      case nil: acknowledgements[place] = nil
+      }
+    }
+    await other.cancel()
+    await connection.close()
+    #expect(try await script.value == [told])
+  }
+
+  @Test func oneThatHasNotSaidAnythingKeepsTheOthersWaiting() async throws {
+    let bus = try ScriptedBus()
+    let gate = Gate()
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
+      try peer.greet()
+      for _ in 0..<2 { try peer.confirmObservation() }
+      gate.wait()
+      try peer.postAwaited("a.willB", serial: 1)
+      var kinds: [FrameKind?] = []
+      for _ in 0..<2 { kinds.append(try peer.nextIfAny()?.header.kind) }
+      return kinds
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var one = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+    var two = try await connection.observe("a.willB", awaited: true).makeAsyncIterator()
+    gate.open()
+    try await one.next()?.acknowledgement?.done()
+    let last = try await two.next()?.acknowledgement
+    try await connection.post("in.between")
+    last?.done()
+    #expect(try await script.value == [.post, .done])
+    await connection.close()
+  }
+
+  @Test func whatIsDroppedUnreadHasFailed() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      for serial in 1...3 { try peer.postAwaited("a.willB", serial: Serial(serial)) }
+      return try peer.restOfDones(2)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a.*", limit: 1, awaited: true)
+    #expect(try await script.value == ["1 failed: not read in time", "2 failed: not read in time"])
+    var iterator = notifications.makeAsyncIterator()
+    #expect(try await iterator.next() == .lost(2))
+    #expect(try await iterator.next()?.acknowledgement != nil)
+    await connection.close()
+  }
+
+  @Test func whatASequenceHoldsUnreadIsLetGoWithIt() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.postAwaited("a.willB", serial: 1)
+      try peer.confirmPost()
+      return try peer.restOfDones(1)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
+    // The reply lies behind what was posted.
+    try await connection.postAcknowledged("ping")
+    #expect(notifications != nil)
+    notifications = nil
+    #expect(try await script.value == ["1 failed: the acknowledgement was let go"])
+    await connection.close()
+  }
+
+  @Test func aCancelledSequenceStillBringsWhatItHoldsAndCanSayHowItWent() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.postAwaited("a.willB", serial: 1)
+      try peer.confirmPost()
+      return try peer.restOfDones(1)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a.*", awaited: true)
+    try await connection.postAcknowledged("ping")
+    await notifications.cancel()
+    var iterator = notifications.makeAsyncIterator()
+    try await iterator.next()?.acknowledgement?.done()
+    #expect(try await iterator.next() == nil)
+    #expect(try await script.value == ["1 done"])
+    await connection.close()
+  }
+
+  @Test func nobodyIsLeftWaitingForAnObservationThatIsBeingTakenBack() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      let observe = try peer.confirmObservation()
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == observe.serial)
+      try peer.postAwaited("b.willC", serial: 1)
+      try peer.postAwaited("a.willB", serial: 2)
+      try peer.send(Okay(), serial: cancel.serial)
+      // Now the bus knows, and waits for others alone.
+      try peer.postAwaited("a.willB", serial: 3)
+      try peer.confirmPost()
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    await (try await connection.observe("a.*", awaited: true)).cancel()
+    try await connection.postAcknowledged("ping")
+    await connection.close()
+    #expect(try await script.value == ["2 failed: the observation was taken back"])
+  }
+
+  @Test func whatADelegateReceivesIsNotAwaited() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[String]> = try bus.play { peer in
+      _ = try peer.attach()
+      try peer.postAwaited("window.willClose", object: "window/42", serial: 1)
+      return try peer.restOfDones()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let delegate = Receiver()
+    try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
+    var received = delegate.received.makeAsyncIterator()
+    let delivery = try #require(await received.next())
+    #expect(delivery == .notification(.init("window.willClose", object: "window/42", sender: ":9")))
+    #expect(delivery.acknowledgement == nil)
+    await connection.close()
+    #expect(try await script.value == [])
+  }
+
+  @Test func sayingHowItWentAfterTheEndDoesNothing() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.postAwaited("a.willB", serial: 1)
+      try peer.confirmPost()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+    try await connection.postAcknowledged("ping")
+    try await script.value
+    #expect(await connection.closed()?.code == .connectionLost)
+    let acknowledgement = try #require(try await iterator.next()?.acknowledgement)
+    acknowledgement.done()
+    #expect(await failure { try await iterator.next() }?.code == .connectionLost)
+  }
+}
+
+extension Delivery {
+  fileprivate var acknowledgement: Acknowledgement? {
+    if case .notification(let notification) = self { notification.acknowledgement } else { nil }
+  }
+}
+
+extension ScriptedPeer {
+  fileprivate func postAwaited(_ name: String, object: String = "", serial: Serial) throws {
+    try send(
+      Post(options: .awaited, deadline: 1000), sender: ConnectionID(rawValue: 9), serial: serial, name: name,
+      object: object)
+  }
+
+  /// What the client says of awaited notifications: so many times, or until it ends.
+  fileprivate func restOfDones(_ count: Int = .max) throws -> [String] {
+    var dones: [String] = []
+    while dones.count < count, let frame = try nextIfAny() {
+      guard frame.header.kind == .done else { continue }
+      let done = try frame.decode(Done.self)
+      #expect(done.poster == ConnectionID(rawValue: 9))
+      #expect(done.hasFailed || frame.payload.isEmpty)
+      dones.append("\(done.post) " + (done.hasFailed ? "failed: \(frame.payload)" : "done"))
+    }
+    return dones
+  }
+}
+
+private final class Receiver: Delegate {
+  let (received, told) = AsyncStream<Delivery>.makeStream()
+
+  func answer(_ question: Tribune.Question) async -> Tribune.Answer { .abstain }
+  func received(_ delivery: Delivery) async { told.yield(delivery) }
+}

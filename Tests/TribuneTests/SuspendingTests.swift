@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import Tribune
+
+@Suite(.timeLimit(.minutes(1)))
+struct SuspendingTests {
+  @Test func whatWasHeldHasComeWhenResumingReturns() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[Bool]> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      let suspend = try peer.next(.suspend)
+      try peer.send(Okay(), serial: suspend.serial)
+      let resume = try peer.next(.suspend)
+      try peer.send(Lost(count: 2))
+      for number in 0..<3 { try peer.post("a", text: "\(number)") }
+      try peer.send(Okay(), serial: resume.serial)
+      try peer.readToEnd()
+      return [try suspend.decode(Suspend.self).isSuspended, try resume.decode(Suspend.self).isSuspended]
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a", suspension: .hold)
+    #expect(!connection.isSuspended)
+    try await connection.suspend()
+    #expect(connection.isSuspended)
+    try await connection.resume()
+    #expect(!connection.isSuspended)
+    // Nothing more comes behind it.
+    await notifications.cancel()
+    var iterator = notifications.makeAsyncIterator()
+    #expect(try await iterator.next() == .lost(2))
+    for number in 0..<3 { #expect(try await iterator.next()?.text == "\(number)") }
+    #expect(try await iterator.next() == nil)
+    await connection.close()
+    #expect(try await script.value == [true, false])
+  }
+
+  @Test func aRefusalChangesNothing() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.send(Refusal(.unknownKind), serial: try peer.next(.suspend).serial, text: "what?")
+      _ = try peer.next(.suspend)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    #expect(await failure { try await connection.suspend() } == TribuneError(.refused, "what?"))
+    #expect(!connection.isSuspended)
+    #expect(await failure { try await connection.suspend() }?.code == .connectionLost)
+    #expect(await failure { try await connection.resume() }?.code == .connectionLost)
+    #expect(!connection.isSuspended)
+    try await script.value
+  }
+
+  @Test func cancellingTheTaskLeavesNobodyInTheDark() async throws {
+    let bus = try ScriptedBus()
+    let (sent, gate) = (Gate(), Gate())
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
+      try peer.greet()
+      let suspend = try peer.next(.suspend)
+      sent.open()
+      gate.wait()
+      try peer.send(Okay(), serial: suspend.serial)
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let task = Task { try await connection.suspend() }
+    await sent.opened()
+    task.cancel()
+    gate.open()
+    try await task.value
+    #expect(connection.isSuspended)
+    await connection.close()
+    #expect(try await script.value == [])
+  }
+
+  @Test(arguments: Tribune.SuspensionBehavior.allCases)
+  func anObservationSaysWhatBecomesOfItsNotifications(behavior: Tribune.SuspensionBehavior) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Observe> = try bus.play { peer in
+      try peer.greet()
+      let observe = try peer.confirmObservation()
+      let list = try peer.next(.list)
+      let fields = try observe.decode(Observe.self)
+      let entry = ObservationEntry(
+        connection: ConnectionID(rawValue: 7), pattern: "a", object: "", suspension: fields.suspension,
+        isAwaited: true)
+      try peer.send(Entry.observation(entry), serial: list.serial)
+      try peer.send(Okay(), serial: list.serial)
+      try peer.readToEnd()
+      return fields
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a", suspension: behavior, awaited: true)
+    let listed = try await connection.observations()
+    #expect(
+      listed == [
+        ObservationInfo(connection: ":7", pattern: "a", object: "", suspension: behavior, isAwaited: true)
+      ])
+    await notifications.cancel()
+    await connection.close()
+    #expect(try await script.value == Observe(options: .awaited, suspension: behavior.wire))
+  }
+
+  @Test func observationsThatDifferInWhatTheyWantAreTwoToTheBus() async throws {
+    let bus = try ScriptedBus()
+    let gate = Gate()
+    let script: Playing<[FrameKind?]> = try bus.play { peer in
+      try peer.greet()
+      for _ in 0..<3 { try peer.confirmObservation() }
+      gate.wait()
+      try peer.post("a", text: "1")
+      return try peer.restOfKinds()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let all = [
+      try await connection.observe("a"), try await connection.observe("a", suspension: .drop),
+      try await connection.observe("a", awaited: true), try await connection.observe("a", suspension: .drop),
+    ]
+    gate.open()
+    for notifications in all {
+      var iterator = notifications.makeAsyncIterator()
+      #expect(try await iterator.next()?.text == "1")
+    }
+    for notifications in all { await notifications.cancel() }
+    await connection.close()
+    #expect(try await script.value == [.cancel, .cancel, .cancel])
+  }
+
+  @Test func theBusListsWhoIsSuspended() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      let list = try peer.next(.list)
+      for isSuspended in [true, false] {
+        let entry = ConnectionEntry(
+          id: ConnectionID(rawValue: 7), peer: identity(0, "").peer, age: 0, observations: 0, delegates: 0,
+          queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: false,
+          isSuspended: isSuspended,
+          held: isSuspended ? .max : 0)
+        try peer.send(Entry.connection(entry), serial: list.serial)
+      }
+      try peer.send(Okay(), serial: list.serial)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let connections = try await connection.connections()
+    #expect(connections.map(\.isSuspended) == [true, false])
+    #expect(connections.map(\.heldBytes) == [.max, 0])
+    await connection.close()
+    try await script.value
+  }
+}
