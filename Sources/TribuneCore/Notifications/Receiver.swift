@@ -34,12 +34,6 @@ package struct Receiver: Equatable, Sendable {
   /// Whoever posts an awaited notification waits for it.
   package private(set) var isAwaited: Bool
 
-  init(slot: ConnectionSlot, way: Way, isAwaited: Bool) {
-    self.slot = slot
-    self.way = way
-    self.isAwaited = isAwaited
-  }
-
   /// One more of its observations matches.
   mutating func join(_ way: Way, isAwaited: Bool) {
     self.way = max(self.way, way)
