@@ -183,9 +183,11 @@ private struct Leaf<Key: Hashable> {
 
   private mutating func change(_ key: Key, object: TextNumber?, by difference: Int) {
     guard let object else { return anyObject.change(key, by: difference) }
-    var keys = byObject[object] ?? Keys()
-    keys.change(key, by: difference)
-    byObject[object] = keys.isEmpty ? nil : keys
+    byObject.change(object) { keys in
+      keys = keys ?? Keys()
+      keys?.change(key, by: difference)
+      if keys?.isEmpty == true { keys = nil }
+    }
   }
 
   /// - Parameter object: nil if it is none that anybody asks for.

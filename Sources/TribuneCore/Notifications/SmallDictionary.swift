@@ -14,15 +14,19 @@ struct SmallDictionary<Key: Hashable, Value> {
       if let first, first.key == key { return first.value }
       return others.isEmpty ? nil : others[key]
     }
-    set {
-      if first?.key == key {
-        first = newValue.map { (key, $0) }
-      } else if let newValue, first == nil, others[key] == nil {
-        first = (key, newValue)
-      } else {
-        others[key] = newValue
-        if newValue == nil { others.trim() }
-      }
+    set { change(key) { $0 = newValue } }
+  }
+
+  /// Changes a key's value where it lies, so that it is not copied; nil is none.
+  mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
+    if first?.key == key || (first == nil && others[key] == nil) {
+      var value = first?.value
+      first = nil
+      body(&value)
+      first = value.map { (key, $0) }
+    } else {
+      body(&others[key])
+      others.trim()
     }
   }
 
