@@ -9,8 +9,8 @@ extension Connection {
   /// Returns once the bus has confirmed: what is posted from then on is observed.
   ///
   /// With `retained`, the sequence begins with what the bus has retained and matches
-  /// (``Notification/isRetained``), and goes on with what is posted: none is missing in between, and none is there
-  /// twice. What of it is over the limit is told as lost, as always.
+  /// (``Notification/isRetained``), and goes on with what is posted: none is missing in between, and none
+  /// is there twice. What of it is over the limit is told as lost, as always.
   ///
   /// - Parameters:
   ///   - pattern: the names; nil is any.
@@ -75,9 +75,10 @@ extension Connection {
 
   /// Suspends this connection's notifications, as with Cocoa's NSDistributedNotificationCenter.
   ///
-  /// Returns when the bus has confirmed. From then on each observation's ``SuspensionBehavior`` says what becomes of
-  /// what it would receive, until ``resume()``. Questions, and what delegates are told, come all the same; so does
-  /// what is awaited or posted as immediate (``PostOptions/isImmediate``), behind what is held. Suspending twice is once.
+  /// Returns when the bus has confirmed. From then on each observation's ``SuspensionBehavior`` says what
+  /// becomes of what it would receive, until ``resume()``. Questions, and what delegates are told, come all
+  /// the same; so does what is awaited or posted as immediate (``PostOptions/isImmediate``), behind what is
+  /// held. Suspending twice is once.
   ///
   /// - Throws: `connectionLost`. Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
@@ -94,8 +95,8 @@ extension Connection {
 
   /// Everything that passes over the bus under names that match any of the patterns; none is everything.
   ///
-  /// A connection is shown each message once: when it monitors several times, each sequence brings what any of
-  /// them asked for.
+  /// A connection is shown each message once: when it monitors several times, each sequence brings what any
+  /// of them asked for.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

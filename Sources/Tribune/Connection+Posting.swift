@@ -24,8 +24,8 @@ extension Connection {
 
   /// Posts a notification and returns when the bus has it.
   ///
-  /// With the style ``PostOptions/Style/now`` it is then in the queues of all that receive it; with another, it
-  /// may still wait.
+  /// With the style ``PostOptions/Style/now`` it is then in the queues of all that receive it; with
+  /// another, it may still wait.
   ///
   /// - Throws: as ``post(_:object:userInfo:options:)``, and what the bus refuses it for: `limitExceeded` when
   ///   it is to be retained and this user has too much retained, and then it was not delivered either.
@@ -41,10 +41,10 @@ extension Connection {
   /// Posts a notification and returns when those that observe it as awaited have done their work, or at the
   /// deadline: the barrier that a `will` needs.
   ///
-  /// One that fails, ends or is too slow keeps nobody waiting longer than the deadline, and is no error: the
-  /// reply names it. Suspended connections are waited for, too, unless their observations drop what comes.
-  /// When nobody observes it so, the reply comes at once. Cancelling the task ends the waiting; the notification
-  /// was posted all the same.
+  /// One that fails, ends or is too slow keeps nobody waiting longer than the deadline, and is no error:
+  /// the reply names it. Suspended connections are waited for, too, unless their observations drop what
+  /// comes. When nobody observes it so, the reply comes at once. Cancelling the task ends the waiting; the
+  /// notification was posted all the same.
   ///
   /// - Parameters:
   ///   - name: what it says: `archive.willPrune`.

@@ -156,8 +156,8 @@ extension LinkState {
     return found
   }
 
-  /// The stream that a retained notification is for, which came under the serial of an observation that the bus
-  /// has not confirmed yet; nil when there is none, or when it has it already.
+  /// The stream that a retained notification is for, which came under the serial of an observation that the
+  /// bus has not confirmed yet; nil when there is none, or when it has it already.
   ///
   /// What an earlier observation of the stream matches is there: it was retained then, or came since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {

@@ -78,8 +78,8 @@ struct LinkState {
     var object: String
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants what is retained, which comes under the observation's serial: so it shares it with
-    /// no other.
+    /// The stream that wants what is retained, which comes under the observation's serial: so it shares it
+    /// with no other.
     var snapshotStream: ObjectIdentifier?
   }
 

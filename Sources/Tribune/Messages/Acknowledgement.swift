@@ -4,10 +4,11 @@ import Synchronization
 
 /// How an observer says that it has done what an awaited notification waits for.
 ///
-/// The poster goes on when everybody it waits for has said so, or at its deadline. The first call counts, later
-/// ones change nothing; without any, letting go of the last reference counts as having failed. When several
-/// sequences of one connection have received the notification, the bus is told once, when each has said how it
-/// went: it has failed if one of them has.
+/// The poster goes on when everybody it waits for has said so, or at its deadline. The first call counts,
+/// later ones change nothing; without any, letting go of the last reference counts as having failed. When
+/// several sequences of one connection have received the notification, the bus is told once, when each has
+/// said how it went: it has failed if one of them has. A connection that ends first is told to the poster
+/// as gone: this does not keep it.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isSettled = Atomic(false)

@@ -17,8 +17,8 @@ public struct Notification: Hashable, Sendable {
   public var isRetained: Bool
   /// How to say that what it waits for is done; nil unless its poster waits for this observation.
   ///
-  /// Copies of the notification share it. A poster waits for those that observe with `awaited`; what a delegate
-  /// receives is never awaited.
+  /// Copies of the notification share it. A poster waits for those that observe with `awaited`; what a
+  /// delegate receives is never awaited.
   public internal(set) var acknowledgement: Acknowledgement?
 
   /// Makes a notification as if it had been received, which tests of observers want.

@@ -2,10 +2,16 @@
 
 /// What an observation brings.
 ///
-/// Holds at most as many deliveries that were not read as the observation's limit says, and at most 64 MiB of
-/// their userInfo; the oldest are dropped first, which the next element tells as ``Delivery/lost(_:)``. Ends by throwing when the
-/// connection is lost, and cleanly after ``Connection/close()`` or ``cancel()``. The observation ends when
-/// nothing refers to the sequence any more.
+/// **What it holds.** The connection goes on reading from the bus however slow its readers are, and each
+/// sequence holds what was not read: at most as many deliveries as the observation's limit says, 4,096 if
+/// it does not, and at most 64 MiB of their userInfo, but the newest in any case. Past either, the oldest
+/// are dropped first, and the next element tells how many, as ``Delivery/lost(_:)``: no loss is silent,
+/// whether it happened here, on the bus because this process did not read, or while the connection was
+/// suspended. One that is dropped and that its poster waits for has failed, because it was not read in
+/// time.
+///
+/// **When it ends.** By throwing when the connection is lost, and cleanly after ``Connection/close()`` or
+/// ``cancel()``, behind what it holds. The observation ends when nothing refers to the sequence any more.
 public struct Notifications: AsyncSequence, Sendable {
   /// A notification, or a gap.
   public typealias Element = Delivery

@@ -2,8 +2,8 @@
 
 /// What a poster wants done with a notification, beyond having it delivered.
 ///
-/// The words are those of Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. Without any of this
-/// a notification is delivered now, to all that observe it and have not suspended themselves.
+/// The words are those of Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. Without any of
+/// this a notification is delivered now, to all that observe it and have not suspended themselves.
 public struct PostOptions: Hashable, Sendable {
   /// When the bus delivers a notification.
   ///
@@ -39,16 +39,17 @@ public struct PostOptions: Hashable, Sendable {
   public var style: Style
   /// Whom it takes the place of among those that wait; it takes the last place itself.
   ///
-  /// With the style ``Style/now`` it takes back what waits and matches, and is itself delivered at once. What
-  /// is taken back is no loss, and nobody is told. When the bus has more than 1 MiB waiting, the oldest is delivered
-  /// early instead of being kept for coalescing.
+  /// With the style ``Style/now`` it takes back what waits and matches, and is itself delivered at once.
+  /// What is taken back is no loss, and nobody is told. When the bus has more than 1 MiB waiting, the
+  /// oldest is delivered early instead of being kept for coalescing.
   public var coalescing: Coalescing
   /// Whether the bus keeps it, as the last of its name and object, for those who observe with `retained`.
   ///
-  /// It is delivered as well. Without userInfo it clears what was kept. What is kept lasts until then, until the next of
-  /// its name and object, or until the bus ends.
+  /// It is delivered as well. Without userInfo it clears what was kept. What is kept lasts until then,
+  /// until the next of its name and object, or until the bus ends.
   public var isRetained: Bool
-  /// Whether suspended connections receive it, too: behind what the bus holds for them, which is delivered first.
+  /// Whether suspended connections receive it, too: behind what the bus holds for them, which is delivered
+  /// first.
   public var isImmediate: Bool
 
   /// Makes options; those that are left out are the plain ones.

@@ -4,8 +4,8 @@
 /// NSDistributedNotificationCenter.
 ///
 /// When several observations of a connection match a notification, the one that wants most decides:
-/// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words that
-/// `tribunectl` uses.
+/// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words
+/// that `tribunectl` uses.
 public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
   /// The last of each name and object is delivered after resuming, at the place of that last one.
   case coalesce

@@ -63,9 +63,10 @@ public enum TrafficDelivery: Sendable {
 
 /// What passes over the bus.
 ///
-/// Holds at most 4,096 items that were not read; the oldest are dropped first, which the next element tells
-/// as ``TrafficDelivery/lost(_:)``. Ends by throwing when the connection is lost, and cleanly after
-/// ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the sequence any more.
+/// Holds at most 4,096 items that were not read, of 64 MiB together; the oldest are dropped first, which
+/// the next element tells as ``TrafficDelivery/lost(_:)``. Ends by throwing when the connection is lost,
+/// and cleanly after ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the
+/// sequence any more.
 public struct Traffic: AsyncSequence, Sendable {
   /// What passes, or a gap in it.
   public typealias Element = TrafficDelivery
