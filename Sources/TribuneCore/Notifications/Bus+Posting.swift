@@ -42,6 +42,9 @@ extension Bus {
     }
   }
 
+  /// Whether something waits for the end of the pass.
+  package var hasSoonPosts: Bool { postings.hasSoon }
+
   /// Delivers what was to be at the end of a pass of the run loop.
   package mutating func deliverSoon() {
     while let posted = postings.popSoon() { deliver(posted) }

@@ -51,7 +51,7 @@ struct PostingQueue {
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
-  var hasSome: Bool { !soon.isEmpty }
+  var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
   /// When what waits for the bus to be idle has waited long enough.
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }

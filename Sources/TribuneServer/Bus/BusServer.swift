@@ -192,8 +192,10 @@ package final class BusServer: RunLoopTarget {
   }
 
   package func endPass() -> Bool {
-    bus.deliverSoon()
-    carryOutEffects()
+    if bus.hasSoonPosts {
+      bus.deliverSoon()
+      carryOutEffects()
+    }
     repeat {
       // In the order in which they were spoken to: an asker has its verdict before its delegates hear
       // how it ended.
