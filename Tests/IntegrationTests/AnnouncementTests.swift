@@ -111,4 +111,48 @@ struct AnnouncementTests {
     await program.close()
     await observer.close()
   }
+
+  @Test(
+    "holds and ends of queries are told with who and why, of value queries and what is taken back as well")
+  func holdsAndQueries() async throws {
+    let (observer, program) = (try await connect(), try await connect())
+    var news = try await observer.observe("tribune.*.*", object: "o").makeAsyncIterator()
+    let holder = try bus.staying("hold", "a.*", "--object=o", "--why=not \"now\"")
+    let taken = try await next(&news)
+    #expect(taken.notification.name == "tribune.hold.didTake")
+    #expect(taken.notification.object == "o")
+    #expect(taken.userInfo["pattern"] as? String == "a.*")
+    #expect(taken.userInfo["why"] as? String == "not \"now\"")
+    #expect(taken.userInfo["pid"] as? Int32 == holder.pid)
+    #expect(taken.userInfo["process"] as? String == "tribunectl")
+
+    let verdict = try await program.ask("a.shouldB", object: "o")
+    let concluded = try await next(&news)
+    #expect(concluded.notification.name == "tribune.query.didConclude")
+    #expect(concluded.userInfo["query"] as? UInt64 == verdict.query)
+    #expect(concluded.userInfo["name"] as? String == "a.shouldB")
+    #expect(concluded.userInfo["verdict"] as? String == "vetoed")
+    #expect(concluded.userInfo["mode"] as? String == "parallel")
+    #expect(concluded.userInfo["vetoCount"] as? Int == 1)
+    #expect(concluded.userInfo["elapsed"] as? Double != nil)
+    let asker = try #require(concluded.userInfo["asker"] as? [String: Any])
+    #expect(asker["connection"] as? String == program.id)
+
+    holder.signal(SIGKILL)
+    let released = try await next(&news)
+    #expect(released.notification.name == "tribune.hold.didRelease")
+    #expect(released.userInfo["hold"] as? UInt64 == taken.userInfo["hold"] as? UInt64)
+    #expect(released.userInfo["expired"] as? Bool == false)
+    await program.close()
+    await observer.close()
+  }
+
+  private func next(
+    _ news: inout Notifications.AsyncIterator
+  ) async throws -> (notification: Tribune.Notification, userInfo: [String: Any]) {
+    guard case .notification(let notification)? = try await news.next() else {
+      throw RawClient.Ended()
+    }
+    return (notification, try json(notification))
+  }
 }

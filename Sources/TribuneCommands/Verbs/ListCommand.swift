@@ -21,7 +21,8 @@ struct ListCommand: Command {
       Table.Column(title: "UNIT"),
       Table.Column(title: "OBSERVATIONS", isNumeric: true), Table.Column(title: "DELEGATES", isNumeric: true),
       Table.Column(title: "QUERIES", isNumeric: true), Table.Column(title: "QUEUED", isNumeric: true),
-      Table.Column(title: "LOST", isNumeric: true), Table.Column(title: "AGE", isNumeric: true),
+      Table.Column(title: "LOST", isNumeric: true), Table.Column(title: "STATE"),
+      Table.Column(title: "AGE", isNumeric: true),
     ])
     for connection in connections {
       table.append([
@@ -30,7 +31,8 @@ struct ListCommand: Command {
         Table.Cell(text: connection.unit), Table.Cell(text: String(connection.observations)),
         Table.Cell(text: String(connection.delegates)), Table.Cell(text: String(connection.queries)),
         Table.Cell(text: String(connection.queuedBytes)),
-        Table.Cell(text: String(connection.lost), style: connection.isLossy ? .red : .plain),
+        Table.Cell(text: String(connection.lost)),
+        Table.Cell(text: connection.state, style: connection.isLossy ? .red : .plain),
         Table.Cell(text: connection.age.inWords),
       ])
     }
@@ -41,6 +43,11 @@ struct ListCommand: Command {
 }
 
 extension ConnectionInfo {
+  /// What holds it up, in a word each; empty if nothing does.
+  fileprivate var state: String {
+    [(isPaused, "paused"), (isLossy, "lossy")].filter(\.0).map(\.1).joined(separator: ", ")
+  }
+
   var json: JSONValue {
     .object([
       ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),

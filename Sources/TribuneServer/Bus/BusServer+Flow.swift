@@ -37,7 +37,10 @@ extension BusServer {
   func releasePosters(of observer: Connection) {
     while let poster = observer.pausedPosters.popLast() {
       poster.pauseCount -= 1
-      if poster.pauseCount == 0 { updateInterest(of: poster) }
+      guard poster.pauseCount == 0 else { continue }
+      // It could not end the frame that it had begun.
+      poster.begunAt = now
+      updateInterest(of: poster)
     }
   }
 
@@ -76,7 +79,7 @@ extension BusServer {
     observer.flow = .flowing
     releasePosters(of: observer)
     // The end of a connection is no recovery.
-    guard wasLossy, observer.phase == .open else { return }
+    guard observer.phase == .open, wasLossy else { return }
     let lost = observer.queue.lostCount - observer.lostBefore
     log.notice(
       "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost) notifications",

@@ -161,6 +161,8 @@ extension BusServer {
   func checkProgress(of connection: Connection) {
     connection.isWatchedForProgress = false
     guard connection.phase == .open, connection.begun != nil else { return }
+    // Nobody ends a frame that is not read.
+    if connection.isPaused { connection.begunAt = now }
     let due = connection.begunAt.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds)
     if due <= now {
       dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))

@@ -39,12 +39,19 @@ extension TestBus {
   }
 
   /// Stops it as a debugger would, and waits until no thread of it runs.
-  func freeze() throws {
-    signal(SIGSTOP)
-    var information = unsafe siginfo_t()
-    let options = CInt(WSTOPPED) | CInt(WNOWAIT)
-    _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }
-  }
+  func freeze() throws { try stopChild(pid) }
+}
+
+extension RunningProgram {
+  /// Stops it, and waits until no thread of it runs.
+  func freeze() throws { try stopChild(pid) }
+}
+
+private func stopChild(_ pid: Int32) throws {
+  kill(pid, SIGSTOP)
+  var information = unsafe siginfo_t()
+  let options = CInt(WSTOPPED) | CInt(WNOWAIT)
+  _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }
 }
 
 /// What is at a path.

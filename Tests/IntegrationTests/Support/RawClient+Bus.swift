@@ -59,6 +59,12 @@ extension RawClient {
     }
   }
 
+  /// What the bus says of itself.
+  func busEntry() throws -> BusEntry {
+    for case .bus(let entry) in try list(List(.bus)) { return entry }
+    throw Ended()
+  }
+
   /// Sends a post whose userInfo is bytes.
   func post(
     _ name: String, object: String = "", bytes: [UInt8], serial: Serial, sender: ConnectionID = .bus

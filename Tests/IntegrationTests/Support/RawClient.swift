@@ -183,12 +183,15 @@ final class RawClient {
     while try next(.ok).header.serial != serial {}
   }
 
-  private func readMore() throws {
+  /// Reads up to so many bytes, and keeps them for the next frame.
+  func read(atMost count: Int) throws { try readMore(atMost: count) }
+
+  private func readMore(atMost most: Int = 65_536) throws {
     if position == received.count {
       received.truncate(to: 0)
       position = 0
     }
-    var bytes = [UInt8](repeating: 0, count: 65_536)
+    var bytes = [UInt8](repeating: 0, count: most)
     let count = unsafe recv(descriptor.rawValue, &bytes, bytes.count, 0)
     if count == 0 || (count == -1 && errno == ECONNRESET) { throw Ended() }
     guard count > 0 else { throw Errno.current }

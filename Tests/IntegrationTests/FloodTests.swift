@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// Too much of everything, and those who stop in the middle: memory is bounded, everyone else is served, and what is
+/// received and what is told lost are together what was posted.
+@Suite("Floods", .timeLimit(.minutes(1)))
+struct FloodTests {
+  private static let configuration = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=5ms\n"
+  /// KiB that the daemon may grow by.
+  private static let slack = 6 * 1024
+
+  /// Has a query answered, which shows that the bus serves others.
+  private static func converse(_ asker: RawClient, _ delegate: RawClient, serial: Serial) throws {
+    try asker.send(Ask(), serial: serial, name: "a.shouldB")
+    try delegate.answer(delegate.nextQuestion().question, .approve)
+    #expect(try asker.nextVerdict().verdict == .allowed)
+  }
+
+  private static func conversation(on bus: TestBus) throws -> (asker: RawClient, delegate: RawClient) {
+    let pair = (asker: try RawClient.greeted(bus), delegate: try RawClient.greeted(bus))
+    try pair.delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    return pair
+  }
+
+  private static func observer(on bus: TestBus, of pattern: String = "load.*") throws -> RawClient {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe(pattern, serial: 1)
+    return observer
+  }
+
+  @Test("a flood from one poster, at one that reads and one that does not, keeps nobody from being served")
+  func onePoster() throws {
+    let bus = try TestBus(configuration: Self.configuration)
+    let (asker, delegate) = try Self.conversation(on: bus)
+    let (reading, stopped) = (try Self.observer(on: bus), try Self.observer(on: bus))
+    let stream = PostStream(try RawClient.greeted(bus))
+    let quiet = PostStream(try RawClient.greeted(bus), name: "quiet.unit")
+    let quietObserver = try Self.observer(on: bus, of: "quiet.*")
+    try Self.converse(asker, delegate, serial: 1)
+    let before = try bus.processStatus("VmRSS")
+    var tally = Tally()
+    for round in 0..<200 {
+      try stream.fill()
+      try Self.converse(asker, delegate, serial: Serial(round + 2))
+      // Who posts little loses nothing, whatever others post.
+      try quiet.post(1)
+      #expect(try quietObserver.next().name == "quiet.unit")
+      for _ in 0..<20 where tally.total < stream.posted { try tally.add(reading.next()) }
+    }
+    try reading.read(&tally, to: stream.posted)
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    var other = Tally()
+    try stopped.read(&other, to: stream.posted)
+    #expect(other.lost > 0)
+  }
+
+  @Test("an observer that reads a byte at a time loses, and those that read lose nothing and do not wait")
+  func byteByByte() throws {
+    let bus = try TestBus(configuration: Self.configuration)
+    let (healthy, slow) = (try Self.observer(on: bus), try Self.observer(on: bus))
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    try poster.settle()
+    let before = try bus.processStatus("VmRSS")
+    var tally = Tally()
+    for _ in 0..<300 {
+      for _ in 0..<10 { try stream.post(1) }
+      while tally.total < stream.posted { try tally.add(healthy.next()) }
+      try slow.read(atMost: 1)
+    }
+    #expect(tally.lost == 0)
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    var slowTally = Tally()
+    try slow.read(&slowTally, to: stream.posted)
+    #expect(slowTally.lost > 0)
+  }
+
+  @Test("beside a running stream, observing and taking back in a loop gives exactly what was posted between")
+  func subscribingInALoop() throws {
+    let bus = try TestBus(configuration: Self.configuration)
+    let steady = try Self.observer(on: bus)
+    let restless = try RawClient.greeted(bus)
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster, length: 10)
+    let patterns = ["load.unit", "load.*", "**", "", "*.unit"]
+    var steadyTally = Tally()
+    func round(_ index: Int) throws {
+      let serial = Serial(3 * index + 10)
+      try stream.post(2)
+      try poster.settle()
+      try restless.observe(patterns[index % patterns.count], serial: serial)
+      try stream.post(3)
+      try poster.settle()
+      try restless.send(Cancel(target: serial), serial: serial + 1)
+      var tally = Tally()
+      while true {
+        let frame = try restless.next()
+        if frame.kind == .ok { break }
+        // A wildcard also has what the test waits by.
+        if frame.name != "test.settled" { try tally.add(frame) }
+      }
+      #expect(tally.received == 3)
+      #expect(tally.lost == 0)
+      while steadyTally.total < stream.posted { try steadyTally.add(steady.next()) }
+    }
+    for index in 0..<100 { try round(index) }
+    let before = try bus.processStatus("VmRSS")
+    for index in 100..<1500 { try round(index) }
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    try steady.read(&steadyTally, to: stream.posted)
+    #expect(steadyTally.lost == 0)
+  }
+
+  @Test("a million distinct names cost no memory, and each arrives or is told lost")
+  func distinctNames() throws {
+    let bus = try TestBus(configuration: Self.configuration)
+    let (asker, delegate) = try Self.conversation(on: bus)
+    let observer = try Self.observer(on: bus, of: "**")
+    let client = try RawClient.greeted(bus)
+    let frames = ByteBuffer(capacity: 1 << 20)
+    func post(block: Int) throws {
+      frames.truncate(to: 0)
+      for index in 0..<10_000 { frames.appendFrame(Post(), serial: 1, name: "n\(block).x\(index)") }
+      try client.send([UInt8](frames.bytes))
+    }
+    // All tables are full then.
+    try post(block: 0)
+    let before = try bus.processStatus("VmRSS")
+    var tally = Tally()
+    for block in 1..<100 {
+      try post(block: block)
+      if block.isMultiple(of: 10) { try Self.converse(asker, delegate, serial: Serial(block)) }
+      for _ in 0..<100 { try tally.add(observer.next()) }
+    }
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    while tally.total < 1_000_000 { try tally.add(observer.next()) }
+    #expect(tally.total == 1_000_000)
+    #expect(tally.lost > 0)
+  }
+
+  @Test(
+    "whoever is stopped and goes on, poster, observer or bus, neither more nor less arrives than was posted")
+  func stopping() throws {
+    let bus = try TestBus(configuration: Self.configuration)
+    let (asker, delegate) = try Self.conversation(on: bus)
+    let program = try bus.staying("--json=short", "observe", "load.*")
+    let observer = try Self.observer(on: bus)
+    let client = try RawClient.greeted(bus)
+    let stream = PostStream(client)
+    let before = try bus.processStatus("VmRSS")
+    let byProgram = 20
+    let loop = "i=0; while [ $i -lt \(byProgram) ]; do \"$0\" post load.program; i=$((i+1)); done"
+    let poster = try RunningProgram(
+      ["/bin/sh", "-c", loop, try Programs.path(of: "tribunectl")],
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    var tally = Tally()
+
+    // The poster.
+    for _ in 0..<byProgram / 2 { try tally.add(observer.next()) }
+    try poster.freeze()
+    try stream.post(10)
+    try Self.converse(asker, delegate, serial: 1)
+    poster.signal(SIGCONT)
+    #expect(poster.status() == 0)
+    try observer.read(&tally, to: byProgram + stream.posted)
+
+    // The observer.
+    try program.freeze()
+    for _ in 0..<100 {
+      try stream.post(20)
+      for _ in 0..<20 { try tally.add(observer.next()) }
+    }
+    try Self.converse(asker, delegate, serial: 2)
+    #expect(tally.lost == 0)
+    program.signal(SIGCONT)
+
+    // The bus.
+    try bus.freeze()
+    try stream.fill()
+    bus.signal(SIGCONT)
+    try Self.converse(asker, delegate, serial: 3)
+    try observer.read(&tally, to: byProgram + stream.posted)
+
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    // The last is not dropped: it is the newest.
+    try client.send(Post(), serial: 1, name: "load.end")
+    var programTally = (received: 0, lost: 0)
+    while let line = try program.output.line(), !line.contains("load.end") {
+      if line.hasPrefix("{\"lost\":") {
+        programTally.lost += Int(line.filter(\.isNumber)) ?? 0
+      } else {
+        programTally.received += 1
+      }
+    }
+    #expect(programTally.received + programTally.lost == byProgram + stream.posted)
+    #expect(programTally.lost > 0)
+  }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+/// Who does not read in time: what that costs the posters, what it costs itself, and what is said of it.
+@Suite("Back-pressure", .timeLimit(.minutes(1)))
+struct FlowTests {
+  /// Marks that are soon reached, and a pause that only reading ends.
+  private static let patient = "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=10s\n"
+  /// Marks that are soon reached, and hardly a pause.
+  private static let hasty = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=1ms\n"
+
+  private static func observer(
+    on bus: TestBus, of pattern: String = "load.*"
+  ) throws -> (client: RawClient, welcome: Welcome) {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    try client.observe(pattern, serial: 1)
+    return (client, welcome)
+  }
+
+  /// Lines of the log that have that in them.
+  private static func lines(_ bus: TestBus, with text: String) throws -> [Substring] {
+    try bus.log().split(separator: "\n").filter { $0.contains(text) }
+  }
+
+  // MARK: Pacing
+
+  @Test("past the high mark its posters are not read, and when it has drained they are, and nothing is lost")
+  func pacing() throws {
+    let bus = try TestBus(configuration: Self.patient)
+    let (observer, observerWelcome) = try Self.observer(on: bus)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let (other, otherWelcome) = try RawClient.welcomed(bus)
+    let stream = PostStream(poster)
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
+    // The pause has its reason, and is the poster's alone.
+    let entry = try #require(try other.entry(of: observerWelcome.connection))
+    #expect(entry.queued > 64 << 10)
+    #expect(!entry.isLossy && !entry.isPaused)
+    #expect(try other.entry(of: otherWelcome.connection)?.isPaused == false)
+    let list = try bus.tribunectl("--json=off", "list")
+    #expect(list.lines.first?.split(separator: " ").contains("STATE") == true)
+    #expect(list.lines.filter { $0.contains(" paused ") }.count == 1)
+
+    var tally = Tally()
+    try observer.read(&tally, to: stream.posted)
+    #expect(tally.lost == 0)
+    try other.wait(for: welcome.connection) { !$0.isPaused }
+    #expect(try Self.lines(bus, with: "does not read").isEmpty)
+  }
+
+  @Test("a poster that several wait for goes on when the last of them has drained")
+  func severalObservers() throws {
+    let bus = try TestBus(configuration: Self.patient)
+    let observers = try (0..<3).map { _ in try Self.observer(on: bus) }
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    // With little left in its socket: what comes when it goes on stops nobody again.
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.send() }
+    let queued = try observers.map { try other.entry(of: $0.welcome.connection)?.queued ?? 0 }
+    #expect(queued.allSatisfy { $0 > 64 << 10 })
+    for (observer, observerWelcome) in observers {
+      #expect(try other.entry(of: welcome.connection)?.isPaused == true)
+      while try other.entry(of: observerWelcome.connection)?.queued ?? 0 > 0 { _ = try observer.next() }
+    }
+    try other.wait(for: welcome.connection) { !$0.isPaused }
+  }
+
+  @Test("what a poster sent before it went arrives, although it was paused, and nobody waits for it")
+  func pausedPosterGoes() throws {
+    let bus = try TestBus(configuration: Self.patient)
+    let (observer, _) = try Self.observer(on: bus)
+    let other = try RawClient.greeted(bus)
+    let posted: Int
+    let id: ConnectionID
+    do {
+      let (poster, welcome) = try RawClient.welcomed(bus)
+      id = welcome.connection
+      let stream = PostStream(poster, length: 100)
+      while try other.entry(of: id)?.isPaused == false { try stream.fill() }
+      posted = stream.posted
+    }
+    while try other.entry(of: id) != nil {}
+    try other.send(Post(), serial: 2, name: "load.end")
+    var last = ""
+    var tally = Tally()
+    while last != "load.end" {
+      let frame = try observer.next()
+      try tally.add(frame)
+      last = frame.name
+    }
+    #expect(tally.lost == 0)
+    #expect(tally.received == posted + 1)
+    try observer.expectSilence()
+  }
+
+  @Test("each time that it falls behind, an observer has its whole time to catch up")
+  func everyStall() throws {
+    // A frame that is not ended takes as long to time out as a pause: that is the clock.
+    let bus = try TestBus(
+      configuration: "[Bus]\nFrameTimeoutSec=500ms\n[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=500ms\n")
+    let (watcher, _) = try Self.observer(on: bus, of: "tribune.**")
+    let (observer, _) = try Self.observer(on: bus)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
+    while try other.entry(of: welcome.connection)?.isPaused == true { _ = try observer.next() }
+    let clock = try RawClient.greeted(bus)
+    try clock.send([40])
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
+    // The time of the first stall is over before the clock's, and that of the second behind it.
+    var news: [String] = []
+    while news.last != "tribune.observer.didBecomeLossy" {
+      let frame = try watcher.next(.post)
+      if frame.name != "tribune.connection.didConnect" { news.append(frame.name) }
+    }
+    #expect(news == ["tribune.connection.didDisconnect", "tribune.observer.didBecomeLossy"])
+  }
+
+  @Test("what the bus itself posts does not cut short the time that an observer has")
+  func announcementWhilePaced() throws {
+    let bus = try TestBus(configuration: Self.patient)
+    let (observer, observerWelcome) = try Self.observer(on: bus)
+    try observer.observe("tribune.**", serial: 2)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
+    for _ in 0..<10 { _ = try RawClient.greeted(bus) }
+    #expect(try other.entry(of: observerWelcome.connection)?.isLossy == false)
+    #expect(try other.entry(of: welcome.connection)?.isPaused == true)
+  }
+
+  // MARK: Losing
+
+  @Test("once it is lossy, an observer that does not read delays nobody any more")
+  func oncePaused() throws {
+    let bus = try TestBus(
+      configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=50ms\n")
+    let (observer, observerWelcome) = try Self.observer(on: bus)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    while try other.entry(of: observerWelcome.connection)?.isLossy == false { try stream.fill() }
+    for _ in 0..<50 {
+      for _ in 0..<100 { try stream.send() }
+      let entry = try #require(try other.entry(of: welcome.connection))
+      #expect(!entry.isPaused)
+    }
+    try poster.settle()
+    let entry = try #require(try other.entry(of: observerWelcome.connection))
+    #expect(entry.queued <= 65 << 10)
+    #expect(entry.lost > 0)
+    let list = try bus.tribunectl("--json=off", "list")
+    #expect(list.lines.filter { $0.contains(" lossy ") }.count == 1)
+    var tally = Tally()
+    try observer.read(&tally, to: stream.posted)
+    #expect(UInt64(tally.lost) == entry.lost)
+  }
+
+  @Test("each time that an observer loses is told and written down once, and so is each recovery")
+  func episodes() throws {
+    let bus = try TestBus(configuration: Self.hasty)
+    let (watcher, _) = try Self.observer(on: bus, of: "tribune.observer.*")
+    let (observer, welcome) = try Self.observer(on: bus)
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    var tally = Tally()
+    let who = #""connection":"\#(welcome.connection)","pid":\#(getpid())"#
+    for episode in 1...3 {
+      try stream.post(2000)
+      try poster.settle()
+      #expect(try poster.entry(of: welcome.connection)?.isLossy == true)
+      let before = tally.lost
+      try observer.read(&tally, to: stream.posted)
+      let lost = tally.lost - before
+      #expect(lost > 0)
+      let news = [try watcher.next(.post), try watcher.next(.post)]
+      #expect(news.map(\.name) == ["tribune.observer.didBecomeLossy", "tribune.observer.didRecover"])
+      #expect(news.allSatisfy { $0.payload.contains(who) && $0.header.sender == .bus })
+      #expect(news[1].payload.contains(#""lost":\#(lost)}"#))
+      let warnings = try Self.lines(bus, with: "does not read")
+      #expect(warnings.count == episode)
+      #expect(warnings.allSatisfy { $0.contains("[\(getpid())]") && $0.contains("\(welcome.connection) ") })
+      let notices = try Self.lines(bus, with: "reads again")
+      #expect(notices.count == episode)
+      #expect(notices.last?.contains("has lost \(lost) notifications") == true)
+    }
+    try watcher.expectSilence()
+  }
+
+  @Test("an observer that takes its observations back while it loses gets what came before, and nothing more")
+  func cancelWhileLossy() throws {
+    let bus = try TestBus(configuration: Self.hasty)
+    let (observer, welcome) = try Self.observer(on: bus)
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    try stream.post(2000)
+    try poster.settle()
+    let posted = stream.posted
+    try observer.send(Cancel(target: 1), serial: 2)
+    while try poster.entry(of: welcome.connection)?.observations != 0 {}
+    try stream.post(500)
+    try poster.settle()
+    var tally = Tally()
+    while true {
+      let frame = try observer.next()
+      if frame.kind == .ok { break }
+      try tally.add(frame)
+    }
+    #expect(tally.total == posted)
+    #expect(tally.lost > 0)
+    try observer.expectSilence()
+    #expect(try poster.entry(of: welcome.connection)?.isLossy == false)
+    try observer.observe("load.*", serial: 3)
+    try stream.post(1)
+    #expect(try observer.next().name == "load.unit")
+  }
+
+  @Test("observers of who loses that lose by just that are not announced: two could do so without end")
+  func noFeedback() throws {
+    let bus = try TestBus(configuration: Self.patient.replacing("10s", with: "1ms"))
+    let watchers = try (0..<5).map { _ in
+      let (client, welcome) = try Self.observer(on: bus, of: "fill.*")
+      try client.observe("tribune.observer.*", serial: 2)
+      return (client: client, welcome: welcome)
+    }
+    let poster = try RawClient.greeted(bus)
+    func queued() throws -> [UInt64] {
+      try watchers.map { try poster.entry(of: $0.welcome.connection)?.queued ?? 0 }
+    }
+    // A notification more, and each of them is over the mark.
+    let fills = [PostStream(poster, name: "fill.unit"), PostStream(poster, name: "fill.unit", length: 0)]
+    while try queued()[0] < 62 << 10 { try fills[0].post(1) }
+    while try queued()[0] < (64 << 10) - 100 { try fills[1].post(1) }
+    #expect(try queued().allSatisfy { $0 > (64 << 10) - 120 && $0 <= 64 << 10 })
+
+    let (observer, _) = try Self.observer(on: bus)
+    let stream = PostStream(poster)
+    try stream.post(1000)
+    try poster.settle()
+    for watcher in watchers {
+      #expect(try poster.entry(of: watcher.welcome.connection)?.isLossy == true)
+      var tally = Tally()
+      try watcher.client.read(&tally, to: fills[0].posted + fills[1].posted + 1)
+    }
+    #expect(try Self.lines(bus, with: "does not read").count == watchers.count + 1)
+    #expect(try Self.lines(bus, with: "reads again").count == watchers.count)
+    var tally = Tally()
+    try observer.read(&tally, to: stream.posted)
+  }
+
+  // MARK: What there is memory for
+
+  @Test("when all queues together hold too much, everybody slow loses early, is told, and reads on")
+  func allQueues() throws {
+    let bus = try TestBus(
+      configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
+    let observers = try (0..<20).map { _ in try Self.observer(on: bus) }
+    let poster = try RawClient.greeted(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(poster, length: 5000)
+    for _ in 0..<40 {
+      try stream.post(10)
+      try poster.settle()
+      var queued: UInt64 = 0
+      for case .connection(let entry) in try other.list(List(.connections)) { queued += entry.queued }
+      #expect(queued <= (2 << 20) + 100_000)
+    }
+    for (observer, welcome) in observers {
+      #expect(try other.entry(of: welcome.connection)?.isLossy == true)
+      var tally = Tally()
+      try observer.read(&tally, to: stream.posted)
+      #expect(tally.lost > 0)
+      #expect(tally.received > 0)
+      #expect(try other.entry(of: welcome.connection)?.isLossy == false)
+    }
+    #expect(try Self.lines(bus, with: "does not read").count == observers.count)
+  }
+
+  // MARK: The log
+
+  @Test("clients that are closed again and again take few lines of the log, and all are counted")
+  func badClients() throws {
+    let bus = try TestBus()
+    let count = 500
+    for _ in 0..<count {
+      let client = try RawClient(bus)
+      try client.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
+      _ = try client.readHello()
+      #expect(try client.nextError() == .badMagic)
+    }
+    #expect(bus.stop() == 0)
+    let closed = try Self.lines(bus, with: "closing connection").count
+    let omitted = try Self.lines(bus, with: "more connections").reduce(0) { sum, line in
+      sum + (line.split(separator: " ").compactMap { Int($0) }.first ?? 0)
+    }
+    #expect(closed + omitted == count)
+    #expect(omitted > 0)
+  }
+}
