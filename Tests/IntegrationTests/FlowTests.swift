@@ -97,6 +97,35 @@ struct FlowTests {
     try observer.expectSilence()
   }
 
+  @Test("a poster that is not read is not closed for the frame that it cannot end meanwhile")
+  func begunFrame() throws {
+    let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=100ms\n" + Self.patient)
+    let (observer, observerWelcome) = try Self.observer(on: bus)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    let stream = PostStream(other)
+    while try other.entry(of: observerWelcome.connection)?.queued ?? 0 < 60 << 10 { try stream.post(1) }
+    // One that puts the observer past its mark, and half of another.
+    let frames = ByteBuffer(capacity: 16_384)
+    for serial in 1...2 {
+      frames.appendFrame(
+        Post(), serial: Serial(serial), name: "load.unit", text: String(repeating: "x", count: 6000))
+    }
+    let (whole, half) = ([UInt8](frames.bytes), frames.count * 3 / 4)
+    try poster.send(Array(whole[..<half]))
+    try other.wait(for: welcome.connection) { $0.isPaused }
+    // The clock: it began later.
+    let clock = try RawClient.greeted(bus)
+    try clock.send([40])
+    #expect(try clock.nextError() == .frameTimeout)
+    #expect(try other.entry(of: welcome.connection)?.isPaused == true)
+    try poster.send(Array(whole[half...]))
+    var tally = Tally()
+    try observer.read(&tally, to: stream.posted + 2)
+    #expect(tally.lost == 0)
+    try poster.settle()
+  }
+
   @Test("each time that it falls behind, an observer has its whole time to catch up")
   func everyStall() throws {
     // A frame that is not ended takes as long to time out as a pause: that is the clock.
