@@ -121,11 +121,17 @@ struct FloodTests {
     let (asker, delegate) = try Self.conversation(on: bus)
     let observer = try Self.observer(on: bus, of: "**")
     let client = try RawClient.greeted(bus)
-    let frames = ByteBuffer(capacity: 1 << 20)
+    // All names are equally long, and differ from block to block in two digits.
+    let buffer = ByteBuffer(capacity: 1 << 19)
+    for index in 10_000..<20_000 { buffer.appendFrame(Post(), serial: 1, name: "n00.x\(index)") }
+    var frames = [UInt8](buffer.bytes)
+    let frameLength = frames.count / 10_000
     func post(block: Int) throws {
-      frames.truncate(to: 0)
-      for index in 0..<10_000 { frames.appendFrame(Post(), serial: 1, name: "n\(block).x\(index)") }
-      try client.send([UInt8](frames.bytes))
+      let digits = [UInt8(block / 10) + UInt8(ascii: "0"), UInt8(block % 10) + UInt8(ascii: "0")]
+      for start in stride(from: FrameHeader.length + 1, to: frames.count, by: frameLength) {
+        frames.replaceSubrange(start..<start + 2, with: digits)
+      }
+      try client.send(frames)
     }
     // All tables are full then.
     try post(block: 0)

@@ -20,7 +20,9 @@ extension BusServer {
       observer.pacedUntil = now.advanced(byNanoseconds: configuration.paceMaxNanoseconds)
       timeouts.append(.pace, observer.token, due: observer.pacedUntil)
     }
-    guard !observer.pausedPosters.contains(where: { $0 === poster }) else { return }
+    // All that one read brings is one poster's.
+    guard observer.pausedPosters.last !== poster, !observer.pausedPosters.contains(where: { $0 === poster })
+    else { return }
     observer.pausedPosters.append(poster)
     poster.pauseCount += 1
     if poster.pauseCount == 1 { updateInterest(of: poster) }
