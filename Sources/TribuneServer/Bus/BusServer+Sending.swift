@@ -45,7 +45,9 @@ extension BusServer {
   /// it yet: its flow is looked at with what comes next.
   private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
     if lost > 0 {
+      let byteCount = connection.queue.byteCount
       connection.queue.appendLost(lost)
+      queuedByteCount += connection.queue.byteCount - byteCount
       lostCount += lost
       markDirty(connection)
     }
