@@ -43,9 +43,10 @@ struct ListCommand: Command {
 }
 
 extension ConnectionInfo {
-  /// What holds it up, in a word each; empty if nothing does.
+  /// Why it does not receive, or is not read, as others; empty if nothing is the matter.
   fileprivate var state: String {
-    [(isPaused, "paused"), (isLossy, "lossy")].filter(\.0).map(\.1).joined(separator: ", ")
+    [(isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended")].filter(\.0).map(\.1)
+      .joined(separator: ", ")
   }
 
   var json: JSONValue {
