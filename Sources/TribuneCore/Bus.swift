@@ -14,7 +14,7 @@ package struct Bus: ~Copyable {
     let id: ConnectionID
     let peer: PeerIdentity
     var observations: [Serial: NotificationCenter.Observation] = [:]
-    var monitors: [Serial: Pattern] = [:]
+    var monitors: [Serial: Monitors.Registration] = [:]
     /// Tokens of the patterns of both.
     var tokenCount = 0
     var delegates: [Serial: DelegateRegistration] = [:]
@@ -64,7 +64,7 @@ package struct Bus: ~Copyable {
   package private(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
-  private var monitors: NotificationCenter
+  var monitors: Monitors
   var chains: DelegateChains
   var holds: Holds
   var declarations: Declarations
@@ -88,7 +88,7 @@ package struct Bus: ~Copyable {
     self.limits = limits
     self.payloadCheck = payloadCheck
     center = NotificationCenter(seed: seed)
-    monitors = NotificationCenter(seed: ~seed, keepsBusApart: false)
+    monitors = Monitors(seed: ~seed)
     chains = DelegateChains(seed: seed &+ 1)
     holds = Holds(seed: seed &+ 2)
     declarations = Declarations(seed: seed &+ 3)
@@ -102,7 +102,6 @@ package struct Bus: ~Copyable {
   package var changeCount: UInt64 {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ askedCount
   }
-  package var isMonitored: Bool { monitors.observationCount > 0 }
   /// Whether somebody may receive what the bus itself posts.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
 
@@ -142,8 +141,8 @@ package struct Bus: ~Copyable {
   ) {
     guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
     for observation in connection.observations.values { center.remove(observation, slot: slot) }
-    for pattern in connection.monitors.values {
-      monitors.remove(.init(pattern: pattern, object: nil), slot: slot)
+    for registration in connection.monitors.values {
+      monitors.remove(registration, slot: slot)
     }
     let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
     for delegate in delegates { leave(delegate) }
@@ -177,11 +176,6 @@ package struct Bus: ~Copyable {
     of key: RawSpan, nameLength: Int
   ) throws(WireError) -> [Receiver] {
     try center.receivers(of: key, nameLength: nameLength)
-  }
-
-  /// The monitors that see what passes under `name`.
-  package mutating func monitors(of name: RawSpan) throws(WireError) -> [Receiver] {
-    try monitors.receivers(of: name, nameLength: name.byteCount)
   }
 
   // MARK: Frames
@@ -239,18 +233,6 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  private mutating func monitor(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
-    _ = try frame.decode(Monitor.self)
-    let serial = frame.header.serial
-    let pattern = try frame.pattern()
-    try requireRoom(for: serial, from: slot)
-    try requireRoom(for: pattern, from: slot)
-    monitors.add(.init(pattern: pattern, object: nil), slot: slot)
-    connections[slot.index]?.monitors[serial] = pattern
-    connections[slot.index]?.tokenCount += pattern.tokenCount
-    emit(.okay(slot, serial, Okay(registration: serial)))
-  }
-
   func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     try requireFresh(serial, from: slot)
     guard connection(at: slot).registrationCount < limits.observationsMax else {
@@ -259,7 +241,7 @@ package struct Bus: ~Copyable {
     }
   }
 
-  private func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
+  func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
     guard connection(at: slot).tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
@@ -288,10 +270,10 @@ package struct Bus: ~Copyable {
       center.remove(observation, slot: slot)
       connections[slot.index]?.observations[target] = nil
       connections[slot.index]?.tokenCount -= observation.pattern.tokenCount
-    } else if let pattern = connection.monitors[target] {
-      monitors.remove(.init(pattern: pattern, object: nil), slot: slot)
+    } else if let registration = connection.monitors[target] {
+      monitors.remove(registration, slot: slot)
       connections[slot.index]?.monitors[target] = nil
-      connections[slot.index]?.tokenCount -= pattern.tokenCount
+      connections[slot.index]?.tokenCount -= registration.tokenCount
     } else if let delegate = connection.delegates[target] {
       detach([delegate], at: now)
     } else if let hold = connection.holds[target] {

@@ -9,10 +9,12 @@ package enum Effect {
   case refusal(ConnectionSlot, Serial, WireError)
   /// A question for a delegate. The tail is name, object and userInfo.
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
-  case progress(ConnectionSlot, Serial, Progress, status: String)
+  /// The tail is there for those who watch; nil if nobody does.
+  case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
   /// The tail is what is kept of the query's, for those who watch.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
-  case concluded(ConnectionSlot, Serial, Concluded)
+  /// The tail is there for those who watch; nil if nobody does.
+  case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   /// A registration has ended that its connection did not take back.
   case ended(ConnectionSlot, Serial, Ended)
   /// For everyone who observes it.
@@ -23,8 +25,8 @@ package enum Effect {
   case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
-  /// Whom an awaited post has waited for.
-  case awaited(ConnectionSlot, Serial, Awaited)
+  /// Whom an awaited post has waited for. The tail is its name and object, for those who watch; nil if nobody does.
+  case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
 /// A verdict, with what else is worth knowing about it.

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// Looking at the bus: what is listed, who would be asked, and all that passes.
+/// Looking at the bus: what is listed, and who would be asked.
 @Suite("Looking at the bus", .timeLimit(.minutes(2)))
 struct ListingTests {
   private let bus: TestBus
@@ -151,90 +151,5 @@ struct ListingTests {
     #expect(entry.lost == 0)
     #expect(entry.asked == 2)
     #expect(entry.vetoed == 1)
-  }
-
-  // MARK: Monitoring
-
-  /// One `traffic` and the frame in it.
-  private struct Seen {
-    let traffic: Traffic
-    let header: FrameHeader
-    let bytes: [UInt8]
-  }
-
-  private func nextTraffic(_ monitor: RawClient) throws -> Seen {
-    let frame = try monitor.next()
-    #expect(frame.kind == .traffic)
-    let buffer = ByteBuffer(capacity: 256)
-    buffer.append(frame.payloadBytes)
-    let header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
-    #expect(header.frameLength == buffer.count)
-    return Seen(traffic: try frame.decode(Traffic.self), header: header, bytes: frame.payloadBytes)
-  }
-
-  @Test("a monitor sees each post, ask, question, answer, deferral and verdict, from whom and to whom")
-  func monitoring() throws {
-    let monitor = try RawClient.greeted(bus)
-    try monitor.send(Monitor(), serial: 1, name: "a.**")
-    #expect(try monitor.next(.ok).header.serial == 1)
-    let (delegate, delegateWelcome) = try RawClient.welcomed(bus)
-    let (asker, askerWelcome) = try RawClient.welcomed(bus)
-    try delegate.attach(Attach(patterns: ["**"]), serial: 1)
-    try delegate.observe("a.didB", serial: 2)
-
-    try asker.send(Ask(), serial: 1, name: "b.shouldC")
-    try delegate.answer(try delegate.nextQuestion().question, .approve)
-    _ = try asker.nextVerdict()
-    try asker.send(Ask(), serial: 2, name: "a.shouldB", object: "o", text: "{}")
-    let (questionFrame, question) = try delegate.nextQuestion()
-    try delegate.send(
-      Defer(query: question.query, delegate: question.delegate, extension: 20_000), serial: 3, text: "wait")
-    _ = try asker.next(.progress)
-    try delegate.answer(question, .veto, "no")
-    let verdictFrame = try asker.next(.verdict)
-    try asker.send(Post(), serial: 3, name: "a.didB", text: "1")
-    let postFrame = try delegate.next(.post)
-
-    let kinds: [FrameKind] = [.ask, .question, .defer, .answer, .verdict, .post]
-    let seen = try kinds.map { _ in try nextTraffic(monitor) }
-    #expect(seen.map(\.header.kind) == kinds)
-    let (asks, answers) = (askerWelcome.connection, delegateWelcome.connection)
-    #expect(seen.map(\.traffic.from) == [asks, asks, answers, answers, .bus, asks])
-    #expect(seen.map(\.traffic.to) == [.bus, answers, .bus, .bus, asks, .bus])
-    #expect(seen.map(\.traffic.receivers) == [0, 1, 0, 0, 1, 1])
-    #expect(seen[1].bytes == questionFrame.bytes)
-    #expect(seen[4].bytes == verdictFrame.bytes)
-    #expect(seen[5].bytes == postFrame.bytes)
-    // Microseconds: any moment of this century in seconds or milliseconds is far less.
-    #expect(seen.allSatisfy { $0.traffic.time > 1_000_000_000_000_000 })
-
-    try monitor.send(Cancel(target: 1), serial: 2)
-    #expect(try monitor.next().kind == .ok)
-    try asker.send(Post(), serial: 4, name: "a.didB")
-    try asker.settle()
-    try monitor.expectSilence()
-  }
-
-  @Test("a run of posts is shown post by post, long ones too")
-  func monitoringRuns() throws {
-    let monitor = try RawClient.greeted(bus)
-    try monitor.send(Monitor(), serial: 1)
-    #expect(try monitor.next(.ok).header.serial == 1)
-    let (poster, welcome) = try RawClient.welcomed(bus)
-    let lengths = [0, 10, 10, 100_000, 3, 70_000, 0]
-    try poster.send {
-      for (index, length) in lengths.enumerated() {
-        $0.appendFrame(
-          Post(), serial: Serial(index), name: "load.unit", text: String(repeating: "x", count: length))
-      }
-    }
-    for (index, length) in lengths.enumerated() {
-      let seen = try nextTraffic(monitor)
-      #expect(seen.header.kind == .post)
-      #expect(seen.header.serial == Serial(index))
-      #expect(seen.header.payloadLength == length)
-      #expect(seen.header.sender == welcome.connection)
-      #expect(seen.traffic.receivers == 0)
-    }
   }
 }

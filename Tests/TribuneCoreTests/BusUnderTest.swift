@@ -347,13 +347,13 @@ extension Effect {
       let text = String(repairing: tail.slice.bytes)
       return "\(slot.letter) question \(serial) q\(question.query.rawValue) d\(question.delegate.rawValue) "
         + "\(question.timeout)ms \(text)"
-    case .progress(let slot, let serial, let progress, let status):
+    case .progress(let slot, let serial, let progress, let status, _):
       return "\(slot.letter) progress \(serial) q\(progress.query.rawValue) "
         + "d\(progress.delegate.id.rawValue) \(progress.summary) \(status)"
     case .verdict(let slot, let serial, let decision, _):
       return
         "\(slot.letter) verdict \(serial) q\(decision.verdict.query.rawValue) \(decision.verdict.summary)"
-    case .concluded(let slot, let serial, let concluded):
+    case .concluded(let slot, let serial, let concluded, _):
       return "\(slot.letter) concluded \(serial) q\(concluded.query.rawValue) "
         + "d\(concluded.delegate.rawValue) \(concluded.conclusion)"
     case .ended(let slot, let serial, .replaced(let entry)):
@@ -366,7 +366,7 @@ extension Effect {
         + slices.map { ", \($0.summary)" }.joined()
     case .retained(let slot, let serial, let sender, let retained, let tail):
       return "\(slot.letter) retained \(serial) \(tail.summary) from \(sender), \(retained.age / 1000) ms"
-    case .awaited(let slot, let serial, let awaited):
+    case .awaited(let slot, let serial, let awaited, _):
       return "\(slot.letter) awaited \(serial) \(awaited.acknowledged)"
         + awaited.missing.map { missing in
           let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"

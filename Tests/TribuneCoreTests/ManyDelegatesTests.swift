@@ -97,7 +97,7 @@ struct ManyDelegatesTests {
       switch effect {
       case .verdict(_, _, let decision, _):
         #expect(verdicts.updateValue(decision.verdict, forKey: decision.verdict.query.rawValue) == nil)
-      case .concluded(_, _, let ending):
+      case .concluded(_, _, let ending, _):
         concluded["\(ending.query.rawValue) \(ending.delegate.rawValue)", default: 0] += 1
       default: break
       }

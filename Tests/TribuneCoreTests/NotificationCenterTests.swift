@@ -251,11 +251,31 @@ struct NotificationCenterTests {
     #expect(!bus.isMonitored)
     bus.send(Monitor(), from: monitor, serial: 1, name: "a.**")
     #expect(bus.isMonitored)
-    let (seen, unseen) = (try bus.bus.monitors(of: "a.b".utf8Bytes), try bus.bus.monitors(of: "b".utf8Bytes))
-    #expect(seen.map(\.slot) == [monitor] && unseen.isEmpty)
+    let (seen, unseen) = (bus.bus.monitors(of: "a.b".utf8Bytes), bus.bus.monitors(of: "b".utf8Bytes))
+    #expect(seen == [monitor] && unseen.isEmpty)
     #expect(try bus.receivers("a.b") == "")
     bus.disconnect(monitor)
     #expect(!bus.isMonitored)
+  }
+
+  @Test("A monitor without a pattern also sees what passes under no name, whatever else it monitors")
+  func monitorsOfEverything() {
+    let bus = BusUnderTest()
+    let (all, some) = (bus.connect(), bus.connect())
+    bus.send(Monitor(), from: some, serial: 1, name: "**")
+    for (serial, name) in [(1, ""), (2, ""), (3, "a.*")] as [(Serial, String)] {
+      bus.send(Monitor(), from: all, serial: serial, name: name)
+    }
+    #expect(bus.bus.monitors(of: "a.b".utf8Bytes) == [all, some].sorted { $0.index < $1.index })
+    for name in ["", "no name"] { #expect(bus.bus.monitors(of: name.utf8Bytes) == [all]) }
+    bus.cancel(1, by: all)
+    #expect(bus.bus.monitors(of: "".utf8Bytes) == [all])
+    bus.cancel(2, by: all)
+    #expect(bus.bus.monitors(of: "".utf8Bytes).isEmpty)
+    #expect(bus.bus.monitors(of: "a.b".utf8Bytes).count == 2)
+    #expect(bus.bus.isMonitor(all) && bus.bus.isMonitor(some))
+    bus.cancel(3, by: all)
+    #expect(!bus.bus.isMonitor(all) && bus.isMonitored)
   }
 
   @Test("Observations are listed by connection, in the order in which they were made")

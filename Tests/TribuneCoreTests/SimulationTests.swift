@@ -352,7 +352,7 @@ private final class Simulation {
     switch effect {
     case .question(let slot, let serial, _, let question, _): check(question, to: slot, serial: serial)
     case .verdict(let slot, let serial, let decision, _): check(decision.verdict, to: slot, serial: serial)
-    case .concluded(let slot, let serial, let concluded): check(concluded, to: slot, serial: serial)
+    case .concluded(let slot, let serial, let concluded, _): check(concluded, to: slot, serial: serial)
     case .refusal(let slot, let serial, let error) where error.code == .cancelled:
       let query = queries.first { $0.value.asker == slot && $0.value.serial == serial }
       expect(query?.value.ending == nil)
@@ -366,7 +366,7 @@ private final class Simulation {
       expect([.notAsked, .limitExceeded].contains(error.code))
       expect(connected.contains(slot))
     case .okay(let slot, _, _): expect(connected.contains(slot))
-    case .progress(let slot, let serial, let progress, _):
+    case .progress(let slot, let serial, let progress, _, _):
       let query = queries[progress.query.rawValue]
       expect(query?.asker == slot && query?.serial == serial && query?.ending == nil)
       if let query { expect(progress.timeout <= query.deadline.milliseconds(since: bus.now)) }

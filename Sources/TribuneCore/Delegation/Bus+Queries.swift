@@ -323,7 +323,9 @@ extension Bus {
     let progress = Progress(
       query: queries[place].id, delegate: queries[place].participants[index].delegate.identity,
       timeout: timeout, stage: stage, outcome: outcome)
-    emit(.progress(queries[place].asker, queries[place].serial, progress, status: status))
+    emit(
+      .progress(
+        queries[place].asker, queries[place].serial, progress, status: status, shownTail(at: place)))
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
@@ -351,7 +353,7 @@ extension Bus {
       let delegate = queries[place].participants[index].delegate
       guard delegate.isAttached else { continue }
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
-      emit(.concluded(delegate.slot, delegate.serial, concluded))
+      emit(.concluded(delegate.slot, delegate.serial, concluded, shownTail(at: place)))
     }
     // What was only tried is no news.
     if isObserved, !queries[place].flags.contains(.isDryRun) {

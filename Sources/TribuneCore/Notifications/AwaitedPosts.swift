@@ -12,16 +12,19 @@ final class AwaitedPost {
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32 = 0
   var missing: [Awaited.Missing] = []
+  /// Its name and object for those who watch, if somebody did when it was posted.
+  let shown: QueryTail?
 
   init(
     poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
-    waiting: Set<ConnectionSlot>
+    waiting: Set<ConnectionSlot>, shown: QueryTail? = nil
   ) {
     self.poster = poster
     self.posterID = posterID
     self.serial = serial
     self.posted = posted
     self.waiting = waiting
+    self.shown = shown
     count = waiting.count
   }
 

@@ -34,13 +34,15 @@ extension Bus {
   /// Waits for those to whom it has been delivered.
   mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
     let (slot, serial) = (posted.poster.slot, posted.header.serial)
+    let shown = isMonitored ? posted.shownTail : nil
     guard !awaiting.isEmpty else {
-      emit(.awaited(slot, serial, Awaited(acknowledged: 0, missing: [])))
+      emit(.awaited(slot, serial, Awaited(acknowledged: 0, missing: []), shown))
       return
     }
     let deadline = posted.fields.deadline == 0 ? limits.deadline : posted.fields.deadline
     let post = AwaitedPost(
-      poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting)
+      poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting,
+      shown: shown)
     let number = awaitedPosts.insert(post, due: now.advanced(byMilliseconds: deadline))
     connections[slot.index]?.awaitedPosts[serial] = number
     connections[slot.index]?.awaitedCount += awaiting.count
@@ -110,7 +112,16 @@ extension Bus {
 
   private mutating func conclude(_ number: Int) {
     let post = awaitedPosts[number]
-    emit(.awaited(post.poster, post.serial, post.reply))
+    emit(.awaited(post.poster, post.serial, post.reply, isMonitored ? post.shown : nil))
     forget(awaitedPost: number)
+  }
+}
+
+extension PostedNotification {
+  /// Name and object, in room of their own: it can be long until they are shown.
+  fileprivate var shownTail: QueryTail {
+    let start = slice.range.lowerBound
+    let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)
+    return QueryTail(slice: key.copied(), nameLength: header.nameLength, objectLength: header.objectLength)
   }
 }

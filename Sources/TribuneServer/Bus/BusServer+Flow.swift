@@ -57,6 +57,7 @@ extension BusServer {
     guard dropped > 0 else { return }
     queuedByteCount += observer.queue.byteCount - byteCount
     lostCount += dropped
+    if bus.isMonitored { monitorLoss(dropped, of: observer) }
     if observer.flow != .lossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
   }
 

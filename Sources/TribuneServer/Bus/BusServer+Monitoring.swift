@@ -6,44 +6,124 @@ import TribuneWire
 
 /// What monitors see: each frame that passes, wrapped in one that says who sent it to whom.
 ///
+/// A frame from a client is shown before it is taken, a post once it is known who receives it, and a frame to a
+/// client when it is queued; so what follows from something is seen behind it. `traffic` itself is not shown, nor
+/// that a monitor has lost some, so that nothing shown has more to be shown.
+///
 /// A monitor is an observer like any other: what it does not read in time is dropped, and told.
 extension BusServer {
+  /// The frame that is being taken, for the `ok` or the `error` that answers it.
+  struct TakenFrame {
+    let connection: ConnectionSlot
+    /// What it passed under; nil for no name.
+    let name: ByteSlice?
+    /// What the bus answers to that is not for the monitor's own eyes.
+    let isMonitor: Bool
+  }
+
   /// Shows a run of posts.
   func monitorPosts(_ run: ByteSlice, receivers: Int, from poster: Connection) {
+    forEachFrame(of: run, limits: poster.limits) { header, frame in
+      show([frame], under: frame.name(header), from: poster.id, to: .bus, receivers: receivers)
+    }
+  }
+
+  private func forEachFrame(
+    of run: ByteSlice, limits: FrameLimits, _ body: (FrameHeader, ByteSlice) -> Void
+  ) {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
-      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: poster.limits) else {
+      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
         preconditionFailure("a frame that was taken has no header")
       }
-      let frame = ByteSlice(run.buffer, position..<position + header.frameLength)
-      let name = run.buffer.bytes(in: position + header.nameStart..<position + header.objectStart)
-      show([frame], under: name, from: poster.id, to: .bus, receivers: receivers)
+      body(header, ByteSlice(run.buffer, position..<position + header.frameLength))
       position += header.frameLength
     }
   }
 
   /// Shows a post that wanted more than to be handed on, when it is.
   func monitorPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
+    show([slice], under: postName(slice), from: poster, to: .bus, receivers: receivers)
+  }
+
+  /// Shows a post that was refused and wanted more than to be handed on at once.
+  func monitorRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Connection) {
+    guard !frame.isPostThatWaits else { return }
+    show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
+  }
+
+  /// Shows what was held for a connection, and is delivered to it now.
+  func monitorHeld(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
+    monitorLoss(lost, of: observer)
+    for slice in slices {
+      forEachFrame(of: slice, limits: .fromBus) { header, frame in
+        show([frame], under: frame.name(header), from: header.sender, to: observer.id, receivers: 1)
+      }
+    }
+  }
+
+  func monitorRetained(
+    _ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Connection
+  ) {
+    show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
+  }
+
+  private func postName(_ slice: ByteSlice) -> ByteSlice {
     guard let header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a frame that was taken has no header")
     }
-    let name = slice.bytes.extracting(header.nameStart..<header.objectStart)
-    show([slice], under: name, from: poster, to: .bus, receivers: receivers)
+    return slice.name(header)
   }
 
-  /// Shows a frame that a client sent to the bus itself.
+  /// What the answers to a run of posts go by.
+  func monitorAnswers(to run: ByteSlice, from poster: Connection) {
+    guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
+    else { preconditionFailure("a frame that was taken has no header") }
+    taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
+  }
+
+  /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
+  /// receives it.
   func monitorFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
+    let name = name(of: frame, slice)
+    let isMonitor = frame.header.kind == .monitor
+    taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
+    if frame.header.kind == .post, !frame.isPostThatWaits { return }
+    show(
+      [slice], under: name, from: connection.id, to: .bus, receivers: 0,
+      except: isMonitor ? connection.slot : nil)
+  }
+
+  /// The name that a client's frame passes under; nil for none.
+  private func name(of frame: FrameView, _ slice: ByteSlice) -> ByteSlice? {
     switch frame.header.kind {
-    case .ask: show([slice], under: frame.name, from: connection.id, to: .bus, receivers: 0)
+    case .ask, .post: return slice.name(frame.header)
     case .answer, .defer:
       // Both begin with the query's id; what is wrong with them is told by whoever takes them.
-      guard frame.fields.byteCount >= 8 else { return }
-      let query = QueryID(rawValue: frame.fields.integer(at: 0, as: UInt64.self))
-      guard let tail = bus.tail(of: query) else { return }
-      let name = tail.slice.bytes.extracting(first: tail.nameLength)
-      show([slice], under: name, from: connection.id, to: .bus, receivers: 0)
-    default: return
+      guard frame.fields.byteCount >= 8 else { return nil }
+      return bus.tail(of: QueryID(rawValue: frame.fields.integer(at: 0, as: UInt64.self)))?.name
+    case .done:
+      guard frame.fields.byteCount >= 16 else { return nil }
+      let poster = ConnectionID(rawValue: frame.fields.integer(at: 0, as: UInt64.self))
+      return bus.shownTail(ofPost: frame.fields.integer(at: 8, as: UInt64.self), by: poster)?.name
+    default: return nil
     }
+  }
+
+  /// Shows what the bus says to one client.
+  ///
+  /// - Parameter query: what the frame goes by; nil if it is no news of a query or an awaited post.
+  func monitorSaid(_ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to connection: Connection) {
+    guard connection.isServed, !connection.isDeaf else { return }
+    var name = query?.name
+    var isToMonitor = false
+    if kind == .ok || kind == .error, let taken, taken.connection == connection.slot {
+      name = taken.name
+      isToMonitor = taken.isMonitor
+    }
+    show(
+      [slice], under: name, from: .bus, to: connection.id, receivers: 1,
+      except: isToMonitor ? connection.slot : nil)
   }
 
   /// - Parameter rest: what follows `slice` in the same frame.
@@ -51,13 +131,11 @@ extension BusServer {
     _ slice: ByteSlice, _ rest: ByteSlice?, _ tail: QueryTail, from asker: ConnectionID,
     to delegate: ConnectionID
   ) {
-    let name = tail.slice.bytes.extracting(first: tail.nameLength)
-    show([slice] + (rest.map { [$0] } ?? []), under: name, from: asker, to: delegate, receivers: 1)
+    show([slice] + (rest.map { [$0] } ?? []), under: tail.name, from: asker, to: delegate, receivers: 1)
   }
 
   func monitorVerdict(_ verdict: ByteSlice, _ tail: QueryTail, to asker: ConnectionID) {
-    let name = tail.slice.bytes.extracting(first: tail.nameLength)
-    show([verdict], under: name, from: .bus, to: asker, receivers: 1)
+    show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
   /// Shows what the bus itself posts.
@@ -67,19 +145,39 @@ extension BusServer {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isTold: isTold)
   }
 
-  /// - Parameter parts: the frame, in one piece or in two.
+  /// Shows that notifications were dropped for an observer, as they are: the `lost` that it reads counts what was
+  /// dropped until then.
+  func monitorLoss(_ count: UInt64, of observer: Connection) {
+    guard count > 0, !bus.isMonitor(observer.slot) else { return }
+    let buffer = bufferToEncode()
+    let start = buffer.count
+    buffer.appendFrame(Lost(count: count), serial: 0)
+    show(
+      [ByteSlice(buffer, start..<buffer.count)], under: nil, from: .bus, to: observer.id, receivers: 1)
+  }
+
   private func show(
-    _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
-    isTold: Bool = true
+    _ parts: [ByteSlice], under name: ByteSlice?, from: ConnectionID, to: ConnectionID, receivers: Int,
+    except excluded: ConnectionSlot? = nil
   ) {
-    let monitors: [Receiver]
-    do throws(WireError) {
-      monitors = try bus.monitors(of: name)
-    } catch {
-      // The frame is refused for its name, and nobody monitors what is no name.
+    guard let name else {
+      show(parts, under: "".utf8Bytes, from: from, to: to, receivers: receivers, except: excluded)
       return
     }
-    guard !monitors.isEmpty else { return }
+    show(parts, under: name.bytes, from: from, to: to, receivers: receivers, except: excluded)
+  }
+
+  /// - Parameters:
+  ///   - parts: the frame, in one piece or in two.
+  ///   - name: empty for none.
+  ///   - excluded: who is not shown it.
+  ///   - isTold: whether others are told of a monitor that does not keep up with it.
+  private func show(
+    _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
+    except excluded: ConnectionSlot? = nil, isTold: Bool = true
+  ) {
+    let monitors = bus.monitors(of: name)
+    guard monitors.contains(where: { $0 != excluded }) else { return }
     let traffic = Traffic(
       time: SystemClock.wallMicroseconds, from: from, to: to, receivers: UInt32(clamping: receivers))
     let buffer = bufferToEncode()
@@ -88,11 +186,32 @@ extension BusServer {
       of: traffic, serial: 0, payloadLength: parts.reduce(0) { $0 + $1.count })
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
-    for receiver in monitors {
-      guard let monitor = connections[receiver.slot.index] else {
-        preconditionFailure("a monitor has no connection")
-      }
+    for slot in monitors where slot != excluded {
+      guard let monitor = connections[slot.index] else { preconditionFailure("a monitor has no connection") }
       deliverWithoutPacing(slice, to: monitor, isTold: isTold)
     }
+  }
+}
+
+extension ByteSlice {
+  /// The name of the frame that the slice begins with.
+  fileprivate func name(_ header: FrameHeader) -> ByteSlice {
+    let start = range.lowerBound
+    return ByteSlice(buffer, start + header.nameStart..<start + header.objectStart)
+  }
+}
+
+extension FrameView {
+  /// Whether it is a post that is delivered later, or whose fields end too early to tell.
+  fileprivate var isPostThatWaits: Bool {
+    guard header.kind == .post else { return false }
+    return fields.byteCount < 10 || fields.integer(at: 1, as: UInt8.self) != PostingStyle.now.rawValue
+  }
+}
+
+extension QueryTail {
+  fileprivate var name: ByteSlice {
+    let start = slice.range.lowerBound
+    return ByteSlice(slice.buffer, start..<start + nameLength)
   }
 }

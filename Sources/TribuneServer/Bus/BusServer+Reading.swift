@@ -201,19 +201,23 @@ extension BusServer {
       }
       if isDeclared { try bus.check(post: FrameView(first, buffer.bytes(in: start..<end))) }
       let slice = ByteSlice(buffer, start..<end)
+      var deliveries = 0
       for receiver in receivers {
         guard receiver.way == .now || receivesNow(receiver, slice, count: count) else { continue }
         deliver(slice, to: receiver.slot, from: connection)
-        deliveredCount += count
+        deliveries += 1
       }
+      deliveredCount += count * UInt64(deliveries)
       connection.postedCount += count
       postedCount += count
       if bus.isMonitored {
-        monitorPosts(slice, receivers: receivers.count, from: connection)
+        monitorPosts(slice, receivers: deliveries, from: connection)
       }
       acknowledge(slice, to: connection, refusal: nil)
     } catch {
-      acknowledge(ByteSlice(buffer, start..<end), to: connection, refusal: error)
+      let slice = ByteSlice(buffer, start..<end)
+      if bus.isMonitored { monitorPosts(slice, receivers: 0, from: connection) }
+      acknowledge(slice, to: connection, refusal: error)
     }
     return end
   }
@@ -246,6 +250,8 @@ extension BusServer {
 
   /// Answers each post of a run that asked for it, or each one when the run is refused.
   private func acknowledge(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
+    if bus.isMonitored { monitorAnswers(to: run, from: connection) }
+    defer { taken = nil }
     var position = run.range.lowerBound
     while position < run.range.upperBound {
       guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: connection.limits) else {
@@ -268,7 +274,8 @@ extension BusServer {
     buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
     let slice = ByteSlice(buffer, range)
     let frame = FrameView(header, buffer.bytes(in: range))
-    if bus.isMonitored { monitorFrame(frame, slice, from: connection) }
+    if bus.isMonitored || frame.header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
+    defer { taken = nil }
     let postsBefore = bus.acceptedPostCount
     if header.rawKind == FrameKind.list.rawValue {
       try list(frame, for: connection)
@@ -282,6 +289,9 @@ extension BusServer {
         throw WireError(.unknownCriticalKind, error.message)
       }
       refuse(connection, serial: header.serial, error)
+    }
+    if bus.isMonitored, header.kind == .post, bus.acceptedPostCount == postsBefore {
+      monitorRefusedPost(frame, slice, from: connection)
     }
     connection.postedCount += bus.acceptedPostCount - postsBefore
     postedCount += bus.acceptedPostCount - postsBefore

@@ -52,6 +52,7 @@ extension BusServer {
       markDirty(connection)
     }
     for slice in slices { enqueue(slice, for: connection, isNotification: true) }
+    if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
   }
 
   /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
@@ -100,11 +101,17 @@ extension BusServer {
   }
 
   /// Queues a frame of the bus's own.
-  func say<F: FrameFields>(_ fields: F, to connection: Connection, serial: Serial, text: String = "") {
+  ///
+  /// - Parameter query: what it is news of, for monitors.
+  func say<F: FrameFields>(
+    _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil
+  ) {
     let buffer = bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(fields, serial: serial, text: text)
-    enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    enqueue(slice, for: connection, isNotification: false)
+    if bus.isMonitored { monitorSaid(slice, F.kind, query, to: connection) }
   }
 
   func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
@@ -183,12 +190,12 @@ extension BusServer {
       let rest = isCopied ? nil : tail.slice
       enqueue(slice, rest, for: delegate, isNotification: false)
       if bus.isMonitored { monitorQuestion(slice, rest, tail, from: asker, to: delegate.id) }
-    case .progress(let slot, let serial, let progress, let status):
+    case .progress(let slot, let serial, let progress, let status, let tail):
       let asker = connection(at: slot)
       // How it goes is news, which the next replaces: a delegate that defers without end must not be what an
       // asker that reads slowly is closed for.
       guard !asker.isBlocked || asker.queue.byteCount <= configuration.highMarkBytes else { return }
-      say(progress, to: asker, serial: serial, text: status)
+      say(progress, to: asker, serial: serial, text: status, about: tail)
     case .verdict(let slot, let serial, let decision, let tail):
       let asker = connection(at: slot)
       let buffer = bufferToEncode()
@@ -200,8 +207,8 @@ extension BusServer {
       note(decision, of: tail)
       // A dry run has gone past nothing.
       if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
-    case .concluded(let slot, let serial, let concluded):
-      say(concluded, to: connection(at: slot), serial: serial)
+    case .concluded(let slot, let serial, let concluded, let tail):
+      say(concluded, to: connection(at: slot), serial: serial, about: tail)
     case .ended(let slot, let serial, let ended):
       say(ended, to: connection(at: slot), serial: serial)
     case .announcement(let announcement):
@@ -218,9 +225,11 @@ extension BusServer {
         of: retained, sender: sender, serial: serial, nameLength: tail.nameLength,
         objectLength: tail.objectLength, payloadLength: tail.payloadLength)
       buffer.append(tail.slice.bytes)
-      enqueue(ByteSlice(buffer, start..<buffer.count), for: connection(at: slot), isNotification: true)
-    case .awaited(let slot, let serial, let awaited):
-      say(awaited, to: connection(at: slot), serial: serial)
+      let slice = ByteSlice(buffer, start..<buffer.count)
+      enqueue(slice, for: connection(at: slot), isNotification: true)
+      if bus.isMonitored { monitorRetained(slice, tail, from: sender, to: connection(at: slot)) }
+    case .awaited(let slot, let serial, let awaited, let tail):
+      say(awaited, to: connection(at: slot), serial: serial, about: tail)
     }
   }
 

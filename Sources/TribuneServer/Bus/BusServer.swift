@@ -40,6 +40,8 @@ package final class BusServer: RunLoopTarget {
   var effects: [Effect] = []
   /// Those that had no room in the queues of their delegates.
   var unsentQuestions: [Question] = []
+  /// What is being taken from a client, while somebody watches.
+  var taken: TakenFrame?
   /// Those that something was queued for in this pass.
   var dirty: [Connection] = []
   private var doomed: [Connection] = []

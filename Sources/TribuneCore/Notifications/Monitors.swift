@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Who is shown what passes over the bus.
+///
+/// A monitor without a pattern is shown all of it, whether it passes under a name or not; one with a pattern what
+/// passes under names that match.
+struct Monitors {
+  /// One registration.
+  struct Registration {
+    /// Nil for all that passes.
+    let pattern: Pattern?
+  }
+
+  private var center: NotificationCenter
+  /// Slots of those without a pattern, each as often as it has registered, in order.
+  private var watchers: [ConnectionSlot] = []
+
+  init(seed: UInt64) { center = NotificationCenter(seed: seed, keepsBusApart: false) }
+
+  var isEmpty: Bool { center.observationCount == 0 }
+
+  mutating func add(_ registration: Registration, slot: ConnectionSlot) {
+    center.add(registration.observation, slot: slot)
+    guard registration.pattern == nil else { return }
+    watchers.insert(slot, at: watchers.firstIndex { $0.index > slot.index } ?? watchers.count)
+  }
+
+  mutating func remove(_ registration: Registration, slot: ConnectionSlot) {
+    center.remove(registration.observation, slot: slot)
+    guard registration.pattern == nil else { return }
+    guard let place = watchers.firstIndex(of: slot) else {
+      preconditionFailure("slot \(slot.index) does not watch everything")
+    }
+    watchers.remove(at: place)
+  }
+
+  /// Those who are shown what passes under `name`, each once.
+  ///
+  /// - Parameter name: empty for what passes under none. What is no name is taken for none: it is refused, which
+  ///   is to be seen, too.
+  mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
+    if name.byteCount > 0 {
+      do throws(WireError) {
+        return try center.receivers(of: name, nameLength: name.byteCount).map(\.slot)
+      } catch {
+        return distinctWatchers
+      }
+    }
+    return distinctWatchers
+  }
+
+  private var distinctWatchers: [ConnectionSlot] {
+    var distinct: [ConnectionSlot] = []
+    for slot in watchers where distinct.last != slot { distinct.append(slot) }
+    return distinct
+  }
+}
+
+extension Monitors.Registration {
+  var observation: NotificationCenter.Observation { .init(pattern: pattern ?? .any, object: nil) }
+
+  /// What it counts among the patterns of a connection.
+  var tokenCount: Int { observation.pattern.tokenCount }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+/// What a monitor is shown, and what it is not.
+@Suite("Monitoring", .timeLimit(.minutes(2)))
+struct MonitorTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
+  /// One `traffic` and the frame in it.
+  private struct Seen {
+    let traffic: Traffic
+    let header: FrameHeader
+    let bytes: [UInt8]
+
+    init(_ frame: RawClient.Frame) throws {
+      let buffer = ByteBuffer(capacity: 256)
+      buffer.append(frame.payloadBytes)
+      header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
+      #expect(header.frameLength == buffer.count)
+      traffic = try frame.decode(Traffic.self)
+      bytes = frame.payloadBytes
+    }
+
+    /// `:3 → bus ask`.
+    var words: String {
+      let to =
+        traffic.to == .bus ? (traffic.receivers == 0 ? "bus" : "\(traffic.receivers)") : "\(traffic.to)"
+      let from = traffic.from == .bus ? "bus" : "\(traffic.from)"
+      return "\(from) → \(to) \(header.kind.map { "\($0)" } ?? "\(header.rawKind)")"
+    }
+  }
+
+  private func nextTraffic(_ monitor: RawClient) throws -> Seen {
+    let frame = try monitor.next()
+    #expect(frame.kind == .traffic)
+    return try Seen(frame)
+  }
+
+  private func monitor(_ pattern: String = "") throws -> RawClient {
+    let monitor = try RawClient.greeted(bus)
+    try monitor.send(Monitor(), serial: 1, name: pattern)
+    #expect(try monitor.next(.ok).header.serial == 1)
+    return monitor
+  }
+
+  @Test("with a pattern, it sees all that passes under such names, from whom and to whom")
+  func patterns() throws {
+    let monitor = try monitor("a.**")
+    let (delegate, delegateWelcome) = try RawClient.welcomed(bus)
+    let (asker, askerWelcome) = try RawClient.welcomed(bus)
+    try delegate.attach(Attach(patterns: ["**"]), serial: 1)
+    try delegate.observe("a.didB", serial: 2)
+
+    try asker.send(Ask(), serial: 1, name: "b.shouldC")
+    try delegate.answer(try delegate.nextQuestion().question, .approve)
+    _ = try asker.nextVerdict()
+    try asker.send(Ask(), serial: 2, name: "a.shouldB", object: "o", text: "{}")
+    let (questionFrame, question) = try delegate.nextQuestion()
+    try delegate.send(
+      Defer(query: question.query, delegate: question.delegate, extension: 20_000), serial: 3, text: "wait")
+    _ = try asker.next(.progress)
+    try delegate.answer(question, .veto, "no")
+    let verdictFrame = try asker.next(.verdict)
+    try asker.send(Post(), serial: 3, name: "a.didB", text: "1")
+    let postFrame = try delegate.next(.post)
+
+    let kinds: [FrameKind] = [.ask, .question, .defer, .progress, .answer, .verdict, .concluded, .post]
+    let seen = try kinds.map { _ in try nextTraffic(monitor) }
+    #expect(seen.map(\.header.kind) == kinds)
+    let (asks, answers) = (askerWelcome.connection, delegateWelcome.connection)
+    #expect(seen.map(\.traffic.from) == [asks, asks, answers, .bus, answers, .bus, .bus, asks])
+    #expect(seen.map(\.traffic.to) == [.bus, answers, .bus, asks, .bus, asks, answers, .bus])
+    #expect(seen.map(\.traffic.receivers) == [0, 1, 0, 1, 0, 1, 1, 1])
+    #expect(seen[1].bytes == questionFrame.bytes)
+    #expect(seen[5].bytes == verdictFrame.bytes)
+    #expect(seen[7].bytes == postFrame.bytes)
+    // Microseconds: any moment of this century in seconds or milliseconds is far less.
+    #expect(seen.allSatisfy { $0.traffic.time > 1_000_000_000_000_000 })
+
+    try monitor.send(Cancel(target: 1), serial: 2)
+    #expect(try monitor.next().kind == .ok)
+    try asker.send(Post(), serial: 4, name: "a.didB")
+    try asker.settle()
+    try monitor.expectSilence()
+  }
+
+  @Test("with a pattern, it sees what the bus answers to a frame under such a name")
+  func answers() throws {
+    let monitor = try monitor("a.**")
+    let client = try RawClient.greeted(bus)
+    try client.send(Post(), serial: 7, flags: .acknowledge, name: "a.b")
+    try client.send(Ask(deadline: .max), serial: 8, name: "a.shouldB")
+    try client.send(Post(), serial: 9, flags: .acknowledge, name: "b")
+    try client.send(Post(), serial: 10, name: "a..b")
+    try client.settle()
+    let seen = try (0..<4).map { _ in try nextTraffic(monitor) }
+    #expect(seen.map(\.words) == [":2 → bus post", "bus → :2 ok", ":2 → bus ask", "bus → :2 error"])
+    #expect(seen.map(\.header.serial) == [7, 7, 8, 8])
+    try monitor.expectSilence()
+  }
+
+  @Test("without a pattern, it sees every frame that anybody sends and receives, each once and in order")
+  func everything() throws {
+    let monitor = try monitor()
+    let (client, _) = try RawClient.welcomed(bus)
+    try client.observe("a.b", serial: 1)
+    try client.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
+    try client.send(Post(), serial: 3, flags: .acknowledge, name: "a.b")
+    _ = try client.next(.ok)
+    try client.send(Post(), serial: 4, name: "no name")
+    _ = try client.next(.error)
+    try client.send(Ask(), serial: 5, name: "a.shouldB")
+    try client.answer(try client.nextQuestion().question, .veto, "no")
+    _ = try client.nextConclusion()
+    _ = try client.list(List(.observations), serial: 6)
+    try client.send { $0.append([32, 0, 0, 0, 200, 0, 0, 0] + [UInt8](repeating: 0, count: 24)) }
+    #expect(try client.nextError() == .unknownKind)
+    try client.send(Hold(expiry: 0), serial: 7, name: "c", text: "why")
+    try client.send(Cancel(target: 1), serial: 8)
+    while try client.next(.ok).header.serial != 8 {}
+    try client.send { $0.append([UInt8](repeating: 0, count: 32)) }
+    _ = try client.readToEnd()
+    let expected = [
+      "bus → :2 welcome", ":2 → bus observe", "bus → :2 ok", ":2 → bus attach", "bus → :2 ok",
+      ":2 → 1 post", "bus → :2 ok", ":2 → bus post", "bus → :2 error",
+      ":2 → bus ask", ":2 → :2 question", ":2 → bus answer", "bus → :2 verdict", "bus → :2 concluded",
+      ":2 → bus list", "bus → :2 entry", "bus → :2 ok", ":2 → bus 200", "bus → :2 error",
+      ":2 → bus hold", "bus → :2 ok", ":2 → bus cancel", "bus → :2 ok", "bus → :2 error",
+    ]
+    #expect(try expected.map { _ in try nextTraffic(monitor).words } == expected)
+  }
+
+  @Test("it does not see that it monitors, nor traffic, but others see that it does")
+  func monitors() throws {
+    let first = try monitor()
+    let second = try monitor()
+    #expect(
+      try (0..<3).map { _ in try nextTraffic(first).words }
+        == ["bus → :2 welcome", ":2 → bus monitor", "bus → :2 ok"])
+    // What it asks for itself is traffic like anybody's, but what shows it is not.
+    try second.send(Post(), serial: 2, flags: .acknowledge, name: "a.b")
+    let expected = [":2 → bus post", "bus → :2 ok"]
+    #expect(try expected.map { _ in try nextTraffic(first).words } == expected)
+    // A post is shown before its poster hears of it, and the `ok` behind itself.
+    let kinds = try (0..<3).map { _ in try second.next() }.map { $0.kind }
+    #expect(kinds == [.traffic, .ok, .traffic])
+    try first.settle()
+    try second.send(Monitor(), serial: 3, name: "a.**")
+    while try second.next(.ok).header.serial != 3 {}
+    try second.send(Post(), serial: 4, name: "a.b")
+    #expect(try nextTraffic(second).header.serial == 4)
+  }
+
+  @Test("a run of posts is shown post by post, long ones too")
+  func runs() throws {
+    let monitor = try monitor("load.*")
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let lengths = [0, 10, 10, 100_000, 3, 70_000, 0]
+    try poster.send {
+      for (index, length) in lengths.enumerated() {
+        $0.appendFrame(
+          Post(), serial: Serial(index), name: "load.unit", text: String(repeating: "x", count: length))
+      }
+    }
+    for (index, length) in lengths.enumerated() {
+      let seen = try nextTraffic(monitor)
+      #expect(seen.header.kind == .post)
+      #expect(seen.header.serial == Serial(index))
+      #expect(seen.header.payloadLength == length)
+      #expect(seen.header.sender == welcome.connection)
+      #expect(seen.traffic.receivers == 0)
+    }
+  }
+
+  @Test("one that does not read delays nobody, and is told how much it has lost")
+  func slowMonitor() throws {
+    let monitor = try monitor("load.*")
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.observe("load.unit", serial: 1)
+    let text = String(repeating: "x", count: 10_000)
+    let count = 1000
+    for serial in 1...Serial(count) {
+      try poster.send(Post(), serial: serial, name: "load.unit", text: text)
+      // Read at once: only the monitor has more than it takes.
+      #expect(try observer.next(.post).header.serial == serial)
+    }
+    try poster.settle()
+    guard case .connection(let entry)? = try poster.list(List(.connections, connection: 1)).first
+    else {
+      Issue.record("the monitor is not listed")
+      return
+    }
+    #expect(entry.isLossy && entry.lost > 0)
+    var seen = 0
+    var lost = 0
+    while seen + lost < count {
+      let frame = try monitor.next()
+      switch frame.kind {
+      case .traffic: seen += 1
+      case .lost: lost += Int(try frame.decode(Lost.self).count)
+      default: Issue.record("a monitor was sent \(frame.header)")
+      }
+    }
+    #expect(seen + lost == count && lost == Int(entry.lost))
+  }
+
+  @Test("it sees how much an observer that does not read has lost")
+  func slowObserver() throws {
+    let bus = try TestBus(configuration: "[Queue]\nPaceMaxSec=1ms\n")
+    let monitor = try RawClient.greeted(bus)
+    let (observer, observerWelcome) = try RawClient.welcomed(bus)
+    try observer.observe("load.unit", serial: 1)
+    try monitor.send(Monitor(), serial: 1)
+    _ = try monitor.next(.ok)
+    let poster = try RawClient.greeted(bus)
+    let text = String(repeating: "x", count: 100_000)
+    var lost = 0
+    var serial: Serial = 0
+    while lost == 0 {
+      serial += 1
+      try poster.send(Post(), serial: serial, flags: .acknowledge, name: "load.unit", text: text)
+      while true {
+        let seen = try Seen(try monitor.next(.traffic))
+        if seen.header.kind == .lost {
+          #expect(seen.traffic.to == observerWelcome.connection && seen.traffic.from == .bus)
+          lost += 1
+        }
+        if seen.header.kind == .ok, seen.header.serial == serial { break }
+      }
+    }
+    #expect(try observer.next(.lost).header.serial == 0)
+  }
+}
