@@ -17,8 +17,9 @@ extension TrafficItem {
       time: fields.time, from: fields.from == .bus ? nil : fields.from.description,
       to: fields.to == .bus ? nil : fields.to.description, receivers: Int(fields.receivers),
       kind: header.kind.map { "\($0)" } ?? "\(header.rawKind)", serial: header.serial,
-      name: String(repairing: frame.name), object: String(repairing: frame.object),
-      userInfo: UserInfo([UInt8](frame.payload)), content: Content(frame), bytes: [UInt8](payload))
+      name: String(repairing: frame.name), object: String(repairing: frame.object), content: Content(frame),
+      capture: [UInt8](traffic.bytes), frameStart: traffic.header.payloadStart,
+      payloadStart: traffic.header.payloadStart + header.payloadStart)
   }
 }
 
@@ -28,14 +29,20 @@ extension TrafficItem.Content {
       try self.init(decoding: frame)
     } catch {
       // A monitor is shown what clients sent before it is known to be right.
-      self = .other
+      self = .other("not understood: \(error.message)")
     }
   }
 
   private init(decoding frame: FrameView) throws(WireError) {
     switch frame.header.kind {
     case .post:
-      self = .post
+      self = .post(wishes: try frame.decode(Post.self).wishes)
+    case .error:
+      let code = try frame.decode(Refusal.self)
+      self = .refusal(
+        code: code.code.map { "\($0)" } ?? "\(code.rawCode)", message: String(repairing: frame.payload))
+    case .lost:
+      self = .loss(Int(clamping: try frame.decode(Lost.self).count))
     case .ask:
       let ask = try frame.decode(Ask.self)
       let deadline: Duration? = ask.deadline == 0 ? nil : .milliseconds(Int(ask.deadline))
@@ -76,74 +83,7 @@ extension TrafficItem.Content {
         Conclusion(query: concluded.query.rawValue, ending: .init(concluded.conclusion)),
         delegate: concluded.delegate.rawValue)
     default:
-      self = .other
-    }
-  }
-}
-
-extension TrafficItem {
-  /// One line without control characters: from whom to whom, the kind, and what it says.
-  public var description: String {
-    var words = [
-      "\(from ?? "bus") → \(to ?? (receivers == 1 ? "1 receiver" : "\(receivers) receivers"))", kind,
-    ]
-    if !name.isEmpty { words.append(name) }
-    if !object.isEmpty { words.append("about \(object)") }
-    words.append(contentsOf: content.words)
-    return words.joined(separator: " ").escaped
-  }
-}
-
-extension TrafficItem.Content {
-  fileprivate var words: [String] {
-    switch self {
-    case .post, .other: []
-    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
-      ["mode \(mode.rawValue)", "default \(fallback.rawValue)"] + Self.words(within: deadline, under: parent)
-        + (override.map { ["overriding: \($0)"] } ?? []) + (isDryRun ? ["dry run"] : [])
-    case .query(let collectsAll, let deadline, let parent):
-      [collectsAll ? "for all values" : "for a value"] + Self.words(within: deadline, under: parent)
-    case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
-      ["query \(query)", "delegate \(delegate)", "within \(timeout)"] + (isDryRun ? ["dry run"] : [])
-        + (wantsValue ? ["for a value"] : [])
-    case .answer(let query, let delegate, let answer):
-      ["query \(query)", "delegate \(delegate)", answer.words]
-    case .deferral(let query, let delegate, let span, let status):
-      ["query \(query)", "delegate \(delegate)", "by \(span)"] + (status.isEmpty ? [] : [status])
-    case .progress(let progress):
-      ["query \(progress.query)", "delegate \(progress.delegate)", progress.stage.words(progress.timeout)]
-        + (progress.status.isEmpty ? [] : [progress.status])
-    case .verdict(let verdict):
-      ["query \(verdict.query)", verdict.decision.rawValue] + (verdict.isUnanswered ? ["unanswered"] : [])
-        + (verdict.isOverridden ? ["overridden"] : []) + (verdict.isDryRun ? ["dry run"] : [])
-    case .concluded(let conclusion, let delegate):
-      ["query \(conclusion.query)", "delegate \(delegate)", conclusion.ending.rawValue]
-    }
-  }
-
-  private static func words(within deadline: Duration?, under parent: UInt64?) -> [String] {
-    (deadline.map { ["within \($0)"] } ?? []) + (parent.map { ["while answering query \($0)"] } ?? [])
-  }
-}
-
-extension Progress.Stage {
-  fileprivate func words(_ timeout: Duration) -> String {
-    switch self {
-    case .asked: "asked, within \(timeout)"
-    case .deferred: "within \(timeout)"
-    case .settled(let kind): kind.rawValue
-    }
-  }
-}
-
-extension Answer {
-  fileprivate var words: String {
-    switch self {
-    case .approve: "approves"
-    case .veto(let reason): reason.isEmpty ? "vetoes" : "vetoes: \(reason)"
-    case .abstain: "abstains"
-    case .failed(let error): error.isEmpty ? "failed" : "failed: \(error)"
-    case .value: "gives a value"
+      self = .other(try frame.words())
     }
   }
 }

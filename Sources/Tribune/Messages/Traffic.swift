@@ -3,9 +3,9 @@
 /// One frame that passed over the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
   /// What the frame says, besides its name, object and userInfo.
-  public enum Content: Sendable {
-    /// A notification.
-    case post
+  public enum Content: Sendable, CustomStringConvertible {
+    /// A notification; what its poster wants done with it besides having it delivered, a word or a few for each.
+    case post(wishes: [String])
     /// A query for leave; a nil deadline is the bus's default, a nil override that vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
@@ -25,8 +25,12 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case verdict(Verdict)
     /// A delegate is told how a query has ended.
     case concluded(Conclusion, delegate: UInt64)
-    /// Anything else, by its kind alone.
-    case other
+    /// The bus refuses a frame; the code is that of the protocol, by its name or else its number.
+    case refusal(code: String, message: String)
+    /// So many notifications were dropped for the one that it is sent to.
+    case loss(Int)
+    /// Anything else, in words; empty if its kind says all.
+    case other(String)
   }
 
   /// Microseconds since 1970, UTC.
@@ -45,12 +49,20 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var name: String
   /// The object that it carries; empty if none.
   public var object: String
-  /// The payload that it carries.
-  public var userInfo: UserInfo
   /// What it says.
   public var content: Content
+  /// The `traffic` frame with which the bus showed it, as it was on the wire: the header, when it passed, who sent
+  /// it to whom, and behind that the frame itself.
+  public let capture: [UInt8]
+  /// Where the frame begins in `capture`, and its payload.
+  let frameStart: Int
+  let payloadStart: Int
+
   /// The frame as it was on the wire, header included.
-  public var bytes: [UInt8]
+  public var bytes: ArraySlice<UInt8> { capture[frameStart...] }
+
+  /// The payload that it carries.
+  public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
 /// What a monitor receives next: something that passed, or the news that it has missed some.

@@ -9,56 +9,16 @@ extension TrafficItem {
     let parts = [
       context.styled(timeOfDay(microsecondsSince1970: time), .faint),
       "\(from ?? "bus") → \(destination)", context.styled(kind.terminalSafe, .bold), name.terminalSafe,
-      object.terminalSafe, detail, payloadIsText ? "" : userInfo.line,
+      object.terminalSafe, content.description, payloadIsText ? "" : userInfo.line,
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  private var destination: String {
-    if let to { return to }
-    return kind == "post" ? receivers.counted("observer") : "bus"
-  }
-
-  /// The payload is a reason or a status, which `detail` has already.
+  /// The payload is a reason or a status, which the content says already.
   private var payloadIsText: Bool {
     switch content {
-    case .answer, .deferral, .progress: true
+    case .answer, .deferral, .progress, .refusal: true
     default: false
-    }
-  }
-
-  private var detail: String {
-    switch content {
-    case .post, .other: ""
-    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
-      [
-        mode == .parallel ? nil : "mode \(mode.rawValue)", deadline.map { "within \($0.inWords)" },
-        fallback == .vetoed ? "vetoed by default" : nil, parent.map { "under query \($0)" },
-        override.map { "overrides vetoes: \($0.terminalSafe)" }, isDryRun ? "dry run" : nil,
-      ].compactMap { $0 }.joined(separator: ", ")
-    case .query(let collectsAll, let deadline, let parent):
-      [
-        collectsAll ? "for all values" : "for a value", deadline.map { "within \($0.inWords)" },
-        parent.map { "under query \($0)" },
-      ].compactMap { $0 }.joined(separator: ", ")
-    case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
-      "\(isDryRun ? "dry run of " : "")query \(query) to delegate \(delegate)"
-        + "\(wantsValue ? " for a value" : ""), within \(timeout.inWords)"
-    case .answer(let query, let delegate, let answer):
-      "query \(query) by delegate \(delegate): \(answer.words)"
-    case .deferral(let query, let delegate, let time, let status):
-      "query \(query) by delegate \(delegate): \(time.inWords) more\(status.isEmpty ? "" : ": \(status.terminalSafe)")"
-    case .progress(let progress):
-      "query \(progress.query) \(progress.stage.words) delegate \(progress.delegate)"
-        + (progress.status.isEmpty ? "" : ": \(progress.status.terminalSafe)")
-    case .verdict(let verdict):
-      "query \(verdict.query): \(verdict.decision.rawValue)"
-        + verdict.outcomes.map { outcome in
-          let reason = outcome.reason.isEmpty ? "" : ": \(outcome.reason.terminalSafe)"
-          return "; \(outcome.kind.rawValue) by \(outcome.who)\(reason)"
-        }.joined()
-    case .concluded(let conclusion, let delegate):
-      "query \(conclusion.query) for delegate \(delegate): \(conclusion.ending.rawValue)"
     }
   }
 
@@ -75,7 +35,10 @@ extension TrafficItem {
 
   private var contentMembers: [(name: String, value: JSONValue)] {
     switch content {
-    case .post, .other: []
+    case .post(let wishes): wishes.isEmpty ? [] : [("wishes", .array(wishes.map { .string($0) }))]
+    case .refusal(let code, let message): [("code", .string(code)), ("message", .string(message))]
+    case .loss(let count): [("count", .integer(count))]
+    case .other(let words): words.isEmpty ? [] : [("says", .string(words))]
     case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
       [
         ("mode", .string(mode.rawValue)), ("deadline", deadline.map { .seconds($0) } ?? .null),
@@ -154,14 +117,6 @@ extension Progress.Stage {
     case .asked: "asked"
     case .deferred: "deferred"
     case .settled(let kind): kind.rawValue
-    }
-  }
-
-  fileprivate var words: String {
-    switch self {
-    case .asked: "is put to"
-    case .deferred: "waits for"
-    case .settled(let kind): "is \(kind.rawValue) by"
     }
   }
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What a monitor tells of frames that it has no more to say of than a few words.
+extension FrameView {
+  /// What the fields say; empty where the kind, the name and the object say all.
+  ///
+  /// - Throws: what is wrong with them.
+  func words() throws(WireError) -> String {
+    switch header.kind {
+    case .welcome:
+      let welcome = try decode(Welcome.self)
+      return "\(welcome.connection) by \(welcome.software)"
+    case .ok: return try decode(Okay.self).words
+    case .observe: return try decode(Observe.self).words
+    case .attach: return try decode(Attach.self).words
+    case .cancel: return "serial \(try decode(Cancel.self).target)"
+    case .list:
+      let list = try decode(List.self)
+      return "\(list.subject)" + (list.connection == 0 ? "" : " of :\(list.connection)")
+    case .entry: return try decode(Entry.self).words
+    case .hold: return try decode(TribuneWire.Hold.self).expiry == 0 ? "" : "expires"
+    case .ended:
+      switch try decode(Ended.self) {
+      case .expired: return "expired"
+      case .replaced(let entry): return "replaced by \(entry.words)"
+      }
+    case .declare:
+      let name = try decode(Declare.self).protocolName
+      return name.isEmpty ? "" : "protocol \(name)"
+    case .suspend: return try decode(Suspend.self).isSuspended ? "suspends" : "resumes"
+    case .retained:
+      return "posted \(TimeSpan(microseconds: Int64(clamping: try decode(Retained.self).age))) ago"
+    case .done:
+      let done = try decode(Done.self)
+      return "\(done.hasFailed ? "failed at" : "with") post \(done.post) of \(done.poster)"
+    case .awaited: return try decode(Awaited.self).words
+    case .traffic: return "traffic"
+    case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
+      nil:
+      return ""
+    }
+  }
+}
+
+extension Post {
+  /// What its poster wants besides having it delivered.
+  var wishes: [String] {
+    var wishes: [String] = []
+    switch style {
+    case .now: break
+    case .asSoonAsPossible: wishes.append("as soon as possible")
+    case .whenIdle: wishes.append("when idle")
+    }
+    if options.contains(.coalesceByName) { wishes.append("coalesced by name") }
+    if options.contains(.coalesceByObject) { wishes.append("coalesced by object") }
+    if options.contains(.immediately) { wishes.append("immediately") }
+    if options.contains(.retain) { wishes.append("retained") }
+    if options.contains(.awaited) { wishes.append("awaited") }
+    if length > 0 { wishes.append("\(length) bytes in a descriptor") }
+    return wishes
+  }
+}
+
+extension Okay {
+  fileprivate var words: String {
+    [
+      registration == 0 ? nil : "registered as \(registration)", delegate == 0 ? nil : "delegate \(delegate)",
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+extension Observe {
+  fileprivate var words: String {
+    [
+      options.contains(.retained) ? "with what is retained" : nil,
+      options.contains(.awaited) ? "awaited" : nil,
+      suspension == .coalesce ? nil : "\(suspension) in suspension",
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+extension Attach {
+  fileprivate var words: String {
+    var words = ["responds to \(patterns.joined(separator: " "))"]
+    if !label.isEmpty { words.append("labelled \(label)") }
+    if order != 0 { words.append("order \(order)") }
+    if failurePolicy != .veto { words.append("\(failurePolicy) on failure") }
+    if timeout != 0 { words.append("within \(TimeSpan(microseconds: Int64(timeout) * 1000))") }
+    if isSet { words.append("in place of others") }
+    if !protocols.isEmpty { words.append("conforms to \(protocols.joined(separator: " "))") }
+    return words.joined(separator: ", ")
+  }
+}
+
+extension Entry {
+  fileprivate var words: String {
+    switch self {
+    case .bus(let entry): "bus \(entry.pid) at \(entry.address)"
+    case .connection(let entry): "connection \(entry.id), \(entry.peer.process) \(entry.peer.pid)"
+    case .observation(let entry): "observation of \(entry.pattern) by \(entry.connection)"
+    case .delegate(let entry): entry.words
+    case .hold(let entry): "hold of \(entry.pattern) by \(entry.connection): \(entry.why)"
+    case .missing(let entry): "missing delegate \(entry.name)"
+    case .object(let entry): "object \(entry.object)"
+    case .protocol(let entry): "protocol \(entry.name)"
+    case .member(let entry): "member \(entry.name)"
+    case .retained(let entry): "retained \(entry.name) \(entry.object)"
+    }
+  }
+}
+
+extension DelegateEntry {
+  fileprivate var words: String {
+    "delegate \(delegate.id.rawValue)\(delegate.label.isEmpty ? "" : " \(delegate.label)") of \(connection)"
+  }
+}
+
+extension Awaited {
+  fileprivate var words: String {
+    let missing = missing.map { missing in
+      "; \(missing.failure) \(missing.connection)" + (missing.reason.isEmpty ? "" : ": \(missing.reason)")
+    }
+    return "\(acknowledged) done" + missing.joined()
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+extension TrafficItem {
+  /// Whom it went to, for people: a connection, `bus`, or how many received it.
+  public var destination: String {
+    if let to { return to }
+    guard kind == "post" else { return "bus" }
+    return receivers == 1 ? "1 observer" : "\(receivers) observers"
+  }
+
+  /// One line without control characters: from whom to whom, the kind, and what it says.
+  public var description: String {
+    let parts = ["\(from ?? "bus") → \(destination)", kind, name, object, content.description]
+    return parts.filter { !$0.isEmpty }.joined(separator: "  ").escaped
+  }
+}
+
+extension TrafficItem.Content {
+  /// What it says, on one line without control characters; empty where the kind of frame says all.
+  public var description: String { words.escaped }
+
+  private var words: String {
+    switch self {
+    case .post(let wishes): wishes.joined(separator: ", ")
+    case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
+      Self.list(
+        mode == .parallel ? nil : "mode \(mode.rawValue)", Self.within(deadline),
+        fallback == .vetoed ? "vetoed by default" : nil, Self.under(parent),
+        override.map { "overrides vetoes: \($0)" }, isDryRun ? "dry run" : nil)
+    case .query(let collectsAll, let deadline, let parent):
+      Self.list(collectsAll ? "for all values" : "for a value", Self.within(deadline), Self.under(parent))
+    case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
+      "\(isDryRun ? "dry run of " : "")query \(query) to delegate \(delegate)"
+        + "\(wantsValue ? " for a value" : ""), within \(timeout.inWords)"
+    case .answer(let query, let delegate, let answer):
+      "query \(query) by delegate \(delegate): \(answer.words)"
+    case .deferral(let query, let delegate, let time, let status):
+      "query \(query) by delegate \(delegate): \(time.inWords) more\(Self.saying(status))"
+    case .progress(let progress):
+      "query \(progress.query) \(progress.stage.words) delegate \(progress.delegate)\(Self.saying(progress.status))"
+    case .verdict(let verdict): verdict.words
+    case .concluded(let conclusion, let delegate):
+      "query \(conclusion.query) for delegate \(delegate): \(conclusion.ending.rawValue)"
+    case .refusal(let code, let message): "\(code)\(Self.saying(message))"
+    case .loss(let count): "\(count) notifications"
+    case .other(let words): words
+    }
+  }
+
+  private static func list(_ parts: String?...) -> String {
+    parts.compactMap { $0 }.joined(separator: ", ")
+  }
+
+  private static func within(_ deadline: Duration?) -> String? { deadline.map { "within \($0.inWords)" } }
+
+  private static func under(_ parent: UInt64?) -> String? { parent.map { "under query \($0)" } }
+
+  fileprivate static func saying(_ text: String) -> String { text.isEmpty ? "" : ": \(text)" }
+}
+
+extension Verdict {
+  fileprivate var words: String {
+    let notes = [
+      isUnanswered ? "unanswered" : nil, isOverridden ? "overridden" : nil, isDryRun ? "dry run" : nil,
+    ]
+    let outcomes = outcomes.map { outcome in
+      let who = outcome.label.isEmpty ? "delegate \(outcome.delegate)" : outcome.label
+      return "; \(outcome.kind.rawValue) by \(who)\(TrafficItem.Content.saying(outcome.reason))"
+    }
+    return "query \(query): "
+      + ([decision.rawValue] + notes.compactMap { $0 }).joined(separator: ", ") + outcomes.joined()
+  }
+}
+
+extension Progress.Stage {
+  fileprivate var words: String {
+    switch self {
+    case .asked: "is put to"
+    case .deferred: "waits for"
+    case .settled(let kind): "is \(kind.rawValue) by"
+    }
+  }
+}
+
+extension Answer {
+  fileprivate var words: String {
+    switch self {
+    case .approve: "approved"
+    case .veto(let reason): "vetoed\(TrafficItem.Content.saying(reason))"
+    case .abstain: "abstained"
+    case .failed(let error): "failed\(TrafficItem.Content.saying(error))"
+    case .value(let value): "answered\(TrafficItem.Content.saying(value.description))"
+    }
+  }
+}
+
+extension Duration {
+  /// As systemd.time(7) writes it.
+  fileprivate var inWords: String {
+    let (seconds, attoseconds) = components
+    let microseconds = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let sum = microseconds.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+    let isTooLong = microseconds.overflow || sum.overflow
+    return TimeSpan(microseconds: isTooLong ? .max : max(0, sum.partialValue)).description
+  }
+}
