@@ -22,6 +22,7 @@ extension VerbName {
     case .list: ListCommand.self
     case .status: StatusCommand.self
     case .monitor: MonitorCommand.self
+    case .capture: CaptureCommand.self
     case .post: PostCommand.self
     case .observe: ObserveCommand.self
     case .ask: AskCommand.self

@@ -62,8 +62,12 @@ struct Context: Sendable {
   }
 
   func write(_ text: String) throws(CommandError) {
+    try write(bytes: Array(text.utf8))
+  }
+
+  func write(bytes: [UInt8]) throws(CommandError) {
     do {
-      try terminal.write(text)
+      try terminal.write(bytes: bytes)
     } catch {
       // Whoever read has had enough; that is no failure.
       if error.isClosed { throw .ended(ExitStatus.success) }

@@ -59,8 +59,12 @@ struct Terminal: Sendable {
 
   /// Writes to the standard output.
   func write(_ text: String) throws(WriteError) {
+    try write(bytes: Array(text.utf8))
+  }
+
+  func write(bytes: [UInt8]) throws(WriteError) {
     do {
-      try Self.write(text, to: STDOUT_FILENO)
+      try Self.write(bytes, to: STDOUT_FILENO)
     } catch {
       throw WriteError(errno: error)
     }
@@ -82,14 +86,13 @@ struct Terminal: Sendable {
   /// Writes to the standard error, and leaves the cursor behind the text.
   func prompt(_ text: String) {
     do throws(Errno) {
-      try Self.write(text, to: STDERR_FILENO)
+      try Self.write(Array(text.utf8), to: STDERR_FILENO)
     } catch {
       return
     }
   }
 
-  private static func write(_ text: String, to descriptor: CInt) throws(Errno) {
-    let bytes = Array(text.utf8)
+  private static func write(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
     var offset = 0
     while offset < bytes.count {
       do {

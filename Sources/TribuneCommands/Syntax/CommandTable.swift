@@ -65,9 +65,24 @@ private let allVerbs = [
     summary: "Show everything that passes",
     description: [
       "Shows each message under names that match, who sent it, to whom, and what came of it, until it is "
-        + "interrupted."
+        + "interrupted. Without a pattern it shows every frame, also those that have no name."
     ],
     options: []),
+  VerbSyntax(
+    verb: .capture, operands: "[PATTERN…]", operandCount: 0...Int.max,
+    summary: "Record everything that passes, for Wireshark",
+    description: [
+      "Writes what monitor would show to standard output as a pcapng file, one packet for each frame, until it is "
+        + "interrupted: send it to a file, or into a program. Of a frame over 256 KiB, that much is written, which "
+        + "is as much as Wireshark reads.",
+      "To look at it: wireshark -X lua_script:/usr/local/share/tribune/tribune.lua FILE, or tshark likewise and -r "
+        + "FILE; -k -i - and a pipe show it as it comes. Wireshark also finds tribune.lua in its folder of plugins.",
+      "Says \"capturing …\" on standard error once the bus has confirmed.",
+    ],
+    options: [
+      OptionSyntax(
+        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after so many frames")
+    ]),
   VerbSyntax(
     verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Post a notification",

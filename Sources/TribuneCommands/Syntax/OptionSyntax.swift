@@ -71,7 +71,7 @@ struct OptionSyntax: Sendable {
 
 /// What a verb is called. The raw value is what stands on the command line.
 enum VerbName: String, Sendable, CaseIterable {
-  case list, status, monitor, post, observe, ask, query, delegate
+  case list, status, monitor, capture, post, observe, ask, query, delegate
   case `guard`
   case explain, hold, holds
   case `defer`

@@ -3,6 +3,18 @@
 import Tribune
 import TribuneSystem
 
+/// Connects, and monitors what passes under names that match any of the patterns; none is everything.
+func monitor(_ patterns: [String], in context: Context) async throws(CommandError) -> Traffic {
+  do throws(TribuneError) {
+    let connection = try await context.connect()
+    return try await bounded(by: context.timeout) { () async throws(TribuneError) -> Traffic in
+      try await connection.monitor(patterns)
+    }
+  } catch {
+    throw CommandError(error)
+  }
+}
+
 /// `monitor [PATTERN…]`.
 struct MonitorCommand: Command {
   static var signals: [Int32] { SignalWatch.interrupting }
@@ -14,17 +26,7 @@ struct MonitorCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let connection: Connection
-    let traffic: Traffic
-    do throws(TribuneError) {
-      connection = try await context.connect()
-      traffic = try await bounded(by: context.timeout) {
-        [self, connection] () async throws(TribuneError) -> Traffic in
-        try await connection.monitor(patterns)
-      }
-    } catch {
-      throw CommandError(error)
-    }
+    let traffic = try await monitor(patterns, in: context)
     context.reportReady("monitoring \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     return try await stay(
       reading: traffic, until: context.signals, cancel: { await traffic.cancel() },

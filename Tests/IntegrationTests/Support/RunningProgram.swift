@@ -144,7 +144,8 @@ extension TestBus {
       [try Programs.path(of: "tribunectl")] + arguments,
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
     guard let line = try program.errors.line(),
-      ["observing ", "attached ", "monitoring ", "holding ", "declared "].contains(where: line.hasPrefix)
+      ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
+        where: line.hasPrefix)
     else {
       throw Programs.Missing(description: "\(arguments) is not ready: \(try program.errors.rest())")
     }

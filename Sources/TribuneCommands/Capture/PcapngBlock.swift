@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One block of a pcapng file, with the bytes that it is written as.
+///
+/// Little endian, as the section header says. The form is that of draft-ietf-opsawg-pcapng: a type, the length of
+/// the block, its body padded to four bytes, and the length once more.
+struct PcapngBlock: Sendable {
+  /// LINKTYPE_USER0: what is in a packet is between its writer and its reader.
+  static let linkType: UInt16 = 147
+  /// Bytes of one packet that Wireshark reads; a file with a longer one is broken to it.
+  static let capturedMax = 262_144
+
+  private(set) var bytes: [UInt8] = []
+
+  private init(type: UInt32, body: (inout PcapngBlock) -> Void) {
+    append(type)
+    append(UInt32(0))
+    body(&self)
+    let length = UInt32(bytes.count + 4)
+    append(length)
+    for (index, byte) in Self.littleEndian(length).enumerated() { bytes[4 + index] = byte }
+  }
+
+  /// What a file begins with.
+  ///
+  /// - Parameter application: what writes it.
+  static func sectionHeader(application: String) -> PcapngBlock {
+    PcapngBlock(type: 0x0A0D_0D0A) { block in
+      block.append(UInt32(0x1A2B_3C4D))
+      block.append(UInt16(1))
+      block.append(UInt16(0))
+      // How long the section is, nobody knows yet.
+      block.append(UInt64.max)
+      block.append(option: 4, application.utf8)
+      block.endOptions()
+    }
+  }
+
+  /// Where the packets behind it come from. Their times are in microseconds.
+  static func interface(name: String) -> PcapngBlock {
+    PcapngBlock(type: 1) { block in
+      block.append(linkType)
+      block.append(UInt16(0))
+      // No limit to what is captured of a packet.
+      block.append(UInt32(0))
+      block.append(option: 2, name.utf8)
+      block.endOptions()
+    }
+  }
+
+  /// A packet, of which no more is written than can be read.
+  ///
+  /// - Parameters:
+  ///   - time: microseconds since 1970.
+  ///   - dropCount: how many packets are missing before it.
+  static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int) -> PcapngBlock {
+    PcapngBlock(type: 6) { block in
+      let captured = packet.prefix(capturedMax)
+      block.append(UInt32(0))
+      block.append(UInt32(truncatingIfNeeded: time >> 32))
+      block.append(UInt32(truncatingIfNeeded: time))
+      block.append(UInt32(captured.count))
+      block.append(UInt32(clamping: packet.count))
+      block.append(padding: captured)
+      guard dropCount > 0 else { return }
+      block.append(option: 4, littleEndian(UInt64(dropCount)))
+      block.endOptions()
+    }
+  }
+
+  private static func littleEndian(_ value: some FixedWidthInteger) -> [UInt8] {
+    stride(from: 0, to: value.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: value >> $0) }
+  }
+
+  private mutating func append(_ value: some FixedWidthInteger) {
+    bytes += Self.littleEndian(value)
+  }
+
+  /// Appends bytes, and zeros up to a multiple of four.
+  private mutating func append(padding content: some Collection<UInt8>) {
+    bytes += content
+    bytes += repeatElement(0, count: (4 - content.count % 4) % 4)
+  }
+
+  private mutating func append(option code: UInt16, _ value: some Collection<UInt8>) {
+    append(code)
+    append(UInt16(clamping: value.count))
+    append(padding: value)
+  }
+
+  private mutating func endOptions() { append(UInt32(0)) }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tribune
+import TribuneSystem
+
+/// `capture [PATTERN…]`.
+struct CaptureCommand: Command {
+  static var signals: [Int32] { SignalWatch.interrupting }
+
+  private let patterns: [String]
+  private let count: Int64?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    patterns = try invocation.patterns()
+    count = invocation.number(.count)
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    guard !context.terminal.isTerminal else {
+      throw .usage(
+        "a capture is no text for a terminal: send it to a file, or into a program\n"
+          + "Try \"tribunectl help capture\".")
+    }
+    let traffic = try await monitor(patterns, in: context)
+    try context.write(bytes: CaptureFile.opening)
+    context.reportReady("capturing \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
+    let file = CaptureOutput()
+    return try await stay(
+      reading: traffic, until: context.signals, upTo: count, cancel: { await traffic.cancel() },
+      show: { delivery throws(CommandError) in try file.write(delivery, in: context) })
+  }
+}
+
+/// The file as it is being written. Each packet goes out as it comes: who reads a pipe has it at once.
+private final class CaptureOutput: Sendable {
+  private let file = Mutex(CaptureFile())
+
+  /// - Returns: whether it was something that passed.
+  func write(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) -> Bool {
+    let block = file.withLock { $0.block(for: delivery, now: SystemClock.wallMicroseconds) }
+    try context.write(bytes: block)
+    if case .item = delivery { return true }
+    return false
+  }
+}
