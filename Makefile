@@ -10,9 +10,10 @@ BINDIR = $(PREFIX)/bin
 UNITDIR = $(PREFIX)/lib/systemd
 CATALOGDIR = $(PREFIX)/lib/systemd/catalog
 SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
+DATADIR = $(PREFIX)/share/tribune
 DOCDIR = $(PREFIX)/share/doc/tribune
 CONFDIR = $(SYSCONFDIR)/tribune
-INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DOCDIR) $(CONFDIR) \
+INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) $(DOCDIR) $(CONFDIR) \
   $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
 UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
@@ -85,7 +86,7 @@ docs:
 $(RELEASE)/tribuned $(RELEASE)/tribunectl:
 	$(MAKE) build
 
-## install    programs, units, configuration and documents (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
+## install    programs, units, configuration, the Wireshark dissector and documents (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
 install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	install -d '$(DESTDIR)$(BINDIR)' $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
@@ -95,6 +96,7 @@ install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
 	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	install -m 0644 tools/tribune.lua '$(DESTDIR)$(DATADIR)'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 
 ## uninstall  takes back what install put there; the configuration stays if it was changed, delegates and protocols stay
@@ -102,7 +104,7 @@ uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
 	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
-	rm -rf '$(DESTDIR)$(DOCDIR)'
+	rm -rf '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)'
 	$(foreach folder,delegates.d protocols.d,! test -d '$(DESTDIR)$(CONFDIR)/$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(CONFDIR)/$(folder)' &&) true
 	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \

@@ -71,7 +71,7 @@ let package = Package(
       dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
-      name: "IntegrationTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"],
+      name: "IntegrationTests", dependencies: ["Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),

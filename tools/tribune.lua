@@ -2,7 +2,7 @@
 --
 -- A Wireshark dissector for what "tribunectl capture" writes: pcapng packets of link type USER0, each one
 -- frame of the protocol as docs/PROTOCOL.md lays it out. Mostly they are `traffic` frames, which carry the
--- frame that passed; its parts are what tribune.kind, tribune.name, tribune.object, tribune.serial … filter by.
+-- frame that passed: its parts are what tribune.kind, tribune.name, tribune.object, tribune.serial … mean.
 --
 --     wireshark -X lua_script:tribune.lua FILE
 --
@@ -105,8 +105,8 @@ local entry_fields = enumeration(
 local fields_of = {
   [1] = {
     { "connection", "id" }, { "payload_max", "u32" }, { "observations_max", "u32" },
-    { "delegates_max", "u32" }, { "queries_max", "u32" }, { "deadline_max", "u32" }, { "deadline", "u32" }, { "bus_pid", "u32" },
-    { "software", "text" },
+    { "delegates_max", "u32" }, { "queries_max", "u32" }, { "deadline_max", "u32" }, { "deadline", "u32" },
+    { "bus_pid", "u32" }, { "software", "text" },
   },
   [2] = { { "error", "u16", errors } },
   [3] = { { "registration", "u64" }, { "delegate", "u64" } },

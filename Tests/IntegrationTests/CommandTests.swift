@@ -103,7 +103,7 @@ struct CommandTests {
     let bus = try TestBus()
     let folder = try TestFolder()
     let notifySocket = try NotifySocket(path: "\(folder.path)/n")
-    for arguments in [["observe", "a"], ["delegate", "a", "--approve"], ["monitor"]] {
+    for arguments in [["observe", "a"], ["delegate", "a", "--approve"], ["monitor"], ["capture"]] {
       let program = try RunningProgram(
         [try Programs.path(of: "tribunectl"), "--address=\(bus.address)"] + arguments,
         environment: ["NOTIFY_SOCKET": notifySocket.path])
@@ -154,7 +154,7 @@ struct CommandTests {
     let bus = try TestBus()
     let programs = [
       try bus.staying("observe", "**"), try bus.staying("delegate", "a", "--approve"),
-      try bus.staying("monitor"),
+      try bus.staying("monitor"), try bus.staying("capture"),
     ]
     bus.signal(SIGKILL)
     for program in programs {

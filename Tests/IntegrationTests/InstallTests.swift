@@ -23,7 +23,7 @@ import Testing
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
-      "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
+      "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/CONVERSATION.md", "usr/share/doc/tribune/LISTING.md",
       "usr/share/doc/tribune/example.protocol",
     ])
@@ -73,6 +73,7 @@ import Testing
     try await make("uninstall")
     let left = try await Script.run(["find", "\(folder.path)/root", "-type", "f"])
     #expect(left.output == "")
+    #expect(!folder.contains("root/usr/share/tribune"))
     #expect(
       !folder.contains("root/etc/tribune/protocols.d") && !folder.contains("root/etc/tribune/delegates.d"))
   }

@@ -75,8 +75,9 @@ private let allVerbs = [
       "Writes what monitor would show to standard output as a pcapng file, one packet for each frame, until it is "
         + "interrupted: send it to a file, or into a program. Of a frame over 256 KiB, that much is written, which "
         + "is as much as Wireshark reads.",
-      "To look at it: wireshark -X lua_script:/usr/local/share/tribune/tribune.lua FILE, or tshark likewise and -r "
-        + "FILE; -k -i - and a pipe show it as it comes. Wireshark also finds tribune.lua in its folder of plugins.",
+      "To look at it: wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r FILE, with the "
+        + "dissector that is installed as share/tribune/tribune.lua. To look at it as it comes, pipe it into either "
+        + "with -i - (and -k).",
       "Says \"capturing …\" on standard error once the bus has confirmed.",
     ],
     options: [

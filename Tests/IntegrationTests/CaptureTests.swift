@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneWire
+
+/// What `tribunectl capture` writes, as Wireshark shows it.
+@Suite("Captures", .timeLimit(.minutes(3)))
+struct CaptureTests {
+  private let bus: TestBus
+  private let folder: TestFolder
+
+  init() throws {
+    bus = try TestBus()
+    folder = try TestFolder()
+  }
+
+  private var file: String { "\(folder.path)/capture" }
+
+  /// Starts a capture to the file, and waits until it runs.
+  private func capture(_ arguments: String...) throws -> RunningProgram {
+    let script = "file=$1; shift; exec \"$0\" capture \"$@\" >\"$file\""
+    let program = try RunningProgram(
+      ["/bin/sh", "-c", script, try Programs.path(of: "tribunectl"), file] + arguments,
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    #expect(try program.errors.line()?.hasPrefix("capturing ") == true)
+    return program
+  }
+
+  @Test("a post, and a query that is vetoed, from whom and to whom, with what came of it")
+  func passes() throws {
+    let (delegate, _) = try RawClient.welcomed(bus)
+    try delegate.attach(Attach(label: "steward", patterns: ["a.shouldB"]), object: "o", serial: 1)
+    let capture = try capture("-N", "7", "a.**")
+    let (asker, _) = try RawClient.welcomed(bus)
+    try asker.send(Post(), serial: 5, flags: .acknowledge, name: "a.b", object: "o/ä", text: "{\"x\":1}")
+    try asker.send(Ask(), serial: 6, name: "a.shouldB", object: "o")
+    let question = try delegate.nextQuestion().question
+    try delegate.answer(question, .veto, "not now")
+    _ = try delegate.nextConclusion()
+    #expect(capture.status() == 0)
+
+    let rows = try Tshark(
+      file,
+      fields: [
+        "tribune.kind", "tribune.name", "tribune.object", "tribune.serial", "tribune.from", "tribune.to",
+        "tribune.receivers", "tribune.payload", "tribune.query", "tribune.verdict", "tribune.reason",
+        "tribune.label",
+      ]
+    ).rows
+    let query = "\(question.query.rawValue)"
+    #expect(
+      rows == [
+        ["4", "a.b", "o/ä", "5", "3", "0", "0", "{\"x\":1}", "", "", "", ""],
+        ["3", "", "", "5", "0", "3", "1", "", "", "", "", ""],
+        ["8", "a.shouldB", "o", "6", "3", "0", "0", "", "", "", "", ""],
+        ["9", "a.shouldB", "o", "1", "3", "1", "1", "", query, "", "", ""],
+        ["10", "", "", "0", "1", "0", "0", "not now", query, "", "", ""],
+        ["13", "", "", "6", "0", "3", "1", "", query, "1", "not now", "steward"],
+        ["14", "", "", "1", "0", "1", "1", "", query, "", "", ""],
+      ])
+    let columns = try Tshark(
+      file, fields: ["_ws.col.Source", "_ws.col.Destination", "_ws.col.Protocol", "_ws.col.Info"],
+      filter: "tribune.kind == \"verdict\" or tribune.kind == \"post\"")
+    #expect(
+      columns.rows == [
+        [":3", "bus", "Tribune", "post a.b o/ä {\"x\":1}"],
+        ["bus", ":3", "Tribune", "verdict query \(query) vetoed"],
+      ])
+    #expect(try Tshark(file, fields: ["frame.number"], filter: "tribune.malformed").rows.isEmpty)
+  }
+
+  @Test("without a pattern, also who comes, registers and is refused")
+  func everything() throws {
+    let capture = try capture("-N", "9")
+    let client = try RawClient.greeted(bus)
+    try client.observe("a.*", object: "o", serial: 1)
+    try client.attach(Attach(order: -2, label: "x", patterns: ["a.shouldB", "b"]), serial: 2)
+    try client.send(Post(), serial: 3, name: "not a name")
+    #expect(try client.nextError() == .invalidName)
+    try client.send(Cancel(target: 1), serial: 4)
+    _ = try client.next(.ok)
+    #expect(capture.status() == 0)
+    let rows = try Tshark(
+      file, fields: ["tribune.kind", "tribune.serial", "tribune.name", "tribune.pattern", "tribune.error"]
+    ).rows
+    #expect(
+      rows == [
+        ["1", "0", "", "", ""], ["6", "1", "a.*", "", ""], ["3", "1", "", "", ""],
+        ["7", "2", "", "a.shouldB", ""], ["3", "2", "", "", ""], ["4", "3", "not a name", "", ""],
+        ["2", "3", "", "", "65"], ["15", "4", "", "", ""], ["3", "4", "", "", ""],
+      ])
+  }
+
+  @Test("packets have the bus's times, and the file says who wrote it")
+  func times() throws {
+    let capture = try capture("-N", "1", "a")
+    let before = Date().timeIntervalSince1970
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    #expect(capture.status() == 0)
+    let row = try #require(
+      try Tshark(file, fields: ["frame.time_epoch", "frame.interface_name", "frame.encap_type", "frame.len"])
+        .rows.first)
+    let time = try #require(Double(row[0]))
+    #expect(time >= before - 0.001 && time <= Date().timeIntervalSince1970 + 0.001)
+    #expect(row[1] == "tribune" && row[2] == "45" && Int(row[3]) ?? 0 > 32 + 28 + 32)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+    #expect(bytes.range(of: Data("tribunectl \(Version.current)".utf8)) != nil)
+  }
+
+  @Test("what is over Wireshark's limit is cut, and says how long it was")
+  func long() throws {
+    let capture = try capture("-N", "2", "load.*")
+    let client = try RawClient.greeted(bus)
+    try client.send(
+      Post(), serial: 1, flags: .acknowledge, name: "load.long", text: String(repeating: "x", count: 3 << 20))
+    #expect(capture.status() == 0)
+    let rows = try Tshark(
+      file, fields: ["frame.len", "frame.cap_len", "tribune.name", "tribune.length"],
+      filter: "tribune.truncated and not tribune.malformed"
+    ).rows
+    #expect(rows == [["\((3 << 20) + 101)", "262144", "load.long", "\((3 << 20) + 41)"]])
+    #expect(try Tshark(file, fields: ["frame.number"]).rows.count == 2)
+  }
+
+  @Test("what was lost is a packet of its own, and nothing is missing besides")
+  func losses() throws {
+    let capture = try capture("load.*")
+    capture.signal(SIGSTOP)
+    let client = try RawClient.greeted(bus)
+    let count = 1000
+    let text = String(repeating: "x", count: 10_000)
+    for serial in 1...count { try client.send(Post(), serial: Serial(serial), name: "load.unit", text: text) }
+    try client.settle()
+    capture.signal(SIGCONT)
+    // Whoever stops lets everyone read first what there is.
+    bus.stop()
+    #expect(capture.status() == 1)
+    let rows = try Tshark(file, fields: ["tribune.kind", "tribune.lost", "tribune.serial"]).rows
+    let lost = rows.compactMap { Int($0[1]) }
+    let seen = rows.count { $0[0] == "4" }
+    #expect(!lost.isEmpty && lost.reduce(0, +) + seen == count)
+    #expect(rows.last == ["4", "", "\(count)"])
+  }
+
+  @Test("it ends well when it is interrupted, and when nobody reads any more")
+  func ends() throws {
+    for signal in [SIGINT, SIGTERM] {
+      let capture = try capture()
+      capture.signal(signal)
+      #expect(capture.status() == 0)
+      #expect(try capture.errors.rest() == "")
+      #expect(try Tshark(file, fields: ["frame.number"]).rows.isEmpty)
+    }
+    let unread = try bus.staying("capture")
+    try unread.stopReading()
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    #expect([0, -SIGPIPE].contains(unread.status()))
+    #expect(try unread.errors.rest() == "")
+  }
+
+  @Test("a terminal is refused before anything is written to it")
+  func terminal() throws {
+    let terminal = try bus.terminal("capture")
+    #expect(terminal.status() == 2)
+    let said = try terminal.rest()
+    #expect(said.hasPrefix("tribunectl: a capture is no text for a terminal"))
+    #expect(!said.contains("\u{0A}\u{0D}\u{0D}\u{0A}"))
+  }
+}

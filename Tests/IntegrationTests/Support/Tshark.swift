@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Debian's tshark with the repository's dissector.
+struct Tshark {
+  /// What it shows of each packet, one array of fields for each.
+  let rows: [[String]]
+
+  /// Has a capture dissected.
+  ///
+  /// - Parameters:
+  ///   - file: the capture.
+  ///   - fields: filter names; of a field that a packet has several times, it shows the first.
+  ///   - filter: which packets; nil is all.
+  init(_ file: String, fields: [String], filter: String? = nil) throws {
+    let dissector = Script.repository.appendingPathComponent("tools/tribune.lua").path
+    let columns = fields.flatMap { ["-e", $0] }
+    let result = try FinishedProgram(
+      [
+        "tshark", "-X", "lua_script:\(dissector)", "-r", file, "-T", "fields", "-E", "separator=|", "-E",
+        "occurrence=f",
+      ] + columns + (filter.map { ["-Y", $0] } ?? []))
+    #expect(result.status == 0, "tshark: \(result.errors)")
+    // It says so when it runs as root; a mistake in the dissector is told on both outputs.
+    #expect(!result.errors.contains("Lua:") && !result.output.contains("Lua Error"), "\(result.errors)")
+    rows = result.output.split(separator: "\n").map { line in
+      line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+}
