@@ -184,7 +184,7 @@ struct LibraryTests {
     let bus = try TestBus()
     let watching = try await connect(bus)
     let connection = try await connect(bus)
-    let traffic = try await watching.monitor()
+    let traffic = try await watching.monitor(["a.**"])
     let steward = Steward(.veto("no"))
     try await connection.attach(steward, to: "o", respondingTo: ["a.shouldB"])
     try await connection.post("a.b", object: "o", userInfo: "{}")

@@ -103,6 +103,60 @@ struct MonitorTests {
     try monitor.expectSilence()
   }
 
+  @Test("it sees a post that waits come and be delivered, and one that is replaced or refused only come")
+  func waitingPosts() throws {
+    let monitor = try monitor("a.**")
+    let (client, _) = try RawClient.welcomed(bus)
+    try client.observe("a.b", serial: 1)
+    for serial in [2, 3] as [Serial] {
+      try client.send(
+        Post(options: .coalesceByName, style: .asSoonAsPossible), serial: serial, name: "a.b")
+      try client.settle()
+    }
+    try client.send {
+      for serial in [4, 5] as [Serial] {
+        $0.appendFrame(Post(options: .coalesceByName, style: .whenIdle), serial: serial, name: "a.b")
+      }
+      $0.appendFrame(Post(options: .retain), serial: 6, name: "a.c")
+      $0.appendFrame(Post(options: [.awaited, .coalesceByName]), serial: 7, name: "a.d")
+    }
+    #expect(try client.nextError() == .invalidValue)
+    let expected = [
+      ":2 → bus post 2", ":2 → 1 post 2", ":2 → bus post 3", ":2 → 1 post 3", ":2 → bus post 4",
+      ":2 → bus post 5", ":2 → bus post 6", ":2 → bus post 7", "bus → :2 error 7", ":2 → 1 post 5",
+    ]
+    let seen = try expected.map { _ in try nextTraffic(monitor) }
+    #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)
+  }
+
+  @Test("it sees what was held or retained for an observer, and who was waited for")
+  func laterDeliveries() throws {
+    let monitor = try monitor("a.**")
+    let (observer, _) = try RawClient.welcomed(bus)
+    let (poster, _) = try RawClient.welcomed(bus)
+    try observer.send(
+      Observe(options: .awaited, suspension: .hold), serial: 1, name: "a.*")
+    _ = try observer.next(.ok)
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    _ = try observer.next(.ok)
+    try poster.send(Post(), serial: 1, name: "a.b")
+    try poster.send(Post(options: .retain), serial: 2, flags: .acknowledge, name: "a.c", text: "1")
+    _ = try poster.next(.ok)
+    try poster.send(Post(options: .awaited), serial: 3, name: "a.willB")
+    let post = try observer.next(.post)
+    #expect(post.header.serial == 1)
+    try observer.send(Done(poster: post.header.sender, post: 3), serial: 0)
+    _ = try poster.next(.awaited)
+    try observer.send(Observe(options: .retained), serial: 3, name: "a.c")
+    _ = try observer.next(.retained)
+    let expected = [
+      ":3 → bus post 1", ":3 → bus post 2", "bus → :3 ok 2", ":3 → :2 post 1", ":3 → :2 post 2",
+      ":3 → 1 post 3", ":2 → bus done 0", "bus → :3 awaited 3", ":3 → :2 retained 3",
+    ]
+    let seen = try expected.map { _ in try nextTraffic(monitor) }
+    #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)
+  }
+
   @Test("without a pattern, it sees every frame that anybody sends and receives, each once and in order")
   func everything() throws {
     let monitor = try monitor()
