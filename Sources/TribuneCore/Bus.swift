@@ -9,6 +9,9 @@ package import TribuneWire
 /// stand in its place.
 ///
 /// Notifications go past it: the server asks `receivers` who gets one, and hands on the bytes.
+///
+/// What is asked of it in every pass, or for every frame, has a getter that is mutating: one that is not would be
+/// called on a copy of the whole bus, some 100 instructions each time.
 package struct Bus: ~Copyable {
   struct Connection {
     let id: ConnectionID
@@ -107,11 +110,13 @@ package struct Bus: ~Copyable {
 
   /// The moment at which `advance` next has something to do.
   package var nextDeadline: Instant? {
-    var next = queries.nextDue
-    if let expiry = holds.nextExpiry { next = min(next ?? expiry, expiry) }
-    if let due = awaitedPosts.nextDue { next = min(next ?? due, due) }
-    if let due = postings.nextDue { next = min(next ?? due, due) }
-    return next
+    mutating get {
+      var next = queries.nextDue
+      if let expiry = holds.nextExpiry { next = min(next ?? expiry, expiry) }
+      if let due = awaitedPosts.nextDue { next = min(next ?? due, due) }
+      if let due = postings.nextDue { next = min(next ?? due, due) }
+      return next
+    }
   }
 
   /// Hands over what is to be sent, in order, and forgets it.
@@ -249,7 +254,7 @@ package struct Bus: ~Copyable {
     }
   }
 
-  func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+  @inline(__always) func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     guard serial != 0 else { throw WireError(.invalidValue, "serial 0 stands for no frame") }
     guard !connection(at: slot).uses(serial) else {
       throw WireError(.duplicateSerial, "serial \(serial) stands for something else still")

@@ -69,7 +69,7 @@ extension Bus {
   }
 
   /// - Throws: `invalidValue`.
-  func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
+  @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
     guard milliseconds <= limits.deadlineMax else {
       throw WireError(
         .invalidValue, "a deadline of \(milliseconds) ms is over the limit of \(limits.deadlineMax) ms")
@@ -77,7 +77,7 @@ extension Bus {
   }
 
   /// - Throws: `limitExceeded`.
-  func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
+  @inline(__always) func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
     guard connection(at: slot).waitCount < limits.queriesMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.queriesMax) queries and awaited posts under way")

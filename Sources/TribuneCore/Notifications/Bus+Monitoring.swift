@@ -5,7 +5,7 @@ package import TribuneWire
 /// Who monitors the bus. What passes, and when, only the server knows.
 extension Bus {
   /// Whether what passes is to be shown to anybody.
-  package var isMonitored: Bool { !monitors.isEmpty }
+  package var isMonitored: Bool { mutating get { !monitors.isEmpty } }
 
   /// The monitors that are shown what passes under `name`; empty is under none.
   package mutating func monitors(of name: RawSpan) -> [ConnectionSlot] {
@@ -31,7 +31,7 @@ extension Bus {
   }
 
   /// Name, object and whatever userInfo is kept of the query at `place`, if that is of interest to anybody.
-  func shownTail(at place: Int) -> QueryTail? {
+  mutating func shownTail(at place: Int) -> QueryTail? {
     isMonitored ? queries.tail(at: place) : nil
   }
 

@@ -43,7 +43,7 @@ extension Bus {
   }
 
   /// Whether something waits for the end of the pass.
-  package var hasSoonPosts: Bool { postings.hasSoon }
+  package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
   /// Delivers what was to be at the end of a pass of the run loop.
   package mutating func deliverSoon() {
@@ -51,7 +51,7 @@ extension Bus {
   }
 
   /// Whether something waits for the run loop to have nothing to do.
-  package var hasIdlePosts: Bool { postings.hasIdle }
+  package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
   /// Delivers what has waited for that.
   package mutating func deliverIdle() {
