@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 
 /// Why a command ends early: what to say, and the status to exit with.
 struct CommandError: Error, Equatable, Sendable {
@@ -46,11 +47,19 @@ enum ExitStatus {
   static let usage: Int32 = 2
   /// `ask`: somebody vetoed.
   static let vetoed: Int32 = 1
+  /// `post --wait`: not all who were waited for have acknowledged.
+  static let notAcknowledged: Int32 = 1
   /// `guard`: somebody vetoed, unless `--veto-exit-code` says otherwise. sysexits(3)'s EX_NOPERM.
   static let guardVetoed: Int32 = 77
-  /// The guarded command is there but cannot be run, and it is not there: as in shells.
+  /// A command is there but cannot be run, and it is not there: as in shells.
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127
+
+  /// That of a command that could not be started.
+  static func ofCommand(notStarted error: Errno) -> Int32 {
+    error == .noSuchFile ? commandNotFound : cannotRun
+  }
+
   /// There is no verdict. `ExecCondition=` fails the unit for it, rather than skip it.
   static let noVerdict: Int32 = 255
 }

@@ -127,7 +127,7 @@ struct HoldCommand: Command {
       } catch {
         let name = String(decoding: command.first ?? [], as: UTF8.self)
         context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
-        status = error == .noSuchFile ? ExitStatus.commandNotFound : ExitStatus.cannotRun
+        status = ExitStatus.ofCommand(notStarted: error)
       }
     }
     await connection.close()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+
+/// Commands that answer questions.
+extension CommandRunner {
+  /// Bytes of output that are kept for a reason; the bus keeps no more.
+  private static let reasonLength = 4_096
+
+  /// Runs a command to its end, and takes that for the answer.
+  ///
+  /// How long it may be silent is the bus's to judge: what runs under it can defer over a connection of its own.
+  /// When the query is over without it, the task is cancelled, and that ends the command.
+  func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
+    // One byte more than is taken tells that there were more.
+    let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
+    let run = await run(
+      command, setting: Self.variables(of: question), input: question.userInfo,
+      output: .captured(limit: limit))
+    switch run {
+    case .ending: return .failed("the delegate is ending")
+    case .tooMany(let count): return .failed("\(count) commands run already")
+    case .cannotStart(let error):
+      let name = String(decoding: command.first ?? [], as: UTF8.self)
+      context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
+      return .failed("\(name) cannot be run: \(error)")
+    case .ended(let ending) where question.wantsValue && ending.termination == .exited(0):
+      return Self.value(in: ending.output, upTo: valueLength)
+    case .ended(let ending): return Self.answer(for: ending)
+    }
+  }
+
+  static func answer(for ending: ChildProcess.Ending) -> Answer {
+    // What a command wrote for a value before it failed may be long.
+    let output = String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed
+    switch ending.termination {
+    case .exited(0): return .approve
+    case .exited(1): return .veto(output)
+    case .exited(2): return .abstain
+    case .exited(let status):
+      return .failed("exited with \(status)" + (output.isEmpty ? "" : ": \(output)"))
+    case .killed(let signal):
+      return .failed("was killed by signal \(signal)" + (output.isEmpty ? "" : ": \(output)"))
+    }
+  }
+
+  /// What a command wrote that was asked for a value.
+  static func value(in output: [UInt8], upTo length: Int) -> Answer {
+    guard output.count <= length else { return .failed("its value is over \(length) bytes") }
+    do throws(JSONText.SyntaxError) {
+      return .value(UserInfo(try JSONText(output).bytes))
+    } catch {
+      return .failed("its value is not JSON: \(error)")
+    }
+  }
+
+  private static func variables(of question: Question) -> [(name: String, value: String?)] {
+    [
+      ("TRIBUNE_NAME", question.name), ("TRIBUNE_OBJECT", question.object),
+      ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_DELEGATE", String(question.delegate)),
+      ("TRIBUNE_ASKER_PID", String(question.asker.pid)),
+      ("TRIBUNE_ASKER_UID", String(question.asker.uid)), ("TRIBUNE_ASKER_PROCESS", question.asker.process),
+      ("TRIBUNE_ASKER_UNIT", question.asker.unit), ("TRIBUNE_ASKER_CONNECTION", question.asker.connection),
+      ("TRIBUNE_DRY_RUN", question.isDryRun ? "1" : nil),
+    ]
+  }
+}
+
+extension String {
+  /// Without the white space around it.
+  var trimmed: String {
+    let start = self.drop { $0.isWhitespace }
+    guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(start[...end])
+  }
+}
