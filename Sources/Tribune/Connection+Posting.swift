@@ -53,16 +53,20 @@ extension Connection {
   ///   - deadline: when it is not waited for any longer; nil is the bus's default, 30 s unless it is set
   ///     otherwise.
   ///   - isRetained: whether the bus keeps it, as with ``PostOptions/isRetained``.
+  ///   - isImmediate: whether suspended connections receive it that nobody waits for, too, as with
+  ///     ``PostOptions/isImmediate``.
   /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when this connection
   ///   waits for too much already, `cancelled` when the task is cancelled.
   public func postAwaited(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
-    isRetained: Bool = false
+    isRetained: Bool = false, isImmediate: Bool = false
   ) async throws(TribuneError) -> AwaitedReply {
     let name = try Checked.ownName(name)
     let object = try Checked.object(object)
-    let fields = Post(
-      options: isRetained ? [.awaited, .retain] : .awaited, deadline: Checked.milliseconds(deadline))
+    let wishes = PostOptions(isRetained: isRetained, isImmediate: isImmediate)
+    var fields = wishes.fields
+    fields.options.insert(.awaited)
+    fields.deadline = Checked.milliseconds(deadline)
     let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
     return try await link.request(fields, message, isTakenBack: true) { .awaited($0) }
   }

@@ -62,12 +62,19 @@ extension Invocation {
   }
 
   /// The time for something that the bus counts in 32 bits of milliseconds.
-  func wireTimeout() throws(CommandError) -> Duration? {
-    guard let span = span(.timeout) else { return nil }
+  func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout, of: "--timeout") }
+
+  /// Whether and how long those who are awaited are waited for; nil when they are not.
+  func waiting() throws(CommandError) -> Waiting? {
+    has(.wait) ? Waiting(deadline: try wireSpan(.wait, of: "--wait")) : nil
+  }
+
+  private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {
+    guard let span = span(option) else { return nil }
     guard span.milliseconds > 0, span.milliseconds <= Int64(UInt32.max) else {
       throw .usage(
-        "--timeout has to be more than nothing, and at most \(Duration.milliseconds(Int64(UInt32.max)).inWords)"
-      )
+        "\(spelling) has to be more than nothing, and at most "
+          + Duration.milliseconds(Int64(UInt32.max)).inWords)
     }
     return span.duration
   }

@@ -18,21 +18,22 @@ extension SignalWatch {
 /// sequence already holds is still read.
 ///
 /// - Parameters:
+///   - interruption: returns when it is interrupted.
 ///   - count: how many elements that count are enough; nil for no end.
 ///   - cancel: ends the sequence behind what it holds.
 ///   - show: returns whether the element counts.
 /// - Returns: the status to exit with.
 func stay<S: AsyncSequence & Sendable>(
-  reading sequence: S, until watch: SignalWatch, upTo count: Int64? = nil,
+  reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
   cancel: @escaping @Sendable () async -> Void,
-  show: @escaping @Sendable (S.Element) throws(CommandError) -> Bool
+  show: @escaping @Sendable (S.Element) async throws(CommandError) -> Bool
 ) async throws(CommandError) -> Int32 where S.Failure == TribuneError, S.Element: Sendable {
   let reading = Task { () async -> Result<Int32, CommandError> in
     var left = count
     do throws(TribuneError) {
       for try await element in sequence {
         do throws(CommandError) {
-          guard try show(element), let before = left else { continue }
+          guard try await show(element), let before = left else { continue }
           left = before - 1
           if left == 0 { break }
         } catch {
@@ -47,7 +48,7 @@ func stay<S: AsyncSequence & Sendable>(
   let result = await first(
     of: { await reading.value },
     { () async -> Result<Int32, CommandError> in
-      await watch.interruption()
+      await interruption()
       await cancel()
       let rest = await first(
         of: { await reading.value },

@@ -116,6 +116,15 @@ struct CommandLineParserTests {
       (["guard", "a.b", "true"], "the command stands behind --"),
       (["guard", "--", "true"], "guard needs ACTION"),
       (["guard", "a", "--veto-exit-code=256", "--", "x"], "0 to 255"),
+      (["post", "a", "--wait=soon"], "--wait: "), (["post", "a", "--wait="], "empty"),
+      (["post", "a", "--coalesce="], "words of name, object, not \"\""),
+      (["post", "a", "--coalesce=name,"], "not \"\""), (["post", "a", "--coalesce=all"], "not \"all\""),
+      (["post", "a", "--coalesce"], "--coalesce needs a value: --coalesce=name,object"),
+      (["post", "a", "--style=later"], "one of now, asap, idle"), (["post", "a", "--retain=x"], "no value"),
+      (["observe", "a", "--suspension=never"], "one of coalesce, drop, hold, immediately"),
+      (["observe", "a", "--exec"], "--exec needs a command"),
+      (["observe", "a", "--wait"], "observe has no option --wait"),
+      (["status", "--retained"], "status has no option --retained"),
       (["\u{1B}[2J"], "\\u{1b}[2J"), (["ask", "a", "--\u{1B}"], "--\\u{1b}"),
       (["--exec", "ask"], "a verb is missing"),
     ])
@@ -130,13 +139,31 @@ struct CommandLineParserTests {
     }
   }
 
-  @Test(
-    "options that other verbs of Cocoa's kind would have are refused rather than ignored",
-    arguments: [
-      "--retain", "--coalesce=name", "--style=now", "--wait", "--immediately", "--dry-run", "--override=x",
-    ])
-  func unknownOptions(option: String) {
-    #expect(throws: CommandLineParser.UsageError.self) { try Self.parse(["post", "a.b", option]) }
+  @Test("a span that may be left out stands behind an equals sign, and nowhere else")
+  func optionalSpan() throws {
+    let bare = try Self.invocation(["post", "--wait", "5s"])
+    #expect(bare.operands == ["5s"])
+    #expect(bare.values == [.wait: .flag])
+    let given = try Self.invocation(["post", "a.b", "--wait=5s"])
+    #expect(given.values == [.wait: .span(TimeSpan(microseconds: 5_000_000))])
+  }
+
+  @Test("a list's words stand with commas between, in any order")
+  func lists() throws {
+    for (text, words) in [
+      ("name", ["name"]), ("object", ["object"]), ("object,name", ["object", "name"]),
+      ("name,name", ["name", "name"]),
+    ] {
+      #expect(try Self.invocation(["post", "a", "--coalesce=\(text)"]).words(.coalesce) == words)
+      #expect(try Self.invocation(["post", "a", "--coalesce", text]).words(.coalesce) == words)
+    }
+  }
+
+  @Test("an observer's command takes the rest of the line, options included")
+  func observersCommand() throws {
+    let invocation = try Self.invocation(["observe", "a", "-N1", "--exec", "cat", "--awaited", "-"])
+    #expect(invocation.command == ["cat", "--awaited", "-"].map { Array($0.utf8) })
+    #expect(invocation.values == [.count: .number(1), .exec: .flag])
   }
 
   @Test("what is not UTF-8 is refused where it has to be text")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tribune
 
 @testable import TribuneCommands
 
@@ -68,6 +69,21 @@ struct OperandTests {
     expectRefusal(of: line, reason)
   }
 
+  private static let notificationMistakes: [(line: [String], reason: String)] = [
+    (["post", "a", "--wait", "--style=asap"], "no other --style"),
+    (["post", "a", "--wait=5", "--style=idle"], "no other --style"),
+    (["post", "a", "--coalesce=name", "--wait"], "no --coalesce"),
+    (["post", "a", "--wait=0"], "--wait has to be more than nothing"),
+    (["post", "a", "--wait=1y"], "--wait has to be more than nothing, and at most"),
+    (["guard", "a.b", "--wait=0", "--", "true"], "--wait has to be"),
+    (["observe", "a..b", "--exec", "true"], "no name pattern"),
+  ]
+
+  @Test("wrong ones about notifications, too", arguments: notificationMistakes)
+  func wrongAboutNotifications(line: [String], reason: String) {
+    expectRefusal(of: line, reason)
+  }
+
   private func expectRefusal(of line: [String], _ reason: String) {
     do {
       _ = try Self.prepare(line)
@@ -87,7 +103,11 @@ struct OperandTests {
     arguments: [
       ["post", "a"], ["post", "a.b-c_D.9", "[1,2]"], ["post", "a", "\"text\""], ["post", "a", "null"],
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
-      ["observe", "**", "a.*", "b.**"],
+      ["post", "a", "--retain"], ["post", "a", "1", "--retain", "--style=idle", "--coalesce=object,name"],
+      ["post", "a", "--wait", "--style=now", "--retain", "--immediately"], ["post", "a", "--coalesce=name"],
+      ["guard", "a.b", "--wait", "--", "true"], ["guard", "a.b", "--wait=1min", "--", "true"],
+      ["observe", "a", "--retained", "--awaited", "--suspension=immediately", "-N2", "--exec", "true"],
+      ["list", "--retained"], ["observe", "**", "a.*", "b.**"],
       ["monitor"], ["status"], ["status", ":12"], ["status", "12"], ["delegate", "a", "--veto="],
       ["delegate", "a"], ["delegate", "a", "--set", "--conforms=A,B"],
       ["delegate", "--directory=d", "--conforms=A"],
@@ -96,6 +116,24 @@ struct OperandTests {
     ])
   func right(line: [String]) throws {
     _ = try Self.prepare(line)
+  }
+
+  @Test(
+    "what a poster wants done is what it typed",
+    arguments: [
+      ([], PostOptions()), (["--retain"], PostOptions(isRetained: true)),
+      (["--immediately"], PostOptions(isImmediate: true)), (["--style=now"], PostOptions()),
+      (["--style=asap"], PostOptions(style: .asap)), (["--style=idle"], PostOptions(style: .idle)),
+      (["--coalesce=name"], PostOptions(coalescing: .name)),
+      (["--coalesce=object"], PostOptions(coalescing: .object)),
+      (
+        ["--coalesce=object,name", "--style=idle", "--retain", "--immediately"],
+        PostOptions(style: .idle, coalescing: [.name, .object], isRetained: true, isImmediate: true)
+      ),
+    ])
+  func postOptions(options: [String], expected: PostOptions) throws {
+    let command = try #require(try Self.prepare(["post", "a"] + options) as? PostCommand)
+    #expect(command.options == expected)
   }
 
   @Test(

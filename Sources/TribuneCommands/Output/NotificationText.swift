@@ -53,17 +53,20 @@ extension UserInfo {
 
 extension Notification {
   var json: JSONValue {
-    .object([
-      ("name", .string(name)), ("object", .string(object)),
-      ("sender", sender.map { .string($0) } ?? .null), userInfo.jsonMember,
-    ])
+    .object(
+      [
+        ("name", .string(name)), ("object", .string(object)),
+        ("sender", sender.map { .string($0) } ?? .null), userInfo.jsonMember,
+      ] + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender  name  object  userInfo`, for people.
+  /// `time  :sender  name  object  userInfo`, for people. The time is that of its coming; what was retained is
+  /// older, and says so.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(), .faint), sender ?? "bus", context.styled(name.terminalSafe, .bold),
       object.isEmpty ? "-" : object.terminalSafe, userInfo.line,
+      isRetained ? context.styled("(retained)", .faint) : "",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }

@@ -105,6 +105,8 @@ struct CommandLineParser {
       if attached != nil { throw error("\(row.spelling) takes the rest of the line: write it without =") }
       given.append((row, .flag))
       takeCommand()
+    case .optionalSpan where attached == nil:
+      given.append((row, .flag))
     default:
       guard attached != nil || position < arguments.count else {
         throw error("\(row.spelling) needs a value: \(row.usage)")
@@ -123,6 +125,13 @@ struct CommandLineParser {
         throw error("\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\"")
       }
       return .text(text)
+    case .list(let known):
+      let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+      for word in words where !known.contains(word) {
+        throw error(
+          "\(row.spelling) has words of \(known.joined(separator: ", ")), not \"\(word.escaped)\"")
+      }
+      return .words(words)
     case .number(_, let range):
       guard let number = Int64(text) else {
         throw error("\(row.spelling) needs a number, not \"\(text.escaped)\"")
@@ -131,7 +140,7 @@ struct CommandLineParser {
         throw error("\(row.spelling) has to be \(range.inWords), not \(number)")
       }
       return .number(number)
-    case .span:
+    case .span, .optionalSpan:
       do {
         return .span(try TimeSpan(text))
       } catch {

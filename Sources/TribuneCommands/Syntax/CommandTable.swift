@@ -51,8 +51,11 @@ private let allVerbs = [
   VerbSyntax(
     verb: .list, operands: "", operandCount: 0...0,
     summary: "List the connections",
-    description: ["Lists who is connected to the bus, with what each has registered and has waiting."],
-    options: []),
+    description: [
+      "Lists who is connected to the bus, with what each has registered and has waiting.",
+      "With --retained, lists the notifications that the bus has retained, by name and object.",
+    ],
+    options: [OptionSyntax(.retained, "retained", "list what is retained")]),
   VerbSyntax(
     verb: .status, operands: "[CONNECTION]", operandCount: 0...1,
     summary: "Show the bus, or one connection",
@@ -87,20 +90,56 @@ private let allVerbs = [
   VerbSyntax(
     verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Post a notification",
-    description: ["Posts a notification, and returns when the bus has it."],
-    options: [object]),
+    description: [
+      "Posts a notification, and returns when the bus has it.",
+      "With --retain the bus keeps it as the last of its name and object, for observers that want what is "
+        + "retained; without JSON, it clears what was kept, and is delivered like any other.",
+      "With --style=asap it is delivered when the bus has read what it is reading, with idle when the bus has "
+        + "nothing else to do, after 1s at the latest. With --coalesce it takes the place of those of this "
+        + "user that wait and have the same name, object, or both.",
+      "With --wait it returns when all who observe it with --awaited have acknowledged it, or at the deadline. "
+        + "Exits with 0 when all have, and when there are none; else with 1, and says who has not.",
+    ],
+    options: [
+      object,
+      OptionSyntax(.retain, "retain", "keep it for observers to come; clears what is kept without JSON"),
+      OptionSyntax(
+        .coalesce, "coalesce", .list(["name", "object"]), "take the place of those like it that wait"),
+      OptionSyntax(.style, "style", .choice(["now", "asap", "idle"]), "when it is delivered (now)"),
+      OptionSyntax(
+        .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)"),
+      OptionSyntax(.immediately, "immediately", "deliver it to suspended observers, too"),
+    ]),
   VerbSyntax(
     verb: .observe, operands: "PATTERN…", operandCount: 1...Int.max,
     summary: "Print notifications as they come",
     description: [
       "Prints one line for each notification under names that match any of the patterns, until it is "
         + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
+      "With --exec it runs a command for each instead, one after the other. The command gets the userInfo on "
+        + "standard input, and in its environment TRIBUNE_NAME, TRIBUNE_OBJECT, TRIBUNE_SENDER (empty for the "
+        + "bus itself), TRIBUNE_LOST, and TRIBUNE_RETAINED=1 where it was retained. When commands take longer "
+        + "than notifications to come, up to 4096 of them with 64 MiB wait; then the oldest are dropped, which "
+        + "is said on standard error, and TRIBUNE_LOST is how many were just before this one, else 0. One that "
+        + "is interrupted ends the command that runs, and starts none for what waits. A command that cannot be "
+        + "started ends it, with 127 if there is none, else with 126.",
+      "With --awaited, post --wait waits until the line is written or the command has ended; a command that "
+        + "does not exit with 0 has failed.",
+      "Stopped with Ctrl-Z it has the bus suspend it until it goes on; --suspension says what becomes of "
+        + "notifications meanwhile. A command that runs is not stopped.",
       "Says \"observing …\" on standard error once the bus has confirmed.",
     ],
     options: [
       OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),
       OptionSyntax(
         .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after so many notifications"),
+      OptionSyntax(.retained, "retained", "begin with what the bus has retained"),
+      OptionSyntax(
+        .suspension, "suspension", .choice(["coalesce", "drop", "hold", "immediately"]),
+        "while it is stopped: the last of each name and object wait, none, all, or none does (coalesce)"),
+      OptionSyntax(.awaited, "awaited", "have post --wait and guard --wait wait for this observer"),
+      OptionSyntax(
+        .exec, "exec", .command, "run a command for each; takes the rest of the line"),
     ]),
   VerbSyntax(
     verb: .ask, operands: "NAME [JSON]", operandCount: 1...2,
@@ -188,9 +227,13 @@ private let allVerbs = [
         + "runs the command, and posts window.didClose, or window.didFailToClose with how it failed.",
       "On a veto prints every reason, runs nothing and exits with 77. Exits with 255 when there is no "
         + "verdict, else with the command's status.",
+      "With --wait, the command runs when all who observe window.willClose with --awaited have acknowledged "
+        + "it, or at the deadline; then it says who had not, and goes on.",
     ],
     options: [
       object,
+      OptionSyntax(
+        .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)"),
       OptionSyntax(.timeout, "timeout", .span, "when there must be a verdict (the bus's default, 30s)"),
       OptionSyntax(
         .vetoExitCode, "veto-exit-code", .number("STATUS", 0...255), "the exit status for a veto (77)"),

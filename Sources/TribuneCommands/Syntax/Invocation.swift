@@ -9,6 +9,7 @@ struct Invocation: Equatable, Sendable {
     case text(String)
     case span(TimeSpan)
     case number(Int64)
+    case words([String])
   }
 
   var verb: VerbName
@@ -23,6 +24,12 @@ struct Invocation: Equatable, Sendable {
   func text(_ option: Option) -> String? {
     guard case .text(let text) = values[option] else { return nil }
     return text
+  }
+
+  /// The words that were given, each as often as it was.
+  func words(_ option: Option) -> [String] {
+    guard case .words(let words) = values[option] else { return [] }
+    return words
   }
 
   func span(_ option: Option) -> TimeSpan? {

@@ -9,6 +9,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
   case since, lines
   case set, conforms
+  case retain, coalesce, style, wait, immediately, retained, suspension, awaited
 }
 
 /// What an option takes.
@@ -18,8 +19,12 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// A systemd.time(7) span.
   case span
+  /// A span that may be left out, and stands behind `=` where it is not.
+  case optionalSpan
   case number(String, ClosedRange<Int64>)
   case choice([String])
+  /// Any of these words, with commas between.
+  case list([String])
   /// The rest of the line is a command.
   case command
 }
@@ -62,8 +67,10 @@ struct OptionSyntax: Sendable {
     case .none: spelling
     case .text(let placeholder): "\(spelling)\(separator)\(placeholder)"
     case .span: "\(spelling)\(separator)SPAN"
+    case .optionalSpan: "\(spelling)[=SPAN]"
     case .number(let placeholder, _): "\(spelling)\(separator)\(placeholder)"
     case .choice(let words): "\(spelling)\(separator)\(words.joined(separator: "|"))"
+    case .list(let words): "\(spelling)\(separator)\(words.joined(separator: ","))"
     case .command: "\(spelling) CMD…"
     }
   }

@@ -102,7 +102,7 @@ struct Query: Sendable {
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
   ) async throws(TribuneError) -> Reply {
-    let patience = min(deadline ?? connection.bus.deadlineDefault, connection.bus.deadlineMax) + .seconds(5)
+    let patience = connection.bus.patience(for: deadline)
     if context.showsWaiting {
       let screen = WaitingScreen(on: context.terminal)
       return try await screen.whileWaiting { () async throws(TribuneError) -> Reply in
@@ -116,6 +116,13 @@ struct Query: Sendable {
         if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
       }
     }
+  }
+}
+
+extension BusInfo {
+  /// How long an answer is waited for that the bus gives at a deadline; nil is its own.
+  func patience(for deadline: Duration?) -> Duration {
+    min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }
 }
 

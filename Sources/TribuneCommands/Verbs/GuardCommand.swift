@@ -32,6 +32,8 @@ struct GuardCommand: Command {
   private let names: ActionNames
   private let object: String
   private let deadline: Duration?
+  /// Nil when nobody is waited for between will and the command.
+  private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
 
@@ -42,6 +44,7 @@ struct GuardCommand: Command {
     _ = try Invocation.checkedName(names.didFailTo)
     object = try invocation.object()
     deadline = try invocation.wireTimeout()
+    waiting = try invocation.waiting()
     vetoStatus = Int32(clamping: invocation.number(.vetoExitCode) ?? Int64(ExitStatus.guardVetoed))
     command = invocation.command
   }
@@ -50,10 +53,12 @@ struct GuardCommand: Command {
     // Until the command runs, a signal means that it is not to.
     let router = SignalRouter()
     Task { for await signal in context.signals.signals { await router.take(signal) } }
+    // Waited for twice, which a stream of signals itself cannot be.
+    let interruption = Task { await router.interruption() }
     let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(
       of: { () async -> Consent in await asking.value },
-      { () async -> Consent in .interrupted(await router.interruption()) })
+      { () async -> Consent in .interrupted(await interruption.value) })
     let connection: Connection
     switch consent ?? .failed(.noVerdict("interrupted")) {
     case .allowed(let over): connection = over
@@ -68,7 +73,7 @@ struct GuardCommand: Command {
     case .failed(let error): throw error
     }
     // What has been announced has its end told: from here on a signal waits until that can be done.
-    try await announceWill(over: connection, in: context)
+    try await announceWill(over: connection, until: interruption, in: context)
     let status = await runCommand(router, over: connection, in: context)
     await connection.close()
     return status
@@ -99,10 +104,16 @@ struct GuardCommand: Command {
 
   /// Nothing is done that was not announced: the bus has to have it. Where nobody knows whether it has, the
   /// action has failed, and that is announced too.
-  private func announceWill(over connection: Connection, in context: Context) async throws(CommandError) {
+  private func announceWill(
+    over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
+  ) async throws(CommandError) {
     do throws(TribuneError) {
-      try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-        try await connection.postAcknowledged(names.will, object: object)
+      if let waiting {
+        try await postWill(waiting, over: connection, until: interruption, in: context)
+      } else {
+        try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
+          try await connection.postAcknowledged(names.will, object: object)
+        }
       }
     } catch {
       if error.code == .unreachable || error.meansLostConnection {
@@ -111,6 +122,37 @@ struct GuardCommand: Command {
       }
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
+  }
+
+  /// Waits for those who are awaited, or for a signal, and says who had not acknowledged. It goes on without them.
+  private func postWill(
+    _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
+    in context: Context
+  ) async throws(TribuneError) {
+    let posting = Task { () async -> Result<AwaitedReply, TribuneError> in
+      do throws(TribuneError) {
+        return .success(
+          try await waiting.whileWaited(over: connection) {
+            [self] deadline throws(TribuneError) -> AwaitedReply in
+            try await connection.postAwaited(names.will, object: object, deadline: deadline)
+          })
+      } catch {
+        return .failure(error)
+      }
+    }
+    let reply = await first(
+      of: { () async -> Result<AwaitedReply, TribuneError>? in await posting.value },
+      { () async -> Result<AwaitedReply, TribuneError>? in
+        _ = await interruption.value
+        return nil
+      })
+    guard let reply, let reply else {
+      // From here on the will has been posted, and lies before what is posted next, or never is.
+      posting.cancel()
+      _ = await posting.value
+      return
+    }
+    context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
   private func report(_ verdict: Verdict, in context: Context) {
@@ -139,7 +181,7 @@ struct GuardCommand: Command {
     } catch {
       let name = String(decoding: command.first ?? [], as: UTF8.self)
       context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
-      let status = error == .noSuchFile ? ExitStatus.commandNotFound : ExitStatus.cannotRun
+      let status = ExitStatus.ofCommand(notStarted: error)
       await announce(names.didFailTo, UserInfo("{\"status\":\(status)}"), over: connection, in: context)
       return status
     }

@@ -5,15 +5,51 @@ import TribuneJSON
 
 /// `list`.
 struct ListCommand: Command {
-  init(_ invocation: Invocation) throws(CommandError) {}
+  /// What is retained is listed, rather than who is connected.
+  private let listsRetained: Bool
+
+  init(_ invocation: Invocation) throws(CommandError) { listsRetained = invocation.has(.retained) }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    if listsRetained { try await listRetained(in: context) } else { try await listConnections(in: context) }
+    return ExitStatus.success
+  }
+
+  private func listRetained(in context: Context) async throws(CommandError) {
+    let retained = try await context.request { connection throws(TribuneError) in
+      try await connection.retained()
+    }
+    if context.json != .off {
+      for notification in retained { try context.print(notification.json) }
+      return
+    }
+    var table = Table([
+      Table.Column(title: "NAME"), Table.Column(title: "OBJECT"),
+      Table.Column(title: "BYTES", isNumeric: true),
+      Table.Column(title: "AGE", isNumeric: true), Table.Column(title: "CONNECTION", isNumeric: true),
+      Table.Column(title: "UID", isNumeric: true),
+    ])
+    for notification in retained {
+      table.append([
+        Table.Cell(text: notification.name, style: .bold), Table.Cell(text: notification.object),
+        Table.Cell(text: String(notification.byteCount)), Table.Cell(text: notification.age.inWords),
+        Table.Cell(text: notification.connection), Table.Cell(text: String(notification.uid)),
+      ])
+    }
+    if !retained.isEmpty { try context.print(table) }
+    if context.showsLegend {
+      try context.print(
+        (retained.isEmpty ? "" : "\n") + "\(retained.count.counted("notification")) retained.")
+    }
+  }
+
+  private func listConnections(in context: Context) async throws(CommandError) {
     let connections = try await context.request { connection throws(TribuneError) in
       try await connection.connections()
     }
     if context.json != .off {
       for connection in connections { try context.print(connection.json) }
-      return ExitStatus.success
+      return
     }
     var table = Table([
       Table.Column(title: "CONNECTION", isNumeric: true), Table.Column(title: "PID", isNumeric: true),
@@ -38,7 +74,6 @@ struct ListCommand: Command {
     }
     try context.print(table)
     if context.showsLegend { try context.print("\n\(connections.count.counted("connection")) listed.") }
-    return ExitStatus.success
   }
 }
 
@@ -56,6 +91,16 @@ extension ConnectionInfo {
       ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
       ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)), ("lost", .integer(lost)),
       ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
+      ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
+    ])
+  }
+}
+
+extension RetainedInfo {
+  var json: JSONValue {
+    .object([
+      ("name", .string(name)), ("object", .string(object)), ("bytes", .integer(byteCount)),
+      ("age", .seconds(age)), ("connection", .string(connection)), ("uid", .integer(Int(uid))),
     ])
   }
 }

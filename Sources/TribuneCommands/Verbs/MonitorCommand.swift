@@ -29,7 +29,7 @@ struct MonitorCommand: Command {
     let traffic = try await monitor(patterns, in: context)
     context.reportReady("monitoring \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     return try await stay(
-      reading: traffic, until: context.signals, cancel: { await traffic.cancel() },
+      reading: traffic, until: { await context.signals.interruption() }, cancel: { await traffic.cancel() },
       show: { delivery throws(CommandError) in
         try show(delivery, in: context)
         return true

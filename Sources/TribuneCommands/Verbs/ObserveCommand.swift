@@ -5,17 +5,27 @@ import TribuneSystem
 
 /// `observe PATTERN…`.
 struct ObserveCommand: Command {
-  static var signals: [Int32] { SignalWatch.interrupting }
+  static var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
 
   private let patterns: [String]
   /// Nil for any.
   private let object: String?
   private let count: Int64?
+  private let suspension: SuspensionBehavior
+  private let wantsRetained: Bool
+  private let isAwaited: Bool
+  /// Runs for each notification; nil to print them.
+  private let command: [[UInt8]]?
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
     object = invocation.has(.object) ? try invocation.object() : nil
     count = invocation.number(.count)
+    suspension =
+      invocation.text(.suspension).flatMap { SuspensionBehavior(rawValue: $0) } ?? .coalesce
+    wantsRetained = invocation.has(.retained)
+    isAwaited = invocation.has(.awaited)
+    command = invocation.has(.exec) ? invocation.command : nil
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -25,22 +35,64 @@ struct ObserveCommand: Command {
       connection = try await context.connect()
       notifications = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Notifications in
-        try await connection.observe(anyOf: patterns, object: object)
+        try await connection.observe(
+          anyOf: patterns, object: object, suspension: suspension, retained: wantsRetained,
+          awaited: isAwaited)
       }
     } catch {
       throw CommandError(error)
     }
     let about = object.map { " (object \($0.terminalSafe))" } ?? ""
     context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
+    let status: Int32
+    do throws(CommandError) {
+      status = try await read(notifications, over: connection, in: context)
+    } catch {
+      await flush(connection)
+      throw error
+    }
+    await flush(connection)
+    return status
+  }
+
+  /// What was acknowledged last reaches the bus before this ends.
+  private func flush(_ connection: Connection) async {
+    if isAwaited { await connection.close() }
+  }
+
+  private func read(
+    _ notifications: Notifications, over connection: Connection, in context: Context
+  ) async throws(CommandError) -> Int32 {
+    let jobControl = JobControl(of: connection, in: context)
+    let interruption = { @Sendable () async -> Void in await jobControl.interruption() }
+    guard let command else {
+      return try await stay(
+        reading: notifications, until: interruption, upTo: count, cancel: { await notifications.cancel() },
+        show: { delivery throws(CommandError) in try Self.show(delivery, in: context) })
+    }
+    let handler = NotificationHandler(running: command, in: context)
     return try await stay(
-      reading: notifications, until: context.signals, upTo: count, cancel: { await notifications.cancel() },
-      show: { delivery throws(CommandError) in try show(delivery, in: context) })
+      reading: notifications, until: interruption, upTo: count,
+      cancel: {
+        await handler.end()
+        await notifications.cancel()
+      },
+      show: { delivery throws(CommandError) in try await handler.handle(delivery) })
   }
 
   /// - Returns: whether it was a notification.
-  private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
-    try context.print(delivery)
-    if case .notification = delivery { return true }
-    return false
+  private static func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
+    guard case .notification(let notification) = delivery else {
+      try context.print(delivery)
+      return false
+    }
+    do throws(CommandError) {
+      try context.print(delivery)
+    } catch {
+      notification.acknowledgement?.failed("it could not be written")
+      throw error
+    }
+    notification.acknowledgement?.done()
+    return true
   }
 }

@@ -7,17 +7,68 @@ struct PostCommand: Command {
   private let name: String
   private let object: String
   private let userInfo: UserInfo
+  let options: PostOptions
+  /// Nil when nobody is waited for.
+  private let waiting: Waiting?
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
     object = try invocation.object()
     userInfo = try invocation.userInfo(at: 1)
+    var options = PostOptions(
+      style: invocation.text(.style).flatMap { PostOptions.Style(rawValue: $0) } ?? .now,
+      isRetained: invocation.has(.retain), isImmediate: invocation.has(.immediately))
+    for word in invocation.words(.coalesce) {
+      options.coalescing.insert(word == "name" ? .name : .object)
+    }
+    self.options = options
+    waiting = try invocation.waiting()
+    guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
+      throw .usage(
+        "what --wait waits for is delivered at once: it goes with no --coalesce, and no other --style")
+    }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    try await context.request { [self] connection throws(TribuneError) in
-      try await connection.postAcknowledged(name, object: object, userInfo: userInfo)
+    guard let waiting else {
+      try await context.request { [self] connection throws(TribuneError) in
+        try await connection.postAcknowledged(name, object: object, userInfo: userInfo, options: options)
+      }
+      return ExitStatus.success
     }
-    return ExitStatus.success
+    let reply: AwaitedReply
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      reply = try await waiting.whileWaited(over: connection) {
+        [self] deadline throws(TribuneError) -> AwaitedReply in
+        try await connection.postAwaited(
+          name, object: object, userInfo: userInfo, deadline: deadline, isRetained: options.isRetained,
+          isImmediate: options.isImmediate)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+    if context.json == .off {
+      context.reportMissing(in: reply, of: name, object: object)
+    } else {
+      try context.print(reply.json)
+    }
+    return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
+  }
+}
+
+/// How long those who are awaited are waited for.
+struct Waiting: Equatable, Sendable {
+  /// Nil for as long as the bus waits by default.
+  var deadline: Duration?
+
+  /// Posts what is awaited, and waits a little longer than the bus may take.
+  func whileWaited(
+    over connection: Connection,
+    _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply
+  ) async throws(TribuneError) -> AwaitedReply {
+    try await bounded(by: connection.bus.patience(for: deadline)) {
+      [self] () async throws(TribuneError) -> AwaitedReply in try await post(deadline)
+    }
   }
 }

@@ -69,14 +69,21 @@ struct StatusCommand: Command {
     ]
     if connection.isPaused { rows.append(("State", "paused, so that its observers can catch up")) }
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
+    if connection.isSuspended {
+      rows.append(("State", "suspended; \(connection.heldBytes) bytes are held for it"))
+    }
     try context.write(labelled(rows))
     if !observations.isEmpty {
       try context.print("")
-      var table = Table([Table.Column(title: "OBSERVES"), Table.Column(title: "OBJECT")])
+      var table = Table([
+        Table.Column(title: "OBSERVES"), Table.Column(title: "OBJECT"), Table.Column(title: "WHEN SUSPENDED"),
+        Table.Column(title: "AWAITED"),
+      ])
       for observation in observations {
         table.append([
           observation.pattern.isEmpty ? "**" : observation.pattern,
           observation.object.isEmpty ? "any" : observation.object,
+          observation.suspension.rawValue, observation.isAwaited ? "yes" : "no",
         ])
       }
       try context.print(table)
@@ -112,6 +119,9 @@ extension BusStatus {
 
 extension ObservationInfo {
   fileprivate var json: JSONValue {
-    .object([("pattern", .string(pattern)), ("object", .string(object))])
+    .object([
+      ("pattern", .string(pattern)), ("object", .string(object)),
+      ("suspension", .string(suspension.rawValue)), ("awaited", .bool(isAwaited)),
+    ])
   }
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+
+/// Runs a command for each notification, one after the other.
+///
+/// While a command runs, what comes waits in the observation's own queue, which is bounded and tells what it drops.
+actor NotificationHandler {
+  private let command: [[UInt8]]
+  private let runner: CommandRunner
+  private let context: Context
+  /// Notifications that were dropped since the last command was started.
+  private var lost = 0
+
+  init(running command: [[UInt8]], in context: Context) {
+    self.command = command
+    self.context = context
+    runner = CommandRunner(in: context)
+  }
+
+  /// Runs the command to its end, if this is a notification; its poster, if it waits, is told how it ended.
+  ///
+  /// - Returns: whether it was a notification.
+  /// - Throws: that the command cannot be started, and that none is any more.
+  func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
+    switch delivery {
+    case .lost(let count):
+      let (sum, isTooMany) = lost.addingReportingOverflow(count)
+      lost = isTooMany ? .max : sum
+      context.terminal.report("lost \(count.counted("notification"))")
+      return false
+    case .notification(let notification):
+      try await handle(notification)
+      return true
+    }
+  }
+
+  private func handle(_ notification: Notification) async throws(CommandError) {
+    let variables = Self.variables(of: notification, behind: lost)
+    lost = 0
+    let run = await runner.run(
+      command, setting: variables, input: notification.userInfo, output: .inherited)
+    switch run {
+    case .ended(let ending):
+      if let failure = ending.termination.failureInWords {
+        notification.acknowledgement?.failed(failure)
+      } else {
+        notification.acknowledgement?.done()
+      }
+    case .cannotStart(let error):
+      let name = String(decoding: command.first ?? [], as: UTF8.self)
+      notification.acknowledgement?.failed("\(name) cannot be run: \(error)")
+      throw CommandError(
+        message: "\(name.terminalSafe) cannot be run: \(error)",
+        status: ExitStatus.ofCommand(notStarted: error))
+    case .ending, .tooMany:
+      // One runs at a time, so that there are never too many.
+      notification.acknowledgement?.failed("the observer is ending")
+      throw .ended(ExitStatus.success)
+    }
+  }
+
+  /// Ends the command that runs, and returns when it has ended. No other is started.
+  func end() async { await runner.end() }
+
+  static func variables(
+    of notification: Notification, behind lost: Int
+  ) -> [(name: String, value: String?)] {
+    [
+      ("TRIBUNE_NAME", notification.name), ("TRIBUNE_OBJECT", notification.object),
+      ("TRIBUNE_SENDER", notification.sender ?? ""), ("TRIBUNE_LOST", String(lost)),
+      ("TRIBUNE_RETAINED", notification.isRetained ? "1" : nil),
+    ]
+  }
+}
+
+extension ChildProcess.Termination {
+  /// How it went wrong; nil if it went well.
+  var failureInWords: String? {
+    switch self {
+    case .exited(0): nil
+    case .exited(let status): "exited with \(status)"
+    case .killed(let signal): "was killed by signal \(signal)"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+extension AwaitedReply {
+  var json: JSONValue {
+    .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
+  }
+
+  /// Who has not acknowledged, a line each below one that says how many; none when all have.
+  func missingLines(of name: String, object: String) -> [String] {
+    if missing.isEmpty { return [] }
+    let about = object.isEmpty ? "" : " \(object.terminalSafe)"
+    let all = acknowledged + missing.count
+    return ["\(missing.count) of \(all) did not acknowledge \(name.terminalSafe)\(about):"]
+      + missing.map { "  " + $0.line }
+  }
+}
+
+extension AwaitedReply.Missing {
+  fileprivate var json: JSONValue {
+    .object([
+      ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+      ("process", .string(process)), ("unit", .string(unit)), ("failure", .string(kind.rawValue)),
+      ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
+    ])
+  }
+
+  /// `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
+  fileprivate var line: String {
+    let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
+    let parts = [connection, "pid \(pid)", "uid \(uid)", unit].filter { !$0.isEmpty }
+    let who = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
+    let said = reason.isEmpty ? "" : ": \(reason)"
+    return "\(word) \(who.terminalSafe)\(said.terminalSafe)  [\(elapsed.inWords)]"
+  }
+}
+
+extension Context {
+  /// Says on the standard error who has not acknowledged what was posted.
+  func reportMissing(in reply: AwaitedReply, of name: String, object: String) {
+    for (number, line) in reply.missingLines(of: name, object: object).enumerated() {
+      if number == 0 { terminal.report(line) } else { terminal.reportLine(line) }
+    }
+  }
+}

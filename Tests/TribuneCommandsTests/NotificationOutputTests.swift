@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneJSON
+import TribuneSystem
+
+@testable import Tribune
+@testable import TribuneCommands
+
+/// What people and programs see of notifications, and what commands are told of them.
+@Suite("Output about notifications", .timeLimit(.minutes(1)))
+struct NotificationOutputTests {
+  private static func context() throws -> Context {
+    try Context(
+      Invocation(verb: .observe), terminal: Terminal(isTerminal: false, isColoured: false),
+      signals: try SignalWatch([]))
+  }
+
+  private static let reply = AwaitedReply(
+    acknowledged: 2,
+    missing: [
+      .init(
+        connection: ":7", pid: 42, uid: 1000, process: "flush.sh", unit: "backup.service", kind: .failed,
+        reason: "exited\nwith 1", elapsed: .milliseconds(3)),
+      .init(
+        connection: ":9", pid: 43, uid: 0, process: "", unit: "", kind: .timedOut, reason: "",
+        elapsed: .seconds(5)),
+    ])
+
+  @Test("who has not acknowledged is told a line each, harmlessly, below how many")
+  func missing() {
+    #expect(
+      Self.reply.missingLines(of: "volume.willUnmount", object: "volume/\u{1B}") == [
+        "2 of 4 did not acknowledge volume.willUnmount volume/\\u{1b}:",
+        "  failed    flush.sh (:7, pid 42, uid 1000, backup.service): exited\\nwith 1  [3ms]",
+        "  timedOut  connection (:9, pid 43, uid 0)  [5s]",
+      ])
+    #expect(Self.reply.missingLines(of: "a", object: "").first == "2 of 4 did not acknowledge a:")
+  }
+
+  @Test("nothing is told when all have acknowledged, or nobody was awaited", arguments: [0, 3])
+  func nobodyMissing(acknowledged: Int) {
+    let reply = AwaitedReply(acknowledged: acknowledged)
+    #expect(reply.missingLines(of: "a", object: "") == [])
+    #expect(reply.json.compact == #"{"acknowledged":\#(acknowledged),"missing":[]}"#)
+  }
+
+  @Test("in JSON, the reply is one object with all about each who is missing")
+  func missingJSON() {
+    #expect(
+      Self.reply.json.compact
+        == #"{"acknowledged":2,"missing":[{"connection":":7","pid":42,"uid":1000,"process":"flush.sh","#
+        + #""unit":"backup.service","failure":"failed","reason":"exited\nwith 1","elapsed":0.003000},"#
+        + #"{"connection":":9","pid":43,"uid":0,"process":"","unit":"","failure":"timedOut","reason":"","#
+        + #""elapsed":5}]}"#)
+  }
+
+  @Test("what was retained says so, and what was not says nothing of it")
+  func retained() throws {
+    let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")
+    let kept = Notification("a", object: "o", sender: ":1", userInfo: "1", isRetained: true)
+    let json = #"{"name":"a","object":"o","sender":":1","userInfo":1"#
+    #expect(fresh.json.compact == json + "}")
+    #expect(kept.json.compact == json + #","retained":true}"#)
+    let context = try Self.context()
+    #expect(fresh.line(in: context).hasSuffix("  a  o  1"))
+    #expect(kept.line(in: context).hasSuffix("  a  o  1  (retained)"))
+  }
+
+  @Test("a command is told what the notification is, how many were lost, and whether it was retained")
+  func environment() {
+    func variables(_ notification: Notification, _ lost: Int) -> [String] {
+      NotificationHandler.variables(of: notification, behind: lost).map { "\($0.name)=\($0.value ?? "nil")" }
+    }
+    #expect(
+      variables(Notification("a.b", object: "o", sender: ":3", isRetained: true), 2) == [
+        "TRIBUNE_NAME=a.b", "TRIBUNE_OBJECT=o", "TRIBUNE_SENDER=:3", "TRIBUNE_LOST=2", "TRIBUNE_RETAINED=1",
+      ])
+    #expect(
+      variables(Notification("tribune.x"), 0) == [
+        "TRIBUNE_NAME=tribune.x", "TRIBUNE_OBJECT=", "TRIBUNE_SENDER=", "TRIBUNE_LOST=0",
+        "TRIBUNE_RETAINED=nil",
+      ])
+  }
+
+  @Test(
+    "a command that cannot be started ends the observer as a shell would",
+    arguments: [
+      ("/nonexistent", Int32(127)), ("/etc/passwd", 126), ("/", 126),
+    ])
+  func cannotStart(path: String, status: Int32) async throws {
+    let handler = NotificationHandler(running: [Array(path.utf8)], in: try Self.context())
+    do throws(CommandError) {
+      _ = try await handler.handle(.notification(Notification("a")))
+      Issue.record("\(path) was run")
+    } catch {
+      #expect(error.status == status)
+      #expect(error.message.hasPrefix("\(path) cannot be run: "))
+    }
+  }
+
+  @Test("an observer that ends starts no command any more, and says nothing of it")
+  func ending() async throws {
+    let handler = NotificationHandler(running: [Array("false".utf8)], in: try Self.context())
+    #expect(try await handler.handle(.notification(Notification("a"))))
+    await handler.end()
+    await #expect(throws: CommandError.ended(0)) {
+      try await handler.handle(.notification(Notification("a")))
+    }
+  }
+
+  @Test(
+    "how a command went wrong is said in a few words",
+    arguments: [
+      (ChildProcess.Termination.exited(0), nil), (.exited(3), "exited with 3"),
+      (.killed(signal: 15), "was killed by signal 15"),
+    ] as [(ChildProcess.Termination, String?)])
+  func failures(termination: ChildProcess.Termination, words: String?) {
+    #expect(termination.failureInWords == words)
+  }
+}
