@@ -45,10 +45,17 @@ extension TestBus {
 extension RunningProgram {
   /// Stops it, and waits until no thread of it runs.
   func freeze() throws { try stopChild(pid) }
+
+  /// Waits until no thread of it runs, because it has stopped itself.
+  func waitUntilStopped() throws { try waitForStop(of: pid) }
 }
 
 private func stopChild(_ pid: Int32) throws {
   kill(pid, SIGSTOP)
+  try waitForStop(of: pid)
+}
+
+private func waitForStop(of pid: Int32) throws {
   var information = unsafe siginfo_t()
   let options = CInt(WSTOPPED) | CInt(WNOWAIT)
   _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }

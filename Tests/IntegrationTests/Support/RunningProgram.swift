@@ -140,6 +140,10 @@ extension TestBus {
 
   /// Starts tribunectl on this bus, and waits for what it says first on its standard error: that it is ready.
   func staying(_ arguments: String..., environment: [String: String] = [:]) throws -> RunningProgram {
+    try staying(arguments, environment: environment)
+  }
+
+  func staying(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
     let program = try RunningProgram(
       [try Programs.path(of: "tribunectl")] + arguments,
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })

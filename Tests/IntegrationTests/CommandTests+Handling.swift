@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import Tribune
+import TribuneWire
+
+/// `tribunectl observe --exec`, against the real daemon.
+@Suite("An observer's commands", .timeLimit(.minutes(3)))
+struct HandlingCommandTests {
+  /// Waits until nothing waits for the observer in the bus, so that nothing is dropped there.
+  private static func letRead(_ observer: RunningProgram, over connection: Connection) async throws {
+    while try await connection.connections().contains(where: { $0.pid == observer.pid && $0.queuedBytes > 0 })
+    {}
+  }
+
+  @Test("one runs for each notification, in order, one at a time, and -N counts them")
+  func order() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    // Another one at the same time would find the folder there.
+    let script =
+      "mkdir \(folder.path)/lock || exit 1; printf '%s ' \"$TRIBUNE_NAME\"; cat; echo; "
+      + "rmdir \(folder.path)/lock"
+    let observer = try bus.staying("observe", "**", "-N", "20", "--exec", "sh", "-c", script)
+    let client = try RawClient.greeted(bus)
+    for number in 1...20 {
+      try client.send {
+        $0.appendFrame(Post(), serial: UInt64(number), name: "n\(number)", text: "\(number)")
+      }
+    }
+    #expect(
+      try observer.output.rest().split(separator: "\n")
+        == (1...20).map { "n\($0) \($0)" }[...].map { $0[...] })
+    #expect(observer.status() == 0)
+    #expect(try observer.errors.rest() == "")
+  }
+
+  @Test("a command has the userInfo on its standard input and the rest in its environment")
+  func environment() throws {
+    let bus = try TestBus()
+    #expect(try bus.tribunectl("post", "a.b", "[1]", "--retain", "--object=o p").status == 0)
+    // What the observer itself has of these says nothing of the notification.
+    let observer = try RunningProgram(
+      [
+        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "observe", "a.**", "--retained",
+        "--exec",
+        "sh", "-c",
+        "echo \"$TRIBUNE_NAME|$TRIBUNE_OBJECT|$TRIBUNE_SENDER|$TRIBUNE_LOST|${TRIBUNE_RETAINED-no}|"
+          + "$TRIBUNE_ADDRESS|$(cat)\"",
+      ],
+      environment: [
+        "TRIBUNE_RETAINED": "x", "TRIBUNE_LOST": "9", "TRIBUNE_OBJECT": "x", "TRIBUNE_ADDRESS": "x",
+      ])
+    #expect(try observer.output.line() == "a.b|o p|:1|0|1|\(bus.address)|[1]")
+    #expect(try bus.tribunectl("post", "a.c").status == 0)
+    let line = try #require(try observer.output.line())
+    #expect(line.wholeMatch(of: /a\.c\|\|:\d+\|0\|no\|unix:.*\|/) != nil)
+  }
+
+  @Test("what the bus itself posts has an empty sender")
+  func busPosts() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "tribune.hold.didTake", "-N1", "--exec", "sh", "-c", "echo \"<$TRIBUNE_SENDER>\"")
+    #expect(try bus.tribunectl("hold", "x", "--why=y", "--", "true").status == 0)
+    #expect(try observer.output.line() == "<>")
+  }
+
+  @Test("a long userInfo reaches a command that reads it, and holds up none that does not")
+  func longUserInfo() async throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "a", "b", "-N3", "--exec", "sh", "-c", "test $TRIBUNE_NAME = a || wc -c")
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    let bytes = [UInt8](repeating: 0x61, count: 8 << 20)
+    for name in ["a", "b", "a"] {
+      try await connection.postAcknowledged(name, userInfo: UserInfo(bytes))
+      try await Self.letRead(observer, over: connection)
+    }
+    #expect(observer.status() == 0)
+    #expect(try observer.output.rest() == "\(bytes.count)\n")
+    await connection.close()
+  }
+
+  @Test("what comes faster than commands end is dropped oldest first, and every one of it is counted")
+  func slow() async throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    // The first waits until the test lets it go on.
+    let observer = try bus.staying(
+      "observe", "**", "--exec", "sh", "-c",
+      "test $TRIBUNE_NAME != first || { echo started; until test -e \(folder.path)/go; do sleep 0.01; done; }; "
+        + "echo $TRIBUNE_NAME $TRIBUNE_LOST")
+    let connection = try await Connection.connect(to: try Address(bus.address))
+    try await connection.postAcknowledged("first")
+    #expect(try observer.output.line() == "started")
+    let posted = 16
+    let bytes = [UInt8](repeating: 0x61, count: 8 << 20)
+    for number in 1...posted {
+      try await connection.postAcknowledged("n\(number)", userInfo: UserInfo(bytes))
+      try await Self.letRead(observer, over: connection)
+    }
+    try await connection.postAcknowledged("end")
+    try folder.write("", to: "go")
+    var names: [String] = []
+    var lost: [Int] = []
+    while names.last != "end" {
+      let line = try #require(try observer.output.line()).split(separator: " ")
+      names.append(String(line[0]))
+      lost.append(try #require(Int(line[1])))
+    }
+    // The oldest are gone, in one piece, and the first that is left says how many.
+    let kept = names.count - 2
+    #expect(kept < posted)
+    #expect(names == ["first"] + (0..<kept).map { "n\(posted - kept + 1 + $0)" } + ["end"])
+    #expect(lost == [0, posted - kept] + Array(repeating: 0, count: kept))
+    observer.signal(SIGTERM)
+    #expect(observer.status() == 0)
+    #expect(try observer.errors.rest() == "tribunectl: lost \(posted - kept) notifications\n")
+    await connection.close()
+  }
+
+  @Test(
+    "an awaited notification is acknowledged when the command has ended, and has failed unless it exits with 0",
+    arguments: [
+      ("exit 0", nil), ("exit 3", "exited with 3"), ("kill -KILL $$", "was killed by signal 9"),
+    ] as [(String, String?)])
+  func awaited(script: String, reason: String?) throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "a", "-N1", "--awaited", "--exec", "sh", "-c", "echo ran; \(script)")
+    let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")
+    #expect(post.status == (reason == nil ? 0 : 1))
+    let reply = try post.object()
+    #expect(reply["acknowledged"] as? Int == (reason == nil ? 1 : 0))
+    let missing = try #require(reply["missing"] as? [[String: Any]])
+    #expect(missing.map { $0["reason"] as? String } == (reason == nil ? [] : [reason]))
+    #expect(
+      missing.allSatisfy { $0["failure"] as? String == "failed" && $0["pid"] as? Int == Int(observer.pid) })
+    #expect(try observer.output.rest() == "ran\n")
+    #expect(observer.status() == 0)
+  }
+
+  @Test(
+    "a command that cannot be started ends the observer with a shell's status, and is no acknowledgement",
+    arguments: [("/nonexistent", 127), ("/etc/passwd", 126)] as [(String, Int32)])
+  func cannotStart(path: String, status: Int32) throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "a", "--awaited", "--exec", path)
+    let post = try bus.tribunectl("post", "a", "--wait=1min")
+    #expect(post.status == 1)
+    #expect(post.errors.hasPrefix("tribunectl: 1 of 1 did not acknowledge a:\n  failed    tribunectl (:"))
+    #expect(post.errors.contains("): \(path) cannot be run: "))
+    #expect(observer.status() == status)
+    #expect(try observer.errors.rest().hasPrefix("tribunectl: \(path) cannot be run: "))
+  }
+
+  @Test(
+    "interrupted, it ends the command that runs and starts no other", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func interrupted(signal: CInt) throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "**", "--awaited", "--exec", "sh", "-c",
+      "exec 2>/dev/null; trap 'echo ended $TRIBUNE_NAME; exit 4' TERM; echo $TRIBUNE_NAME; while :; do sleep 0.01; done"
+    )
+    let first = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "-j", "post", "first", "--wait=1min",
+    ])
+    #expect(try observer.output.line() == "first")
+    #expect(try bus.tribunectl("post", "second").status == 0)
+    observer.signal(signal)
+    #expect(observer.status() == 0)
+    #expect(try observer.output.rest() == "ended first\n")
+    #expect(try observer.errors.rest() == "")
+    #expect(first.status() == 1)
+    #expect(try first.output.rest().contains(#""failure":"failed","reason":"exited with 4""#))
+  }
+
+  @Test("interrupted, it does not wait for a command that does not end by it")
+  func stubborn() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "a", "--exec", "sh", "-c", "trap '' TERM; echo started; while :; do sleep 0.01; done")
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    #expect(try observer.output.line() == "started")
+    observer.signal(SIGTERM)
+    #expect(observer.status() == 0)
+    // Nothing of it is left that would hold this.
+    #expect(try observer.output.rest() == "")
+  }
+
+  @Test("when the bus goes, what has come is still handled, and then that is said")
+  func busGoes() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    let observer = try bus.staying(
+      "observe", "a", "b", "--exec", "sh", "-c",
+      "echo $TRIBUNE_NAME; test $TRIBUNE_NAME = b || until test -e \(folder.path)/go; do sleep 0.01; done")
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    #expect(try observer.output.line() == "a")
+    #expect(try bus.tribunectl("post", "b").status == 0)
+    #expect(bus.stop() == 0)
+    try folder.write("", to: "go")
+    #expect(try observer.output.rest() == "b\n")
+    #expect(observer.status() == 1)
+    #expect(try observer.errors.rest().hasPrefix("tribunectl: "))
+  }
+}

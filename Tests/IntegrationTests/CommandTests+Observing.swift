@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// `tribunectl observe` and its options, against the real daemon.
+@Suite("tribunectl observes", .timeLimit(.minutes(3)))
+struct ObservingCommandTests {
+  private static func names(_ lines: [String?]) throws -> [String] {
+    try lines.map { line in
+      let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
+      let object = try #require(value as? [String: Any])
+      let mark = object["retained"] as? Bool == true ? "retained " : ""
+      if let lost = object["lost"] as? Int { return "lost \(lost)" }
+      return "\(mark)\(object["name"] ?? "") \(object["object"] ?? "")"
+    }
+  }
+
+  // MARK: Retained
+
+  @Test("what is retained comes first and says so, then what is posted, and -N counts both")
+  func retained() throws {
+    let bus = try TestBus()
+    for object in ["o/1", "o/2"] {
+      #expect(try bus.tribunectl("post", "a.b", "1", "--retain", "--object=\(object)").status == 0)
+    }
+    #expect(try bus.tribunectl("post", "a.b", "2").status == 0)
+    let observer = try bus.staying("-j", "observe", "a.**", "--retained", "-N3")
+    let plain = try bus.staying("-j", "observe", "a.**", "-N1")
+    #expect(try bus.tribunectl("post", "a.c", "--object=o/3").status == 0)
+    let lines = try observer.output.rest().split(separator: "\n").map { String($0) }
+    #expect(try Self.names(lines) == ["retained a.b o/1", "retained a.b o/2", "a.c o/3"])
+    #expect(!(lines.last ?? "retained").contains("retained"))
+    #expect(observer.status() == 0)
+    #expect(try Self.names([plain.output.line()]) == ["a.c o/3"])
+    let people = try bus.tribunectl("observe", "**", "--object=o/1", "--retained", "-N1")
+    #expect(people.output.hasSuffix("  a.b  o/1  1  (retained)\n"))
+  }
+
+  @Test("list --retained shows what is kept, and no more what was cleared")
+  func listRetained() throws {
+    let bus = try TestBus()
+    #expect(try bus.tribunectl("list", "--retained").output == "0 notifications retained.\n")
+    #expect(try bus.tribunectl("post", "a.b", "[1,2]", "--retain", "--object=o").status == 0)
+    #expect(try bus.tribunectl("post", "a.c", "1", "--retain").status == 0)
+    let list = try bus.tribunectl("list", "--retained")
+    #expect(
+      list.lines.first?.split(separator: " ") == ["NAME", "OBJECT", "BYTES", "AGE", "CONNECTION", "UID"])
+    #expect(list.lines.count == 4)
+    #expect(list.lines[1].wholeMatch(of: /a\.b +o +5 +\S+ +:\d+ +\d+/) != nil)
+    #expect(list.lines.last == "2 notifications retained.")
+    #expect(try bus.tribunectl("post", "a.c", "--retain").status == 0)
+    let left = try bus.tribunectl("list", "--retained", "-j").object()
+    #expect(left["name"] as? String == "a.b")
+    #expect(left["object"] as? String == "o")
+    #expect(left["bytes"] as? Int == 5)
+    #expect(left["uid"] as? Int == Int(getuid()))
+    #expect(left["age"] is NSNumber)
+    #expect((left["connection"] as? String)?.hasPrefix(":") == true)
+  }
+
+  // MARK: Stopped and going on
+
+  @Test(
+    "stopped with SIGTSTP it is suspended, and what comes of notifications is as --suspension says",
+    arguments: [
+      ([], ["b ", "a ", "end "]), (["--suspension=coalesce"], ["b ", "a ", "end "]),
+      (["--suspension=drop"], ["end "]), (["--suspension=hold"], ["a ", "b ", "a ", "end "]),
+      (["--suspension=immediately"], ["a ", "b ", "a ", "end "]),
+    ] as [([String], [String])])
+  func suspension(options: [String], expected: [String]) throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(["-j", "observe", "**"] + options)
+    #expect(try bus.isSuspended(observer) == false)
+    observer.signal(SIGTSTP)
+    try observer.waitUntilStopped()
+    #expect(try bus.isSuspended(observer) == true)
+    for name in ["a", "b", "a"] { #expect(try bus.tribunectl("post", name).status == 0) }
+    observer.signal(SIGCONT)
+    while try bus.isSuspended(observer) != false {}
+    #expect(try bus.tribunectl("post", "end").status == 0)
+    #expect(try Self.names(expected.map { _ in try observer.output.line() }) == expected)
+  }
+
+  @Test("it may be stopped again and again, and without the bus, and still ends when it is interrupted")
+  func stoppedAgain() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("-j", "observe", "**", "--suspension=hold")
+    for name in ["a", "b", "c"] {
+      observer.signal(SIGTSTP)
+      try observer.waitUntilStopped()
+      #expect(try bus.tribunectl("post", name).status == 0)
+      observer.signal(SIGCONT)
+      #expect(try Self.names([observer.output.line()]) == ["\(name) "])
+    }
+    // Going on without having been stopped is nothing.
+    observer.signal(SIGCONT)
+    bus.signal(SIGSTOP)
+    observer.signal(SIGTSTP)
+    try observer.waitUntilStopped()
+    observer.signal(SIGCONT)
+    bus.signal(SIGCONT)
+    while try bus.isSuspended(observer) != false {}
+    observer.signal(SIGTERM)
+    #expect(observer.status() == 0)
+  }
+
+  @Test("what is posted as immediate, or waited for, reaches an observer that is suspended")
+  func immediately() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("-j", "observe", "**", "--suspension=drop")
+    observer.signal(SIGTSTP)
+    try observer.waitUntilStopped()
+    #expect(try bus.tribunectl("post", "a").status == 0)
+    #expect(try bus.tribunectl("post", "b", "--immediately").status == 0)
+    #expect(try bus.tribunectl("post", "c", "--immediately", "--wait").status == 0)
+    observer.signal(SIGCONT)
+    #expect(try Self.names([observer.output.line(), observer.output.line()]) == ["b ", "c "])
+  }
+
+  @Test("status and list say who is suspended, what is held, and how it observes")
+  func status() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "a.**", "--suspension=hold", "--awaited")
+    observer.signal(SIGTSTP)
+    try observer.waitUntilStopped()
+    #expect(try bus.tribunectl("post", "a.b", "1").status == 0)
+    let connection = try #require(try bus.connection(of: observer))
+    let id = try #require(connection["connection"] as? String)
+    let held = try #require(connection["heldBytes"] as? Int)
+    #expect(held > 0)
+    let list = try bus.tribunectl("list")
+    #expect(list.lines.contains { $0.contains(" \(observer.pid) ") && $0.contains("  suspended  ") })
+    let people = try bus.tribunectl("status", id)
+    #expect(people.output.contains("State: suspended; \(held) bytes are held for it\n"))
+    #expect(people.lines.contains { $0.split(separator: " ") == ["a.**", "any", "hold", "yes"] })
+    let programs = try bus.tribunectl("status", id, "-j").object()
+    let observations = try #require(programs["observations"] as? [[String: Any]])
+    #expect(observations.first?["suspension"] as? String == "hold")
+    #expect(observations.first?["awaited"] as? Bool == true)
+    observer.signal(SIGCONT)
+  }
+
+  // MARK: Awaited
+
+  @Test("an awaited observer that prints has acknowledged what it has printed, the last one too")
+  func awaited() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("-j", "observe", "a", "--awaited", "-N2")
+    for _ in 0..<2 {
+      let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")
+      #expect(post.output == "{\"acknowledged\":1,\"missing\":[]}\n")
+      #expect(post.status == 0)
+    }
+    #expect(observer.status() == 0)
+    #expect(try Self.names([observer.output.line(), observer.output.line()]) == ["a ", "a "])
+  }
+}
+
+extension TestBus {
+  /// What `list` has about a program's connection; nil if it has none.
+  func connection(of program: RunningProgram) throws -> [String: Any]? {
+    for line in try tribunectl("list", "-j").lines {
+      let value = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      if let value, value["pid"] as? Int == Int(program.pid) { return value }
+    }
+    return nil
+  }
+
+  func isSuspended(_ program: RunningProgram) throws -> Bool? {
+    try connection(of: program)?["suspended"] as? Bool
+  }
+}

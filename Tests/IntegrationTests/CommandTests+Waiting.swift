@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// `tribunectl post --wait` and `guard --wait`, against the real daemon.
+@Suite("tribunectl waits for awaited observers", .timeLimit(.minutes(3)))
+struct WaitingCommandTests {
+  /// Ends an observer and the command that it runs.
+  private static func end(_ observer: RunningProgram) {
+    observer.signal(SIGTERM)
+    #expect(observer.status() == 0)
+  }
+
+  // MARK: post
+
+  @Test("a post that waits for nobody has been acknowledged by all, without a word")
+  func nobody() throws {
+    let bus = try TestBus()
+    let other = try bus.staying("observe", "**")
+    let post = try bus.tribunectl("post", "a", "--wait")
+    #expect(post.status == 0)
+    #expect(post.output + post.errors == "")
+    #expect(try other.output.line()?.hasSuffix("  a  -") == true)
+  }
+
+  @Test("a post waits until everyone's work is done")
+  func done() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    let observers = try ["one", "two"].map { name in
+      try bus.staying("observe", "a", "--awaited", "--exec", "touch", "\(folder.path)/\(name)")
+    }
+    let post = try bus.tribunectl("post", "a", "--wait")
+    #expect(folder.contains("one") && folder.contains("two"))
+    #expect(post.status == 0)
+    #expect(post.output + post.errors == "")
+    withExtendedLifetime(observers) {}
+  }
+
+  @Test("who had not acknowledged is told, each with why")
+  func missing() throws {
+    let bus = try TestBus()
+    let observers = [
+      try bus.staying("observe", "a", "--awaited"),
+      try bus.staying("observe", "a", "--awaited", "--exec", "sh", "-c", "exit 3"),
+      try bus.staying("observe", "a", "--awaited", "--exec", "sh", "-c", "kill -KILL $PPID"),
+      try bus.staying("observe", "a", "--awaited", "--exec", "sleep", "1000"),
+    ]
+    let post = try bus.tribunectl("post", "a", "[1]", "--wait=1s", "--object=o")
+    #expect(post.status == 1)
+    #expect(post.output == "")
+    let lines = post.errors.split(separator: "\n")
+    #expect(lines.first == "tribunectl: 3 of 4 did not acknowledge a o:")
+    #expect(lines.count == 4)
+    for (observer, words) in zip(observers.dropFirst(), ["failed    ", "gone      ", "timedOut  "]) {
+      let line = try #require(lines.first { $0.contains("pid \(observer.pid), ") })
+      #expect(line.hasPrefix("  \(words)tribunectl (:"))
+      #expect(line.contains("uid \(getuid())"))
+      #expect(line.contains("): exited with 3  [") == (words == "failed    "))
+    }
+    let again = try bus.tribunectl("post", "a", "--wait=200ms", "-j")
+    #expect(again.status == 1)
+    #expect(again.errors == "")
+    let reply = try again.object()
+    #expect(reply["acknowledged"] as? Int == 1)
+    let missing = try #require(reply["missing"] as? [[String: Any]])
+    #expect(missing.map { $0["pid"] as? Int } == [Int(observers[1].pid), Int(observers[3].pid)])
+    #expect(missing.map { $0["failure"] as? String } == ["failed", "timedOut"])
+    Self.end(observers[3])
+  }
+
+  @Test("an observer that is suspended is waited for, and is not when it drops what comes")
+  func suspended() throws {
+    let bus = try TestBus()
+    let dropping = try bus.staying("observe", "a", "--awaited", "--suspension=drop")
+    dropping.signal(SIGTSTP)
+    try dropping.waitUntilStopped()
+    #expect(try bus.tribunectl("post", "a", "--wait").status == 0)
+    let holding = try bus.staying("observe", "a", "--awaited", "--suspension=hold")
+    holding.signal(SIGTSTP)
+    try holding.waitUntilStopped()
+    let post = try bus.tribunectl("post", "a", "--wait=200ms")
+    #expect(post.status == 1)
+    #expect(post.errors.contains("1 of 1 did not acknowledge a:\n  timedOut  tribunectl (:"))
+  }
+
+  @Test("without a bus, and when the bus refuses it, that is said instead")
+  func refused() throws {
+    let nowhere = try TestBus.tribunectl(["post", "a", "--wait"], address: "unix:/nonexistent/bus")
+    #expect(nowhere.status == 1)
+    #expect(nowhere.errors.hasPrefix("tribunectl: "))
+    #expect(!nowhere.errors.contains("acknowledge"))
+    let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4K\n")
+    let long = "\"" + String(repeating: "x", count: 8192) + "\""
+    for options in [["--retain"], ["--retain", "--wait"]] {
+      let post = try TestBus.tribunectl(["post", "a", long] + options, address: bus.address)
+      #expect(post.status == 1)
+      #expect(post.errors.hasPrefix("tribunectl: "))
+      #expect(!post.errors.contains("acknowledge"))
+    }
+  }
+
+  // MARK: guard
+
+  private static func guarding(_ bus: TestBus, _ arguments: String...) throws -> RunningProgram {
+    try RunningProgram(
+      [try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b"] + arguments)
+  }
+
+  @Test("a guard's command runs when the will's work is done")
+  func guarded() throws {
+    let bus = try TestBus()
+    let folder = try TestFolder()
+    let observer = try bus.staying(
+      "observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
+    let guarding = try bus.tribunectl(
+      "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", "\(folder.path)/done")
+    #expect(guarding.status == 0)
+    #expect(guarding.errors == "")
+    withExtendedLifetime(observer) {}
+  }
+
+  @Test("a guard says who had not acknowledged, and goes on anyway")
+  func goesOn() throws {
+    let bus = try TestBus()
+    let witness = try bus.staying("-j", "observe", "a.*")
+    let failing = try bus.staying("observe", "a.willB", "--awaited", "--exec", "false")
+    let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
+    let guarding = try bus.tribunectl("guard", "a.b", "--object=o", "--wait=200ms", "--", "echo", "ran")
+    #expect(guarding.status == 0)
+    #expect(guarding.output == "ran\n")
+    let lines = guarding.errors.split(separator: "\n")
+    #expect(lines.first == "tribunectl: 2 of 2 did not acknowledge a.willB o:")
+    #expect(lines.contains { $0.contains("failed    ") && $0.contains("pid \(failing.pid), ") })
+    #expect(lines.contains { $0.contains("timedOut  ") && $0.contains("pid \(silent.pid), ") })
+    for name in ["a.willB", "a.didB"] {
+      #expect(try witness.output.line()?.hasPrefix("{\"name\":\"\(name)\"") == true)
+    }
+    Self.end(silent)
+  }
+
+  @Test("a guard that does not wait is kept by nobody")
+  func withoutWaiting() throws {
+    let bus = try TestBus()
+    let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
+    let guarding = try bus.tribunectl("guard", "a.b", "--", "echo", "ran")
+    #expect(guarding.status == 0)
+    #expect(guarding.errors == "")
+    Self.end(silent)
+  }
+
+  @Test(
+    "a signal while a guard waits means that nothing runs, and that it failed is announced",
+    arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  func interrupted(signal: CInt) throws {
+    let bus = try TestBus()
+    let witness = try bus.staying("-j", "observe", "a.*")
+    let observer = try bus.staying(
+      "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "echo asked; exec sleep 1000")
+    let guarding = try Self.guarding(bus, "--wait=10min", "--", "echo", "ran")
+    #expect(try observer.output.line() == "asked")
+    guarding.signal(signal)
+    #expect(guarding.status() == 128 + signal)
+    #expect(try guarding.output.rest() == "")
+    #expect(try guarding.errors.rest() == "")
+    #expect(try witness.output.line()?.hasPrefix("{\"name\":\"a.willB\"") == true)
+    let failure = try #require(try witness.output.line())
+    #expect(failure.hasPrefix("{\"name\":\"a.didFailToB\""))
+    #expect(failure.hasSuffix("\"userInfo\":{\"signal\":\(signal)}}"))
+    Self.end(observer)
+  }
+
+  @Test("a bus that goes while a guard waits gives no leave, and nothing runs")
+  func busGoes() throws {
+    let bus = try TestBus()
+    let observer = try bus.staying(
+      "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "kill -KILL \(bus.pid)")
+    let guarding = try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran")
+    #expect(guarding.status == 255)
+    #expect(guarding.output == "")
+    withExtendedLifetime(observer) {}
+  }
+}
