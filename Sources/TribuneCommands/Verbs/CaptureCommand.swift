@@ -27,7 +27,8 @@ struct CaptureCommand: Command {
     context.reportReady("capturing \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     let file = CaptureOutput()
     return try await stay(
-      reading: traffic, until: context.signals, upTo: count, cancel: { await traffic.cancel() },
+      reading: traffic, until: { await context.signals.interruption() }, upTo: count,
+      cancel: { await traffic.cancel() },
       show: { delivery throws(CommandError) in try file.write(delivery, in: context) })
   }
 }
