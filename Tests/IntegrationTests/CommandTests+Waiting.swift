@@ -15,6 +15,31 @@ struct WaitingCommandTests {
 
   // MARK: post
 
+  @Test(
+    "what a poster wishes is what the bus is told, and what observes gets it once",
+    arguments: [
+      ([], nil), (["--style=now"], nil), (["--style=asap"], ["as soon as possible"]),
+      (["--style=idle", "--coalesce=name"], ["when idle", "coalesced by name"]),
+      (["--coalesce=object"], ["coalesced by object"]),
+      (["--coalesce=object,name"], ["coalesced by name", "coalesced by object"]),
+      (["--immediately"], ["immediately"]), (["--retain"], ["retained"]),
+      (["--wait=3s", "--retain", "--immediately"], ["immediately", "retained", "awaited"]),
+      (["--wait"], ["awaited"]),
+    ] as [([String], [String]?)])
+  func wishes(options: [String], expected: [String]?) throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "a", "-N1")
+    let monitor = try bus.staying("-j", "monitor", "a")
+    let post = try TestBus.tribunectl(["post", "a", "[1]", "--object=o"] + options, address: bus.address)
+    #expect(post.status == 0)
+    let line = try #require(try monitor.output.line())
+    let seen = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(seen["kind"] as? String == "post")
+    #expect(seen["wishes"] as? [String] == expected)
+    #expect(try observer.output.rest().hasSuffix("  a  o  [1]\n"))
+    #expect(observer.status() == 0)
+  }
+
   @Test("a post that waits for nobody has been acknowledged by all, without a word")
   func nobody() throws {
     let bus = try TestBus()
