@@ -67,6 +67,10 @@ let package = Package(
     .testTarget(
       name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
     .testTarget(
+      name: "TribuneSystemTests",
+      dependencies: ["CTribuneLinux", "TribuneSystem", "TribuneTestSupport", "TribuneWire"],
+      swiftSettings: strict),
+    .testTarget(
       name: "TribuneCoreTests",
       dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),

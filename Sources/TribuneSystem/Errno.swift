@@ -21,6 +21,8 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let noSuchFile = Errno(rawValue: ENOENT)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
+  /// So many descriptors of this user are on their way through sockets that there can be no more.
+  package static let tooManyPassed = Errno(rawValue: ETOOMANYREFS)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
   /// The process or the machine has no descriptor or no memory left for another socket: what accepting

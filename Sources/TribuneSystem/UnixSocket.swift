@@ -19,7 +19,7 @@ package enum Received: Equatable, Sendable {
   case nothing
   /// The peer sends no more.
   case end
-  /// The peer sent descriptors that nobody asked for. The kernel has dropped them.
+  /// The peer sent descriptors where none were to come, or more than one read takes.
   case descriptors
 }
 
@@ -103,28 +103,43 @@ package enum UnixSocket {
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
-  /// Reads once into the buffer's free space, of which there must be some.
+  /// Reads once into the buffer's free space, of which there must be some, where no descriptors are to come.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
   ) throws(Errno) -> Received {
+    var passed = PassedDescriptors()
+    let received = try receive(from: descriptor, into: buffer, &passed)
+    return passed.isEmpty ? received : .descriptors
+  }
+
+  /// Reads once into the buffer's free space, of which there must be some.
+  ///
+  /// - Parameter passed: where descriptors go that came along, those of one sending call at most.
+  package static func receive(
+    from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
+  ) throws(Errno) -> Received {
     let socket = descriptor.rawValue
     precondition(buffer.capacity > buffer.count)
-    var result = Received.nothing
+    var control = ControlMessage()
+    var controlLength = 0
+    var flags: CInt = 0
+    var count = 0
     do {
       unsafe try buffer.appendFilling { free throws(Errno) in
         var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
         var message = unsafe msghdr()
-        // With no room for control data, the kernel drops descriptors and says so.
-        let count = unsafe try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
+        count = unsafe try withUnsafeMutablePointer(to: &vector) { vector throws(Errno) in
           unsafe message.msg_iov = vector
           unsafe message.msg_iovlen = 1
-          return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_DONTWAIT)) }
+          return unsafe try control.withBytes { control throws(Errno) in
+            unsafe message.msg_control = control.baseAddress
+            unsafe message.msg_controllen = control.count
+            let flags = CInt(MSG_DONTWAIT) | CInt(MSG_CMSG_CLOEXEC)
+            return try retrying { unsafe recvmsg(socket, &message, flags) }
+          }
         }
-        if unsafe message.msg_flags & CInt(MSG_CTRUNC) != 0 {
-          result = .descriptors
-        } else {
-          result = count == 0 ? .end : .bytes(count)
-        }
+        controlLength = unsafe message.msg_controllen
+        flags = unsafe message.msg_flags
         return count
       }
     } catch  where error == .again {
@@ -132,7 +147,22 @@ package enum UnixSocket {
     } catch {
       throw error
     }
-    return result
+    let before = passed.count
+    if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
+    if flags & CInt(MSG_CTRUNC) != 0 {
+      guard passed.count - before < PassedDescriptors.countPerReadMax else { return .descriptors }
+      // There was room for more, so that it is this process that could not have them.
+      passed.appendLost()
+    }
+    return count == 0 ? .end : .bytes(count)
+  }
+
+  /// Whether the peer has taken everything that was sent to it.
+  package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
+    var unread: CInt = 0
+    let socket = descriptor.rawValue
+    _ = try retrying { unsafe ioctl(socket, UInt(SIOCOUTQ), &unread) }
+    return unread == 0
   }
 
   private static func withAddress(

@@ -29,9 +29,12 @@
   @usableFromInline let state: UnsafeMutablePointer<State>
   /// Where the storage came from, and goes back to.
   private let pool: BufferPool?
+  /// What belongs to the one frame that the buffer then holds, from its first byte on.
+  package let attachment: (any AttachedFile)?
 
-  package init(capacity: Int) {
+  package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
     precondition(capacity >= 0)
+    self.attachment = attachment
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(
       to: State(base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity))
@@ -42,6 +45,7 @@
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: State(base: storage, capacity: BufferPool.bufferCapacity))
     self.pool = pool
+    attachment = nil
   }
 
   deinit {
@@ -194,17 +198,17 @@ package struct ByteSlice {
 
   package var count: Int { range.count }
 
-  /// Bytes that wait with the slice.
-  package var weight: Int { range.count }
+  /// Bytes that wait with the slice: its own, and those of what is attached to it.
+  package var weight: Int { range.count + (buffer.attachment?.length ?? 0) }
 
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     get { buffer.bytes(in: range) }
   }
 
-  /// The same bytes in a buffer of their own, for what has to wait for long.
+  /// The same bytes in a buffer of their own, with what is attached to them, for what has to wait for long.
   package func copied() -> ByteSlice {
-    let own = ByteBuffer(capacity: count)
+    let own = ByteBuffer(capacity: count, attachment: buffer.attachment)
     own.append(bytes)
     return ByteSlice(own, 0..<count)
   }

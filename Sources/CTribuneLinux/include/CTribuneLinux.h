@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "memory.h"
 #include "process.h"
 
 /* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these have to be said again. */

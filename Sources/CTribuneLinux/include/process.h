@@ -22,7 +22,6 @@ typedef int tribune_object_visitor(const struct tribune_program_object *_Nonnull
 int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable data);
 
 /* Declared only under _GNU_SOURCE. */
-int memfd_create(const char *_Nonnull name, unsigned int flags);
 int pipe2(int *_Nonnull ends, int flags);
 long syscall(long number, ...);
 

@@ -10,6 +10,9 @@ package import TribuneWire
 ///
 /// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts
 /// them. Everything else stays until it is read. A frame of which a part has been sent is never dropped.
+///
+/// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment goes with the first
+/// byte, and with it its weight.
 package struct OutboundQueue: ~Copyable {
   private struct Entry {
     var slice: ByteSlice
@@ -31,8 +34,12 @@ package struct OutboundQueue: ~Copyable {
   /// Where small slices are copied to that have to wait.
   private var ownBuffer: ByteBuffer?
 
-  /// Bytes that have not been sent.
-  package private(set) var byteCount = 0
+  /// Bytes in the queue that have not been sent.
+  private var unsentCount = 0
+  /// Bytes of the attachments that have not been sent.
+  private var attachedCount = 0
+  /// Bytes that have not been sent, with those of attachments: what the queue weighs.
+  package var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
   package private(set) var lostCount: UInt64 = 0
 
@@ -42,7 +49,8 @@ package struct OutboundQueue: ~Copyable {
 
   /// Queues whole frames.
   package mutating func append(_ slice: ByteSlice, isNotification: Bool) {
-    byteCount += slice.count
+    unsentCount += slice.count
+    if let attachment = slice.buffer.attachment { attachedCount += attachment.length }
     if let last = entries.indices.last, last >= head, entries[last].isNotification == isNotification,
       !entries[last].isLost, !entries[last].isSettled, entries[last].slice.buffer === slice.buffer,
       entries[last].slice.range.upperBound == slice.range.lowerBound
@@ -53,11 +61,13 @@ package struct OutboundQueue: ~Copyable {
     entries.append(Entry(slice: slice, isNotification: isNotification))
   }
 
-  /// Calls `body` with each range of bytes to be sent, in order, until it returns false.
+  /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
+  /// attachment that has not been sent is always with the first of them.
   package func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     for index in head..<entries.count {
       let range = entries[index].slice.range
+      if index > head, entries[index].slice.buffer.attachment != nil { return }
       guard body(range.lowerBound + sent..<range.upperBound, entries[index].slice.buffer) else { return }
       sent = 0
     }
@@ -68,8 +78,11 @@ package struct OutboundQueue: ~Copyable {
   /// - Returns: whether nothing is left.
   @discardableResult
   package mutating func consume(_ count: Int) -> Bool {
-    precondition(count <= byteCount)
-    byteCount -= count
+    precondition(count <= unsentCount)
+    unsentCount -= count
+    if attachedCount > 0, count > 0, headSent == 0 {
+      attachedCount -= entries[head].slice.buffer.attachment?.length ?? 0
+    }
     headSent += count
     while head < entries.count, headSent >= entries[head].slice.count {
       headSent -= entries[head].slice.count
@@ -95,7 +108,8 @@ package struct OutboundQueue: ~Copyable {
     head = 0
     headSent = 0
     firstUnsettled = 0
-    byteCount = 0
+    unsentCount = 0
+    attachedCount = 0
   }
 
   /// Copies what is small and has to wait into a buffer of the queue's own, so that a few bytes that
@@ -104,7 +118,7 @@ package struct OutboundQueue: ~Copyable {
   package mutating func settle(with pool: BufferPool) {
     var settled = Array(entries[head..<max(head, firstUnsettled)])
     for entry in entries[max(head, firstUnsettled)...] {
-      guard entry.slice.count < Self.settledLength else {
+      guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil else {
         var entry = entry
         entry.isSettled = true
         settled.append(entry)
@@ -169,7 +183,8 @@ package struct OutboundQueue: ~Copyable {
       if lostPlace == nil, start < end { lostPlace = kept.count }
       while start < end, byteCount > target {
         let length = entry.slice.buffer.frameLength(at: start)
-        byteCount -= length
+        unsentCount -= length
+        if let attachment = entry.slice.buffer.attachment { attachedCount -= attachment.length }
         start += length
         dropped += 1
       }
@@ -206,7 +221,7 @@ package struct OutboundQueue: ~Copyable {
     buffer.appendFrame(Lost(count: dropped), serial: 0)
     entries.insert(
       Entry(slice: ByteSlice(buffer, 0..<buffer.count), isNotification: false, isLost: true), at: place)
-    byteCount += buffer.count
+    unsentCount += buffer.count
   }
 }
 

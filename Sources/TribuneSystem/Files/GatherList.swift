@@ -10,6 +10,8 @@ package import TribuneWire
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
+  /// What goes with the first byte.
+  private var attachment: (any AttachedFile)?
 
   /// - Parameter capacity: slices in one send, at most the kernel's 1,024.
   package init(capacity: Int) {
@@ -21,8 +23,14 @@ package import TribuneWire
 
   package var isFull: Bool { unsafe vectors.count == vectorCount }
 
+  /// Appends a part of a buffer. What is attached to the buffer goes with its first byte, which has to be the
+  /// first of the send then.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
     precondition(!isFull)
+    if let attachment = buffer.attachment, range.lowerBound == 0 {
+      precondition(vectorCount == 0, "only what a send begins with can have an attachment")
+      self.attachment = attachment
+    }
     unsafe buffer.withAddress(of: range) { bytes in
       unsafe vectors[vectorCount] = iovec(
         iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
@@ -34,13 +42,24 @@ package import TribuneWire
   ///
   /// - Returns: the bytes that the kernel took, which may be fewer, and none when the peer's buffer is full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
-    defer { vectorCount = 0 }
+    defer {
+      vectorCount = 0
+      attachment = nil
+    }
     let socket = descriptor.rawValue
     let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
     var message = unsafe msghdr()
     unsafe message.msg_iov = vectors.baseAddress
     unsafe message.msg_iovlen = vectorCount
     do {
+      if let attachment {
+        var control = ControlMessage(passing: attachment.rawDescriptor)
+        return unsafe try control.withBytes { control throws(Errno) in
+          unsafe message.msg_control = control.baseAddress
+          unsafe message.msg_controllen = ControlMessage.lengthForOne
+          return try retrying { unsafe sendmsg(socket, &message, flags) }
+        }
+      }
       // One part is the common case, and the plainer call the faster one.
       if vectorCount == 1 {
         let part = unsafe vectors[0]

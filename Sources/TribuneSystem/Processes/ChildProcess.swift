@@ -2,6 +2,7 @@
 
 import CTribuneLinux
 import Glibc
+import TribuneWire
 
 /// A program that was started, until it has ended.
 ///
@@ -71,7 +72,7 @@ package final class ChildProcess: Sendable {
     try request.setSignalMask(signalMask)
     if leadsGroup { try request.setOwnGroup() }
     if case .bytes(let bytes) = input {
-      try request.give(MemoryFile.make(holding: bytes), as: STDIN_FILENO)
+      try request.give(MemoryFile.make(holding: bytes.rawBytes), as: STDIN_FILENO)
     }
     var captured: FileDescriptor?
     let limit: Int

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What files in memory, and passing them on, need beyond Swift's Glibc module.
+ */
+#pragma once
+
+#include <linux/magic.h>
+#include <linux/memfd.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+
+/* Declared only under _GNU_SOURCE. */
+int memfd_create(const char *_Nonnull name, unsigned int flags);
+
+/* <linux/fcntl.h> has these, and does not go together with <fcntl.h>. */
+#define TRIBUNE_F_ADD_SEALS 1033
+#define TRIBUNE_F_GET_SEALS 1034
+#define TRIBUNE_F_SEAL_SEAL 0x0001
+#define TRIBUNE_F_SEAL_SHRINK 0x0002
+#define TRIBUNE_F_SEAL_GROW 0x0004
+#define TRIBUNE_F_SEAL_WRITE 0x0008

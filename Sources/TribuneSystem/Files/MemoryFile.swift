@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+package import TribuneWire
+
+/// A file that is only in memory and that nobody can change any more, whoever holds a descriptor of it.
+///
+/// The seals are what makes it safe to pass on and to map: its bytes stay what they are and where they are. So
+/// they are looked at first when one comes from somebody else.
+package final class MemoryFile: AttachedFile {
+  /// What keeps a file that somebody passed from being read.
+  package enum Flaw: Error, Equatable, Sendable {
+    case notInMemory
+    case notReadable
+    /// Somebody could still write to it, or make it longer or shorter.
+    case notSealed
+    /// It has so many bytes, which is not what was said.
+    case hasLength(Int)
+    case failed(Errno)
+  }
+
+  /// It can be read, and not be written to, shortened or lengthened, and that stays so.
+  private static let seals =
+    TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
+
+  /// Bytes.
+  package let length: Int
+  private let descriptor: FileDescriptor
+
+  package var rawDescriptor: CInt { descriptor.rawValue }
+
+  /// Makes a file that holds `bytes`.
+  package init(holding bytes: RawSpan) throws(Errno) {
+    length = bytes.byteCount
+    descriptor = try Self.make(holding: bytes)
+  }
+
+  /// Takes a file that somebody passed.
+  ///
+  /// - Parameter length: how long it was said to be.
+  /// - Throws: `Flaw`; the descriptor is closed then.
+  package init(checking descriptor: consuming FileDescriptor, length: Int) throws(Flaw) {
+    try Self.check(descriptor.rawValue, length: length)
+    self.length = length
+    self.descriptor = descriptor
+  }
+
+  /// A file that holds `bytes`, to be read from its start.
+  static func make(holding bytes: RawSpan) throws(Errno) -> FileDescriptor {
+    // Past this limit, writing is ended by a signal.
+    var limit = rlimit()
+    _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
+    guard UInt64(bytes.byteCount) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
+
+    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
+    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("tribune", flags) })
+    let descriptor = file.rawValue
+    var written = 0
+    while written < bytes.byteCount {
+      let rest = bytes.extracting(droppingFirst: written)
+      let offset = off_t(written)
+      written += try retrying {
+        unsafe rest.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+      }
+    }
+    _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) }
+    return file
+  }
+
+  private static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
+    var status = stat()
+    var system = statfs()
+    let flags: CInt
+    let found: CInt
+    do throws(Errno) {
+      flags = try retrying { fcntl(descriptor, F_GETFL) }
+      _ = try retrying { unsafe fstatfs(descriptor, &system) }
+      _ = try retrying { unsafe fstat(descriptor, &status) }
+    } catch {
+      throw .failed(error)
+    }
+    do throws(Errno) {
+      found = try retrying { fcntl(descriptor, TRIBUNE_F_GET_SEALS) }
+    } catch {
+      throw .notInMemory
+    }
+    // Huge pages may be short when they are first touched, which a signal would tell.
+    guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
+    guard flags & O_ACCMODE != O_WRONLY else { throw .notReadable }
+    guard found & seals == seals else { throw .notSealed }
+    guard status.st_size == off_t(length) else { throw .hasLength(Int(status.st_size)) }
+  }
+
+  /// Appends the file's bytes to `buffer`. What the file has never been given memory for stays without.
+  package func append(to buffer: ByteBuffer) throws(Errno) {
+    buffer.reserve(length)
+    var offset = 0
+    while offset < length {
+      let rest = length - offset
+      let start = off_t(offset)
+      let descriptor = rawDescriptor
+      let count = buffer.count
+      unsafe try buffer.appendFilling { free throws(Errno) in
+        try retrying { unsafe pread(descriptor, free.baseAddress, min(free.count, rest), start) }
+      }
+      // The seals say that there is more.
+      precondition(buffer.count > count, "a sealed file has become shorter")
+      offset += buffer.count - count
+    }
+  }
+}
+
+extension MemoryFile.Flaw: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .notInMemory: "the descriptor is none of a file in memory"
+    case .notReadable: "the descriptor cannot be read"
+    case .notSealed: "the file is not sealed"
+    case .hasLength(let length): "the file has \(length) bytes"
+    case .failed(let error): "the descriptor cannot be looked at: \(error)"
+    }
+  }
+}
+
+/// The bytes of a file in memory, where the kernel keeps them.
+@safe package final class MappedBytes: Sendable {
+  private let address: UInt
+  package let count: Int
+
+  /// - Parameter file: is not needed any more afterwards.
+  package init(_ file: MemoryFile) throws(Errno) {
+    // An empty range cannot be mapped.
+    precondition(file.length > 0)
+    // A shared mapping of what is sealed is refused by kernels before 6.7, though it could not be written to.
+    let mapped = unsafe mmap(nil, file.length, PROT_READ, MAP_PRIVATE, file.rawDescriptor, 0)
+    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
+    address = UInt(bitPattern: mapped)
+    count = file.length
+  }
+
+  deinit {
+    let result = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), count)
+    precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
+  }
+
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      guard let start = unsafe UnsafeRawPointer(bitPattern: address) else {
+        preconditionFailure("what is mapped has no address")
+      }
+      let span = unsafe RawSpan(_unsafeStart: start, byteCount: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Attachments in the outbound queue", .timeLimit(.minutes(2)))
+struct AttachmentQueueTests {
+  @Test("An attachment weighs what it holds, until the first byte of its frame has been sent")
+  func weight() {
+    var traffic = AttachedTraffic()
+    traffic.queue(0, attached: nil)
+    let plain = traffic.queue.byteCount
+    traffic.queue(1, attached: 1000)
+    #expect(traffic.queue.byteCount == 2 * plain + 1000)
+    traffic.send(plain)
+    #expect(traffic.queue.byteCount == plain + 1000)
+    traffic.send(1)
+    #expect(traffic.queue.byteCount == plain - 1)
+    traffic.send(.max)
+    #expect(traffic.queue.byteCount == 0)
+  }
+
+  @Test("An attachment begins a send, and what follows it goes along up to the next one")
+  func sends() {
+    var traffic = AttachedTraffic()
+    for number in 0..<6 { traffic.queue(number, attached: number == 2 || number == 3 ? 100 : nil) }
+    var sends: [[Int]] = []
+    while !traffic.queue.isEmpty { sends.append(traffic.send(.max)) }
+    #expect(sends == [[], [2], [3]])
+    #expect(traffic.received == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test("An attachment is sent once, however its frame is cut")
+  func once() {
+    var traffic = AttachedTraffic()
+    for number in 0..<5 { traffic.queue(number, attached: 10) }
+    var attachments: [Int] = []
+    while !traffic.queue.isEmpty { attachments += traffic.send(7) }
+    #expect(attachments == [0, 1, 2, 3, 4])
+    #expect(traffic.received == [0, 1, 2, 3, 4])
+  }
+
+  @Test("What waits long keeps its attachment")
+  func settling() {
+    var traffic = AttachedTraffic()
+    for number in 0..<4 { traffic.queue(number, attached: number == 1 ? 10 : nil) }
+    let weight = traffic.queue.byteCount
+    traffic.queue.settle(with: BufferPool())
+    #expect(traffic.queue.byteCount == weight)
+    var attachments: [Int] = []
+    while !traffic.queue.isEmpty { attachments += traffic.send(.max) }
+    #expect(attachments == [1])
+    #expect(traffic.received == [0, 1, 2, 3])
+  }
+
+  @Test("What is dropped lets its attachment go, and what has begun keeps its place")
+  func dropping() {
+    var traffic = AttachedTraffic()
+    for number in 0..<5 { traffic.queue(number, attached: 1 << 20) }
+    #expect(traffic.send(1) == [0])
+    #expect(traffic.openCount == 5)
+    #expect(traffic.queue.dropOldest(downTo: 1 << 20) == 4)
+    #expect(traffic.openCount == 1)
+    #expect(traffic.queue.byteCount < 200)
+    #expect(traffic.queue.lostCount == 4)
+    #expect(traffic.send(.max) == [])
+    #expect(traffic.openCount == 0)
+  }
+
+  @Test(
+    "Whatever happens to a queue, what it weighs is what waits, and each attachment comes with its frame",
+    arguments: Seeds.all)
+  func simulation(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var traffic = AttachedTraffic()
+    let pool = BufferPool()
+    var attachments: [Int] = []
+    var posted = 0
+    for number in 0..<2000 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0...4:
+        traffic.queue(number, attached: random.oneIn(3) ? Int.random(in: 1...100_000, using: &random) : nil)
+        posted += 1
+      case 5: traffic.queue.settle(with: pool)
+      case 6:
+        let target = Int.random(in: 0...max(1, traffic.queue.byteCount), using: &random)
+        traffic.queue.dropOldest(downTo: target)
+      default: attachments += traffic.send(Int.random(in: 1...500, using: &random))
+      }
+      #expect(traffic.queue.isEmpty == (traffic.queue.byteCount == 0))
+      #expect(traffic.queue.byteCount >= traffic.openLength)
+    }
+    while !traffic.queue.isEmpty { attachments += traffic.send(.max) }
+    #expect(traffic.queue.byteCount == 0)
+    #expect(traffic.openCount == 0)
+    let received = traffic.received
+    #expect(received == received.sorted() && Set(received).count == received.count)
+    #expect(received.count + Int(traffic.queue.lostCount) == posted)
+    #expect(attachments == received.filter { traffic.attached.contains($0) })
+  }
+}
+
+/// Stands for a file that is open for as long as this is there.
+private final class OpenFile: AttachedFile {
+  let number: Int
+  let length: Int
+  let rawDescriptor: Int32 = -1
+
+  init(_ number: Int, length: Int) {
+    self.number = number
+    self.length = length
+  }
+}
+
+/// A queue, the frames that go into it, with attachments or without, and the reader at its end.
+private struct AttachedTraffic: ~Copyable {
+  private struct Reference {
+    weak var file: OpenFile?
+  }
+
+  var queue = OutboundQueue()
+  private var sent: [UInt8] = []
+  private var files: [Reference] = []
+  /// The numbers of the frames that had an attachment.
+  private(set) var attached: Set<Int> = []
+
+  var openCount: Int { files.count { $0.file != nil } }
+  /// Of the attachments that the queue still holds and has not sent.
+  private(set) var sentNumbers: Set<Int> = []
+  var openLength: Int {
+    files.reduce(0) { $0 + ($1.file.map { sentNumbers.contains($0.number) ? 0 : $0.length } ?? 0) }
+  }
+
+  /// Queues a notification whose serial is `number`, with an attachment of so many bytes.
+  mutating func queue(_ number: Int, attached length: Int?) {
+    let file = length.map { OpenFile(number, length: $0) }
+    if let file {
+      files.append(Reference(file: file))
+      attached.insert(number)
+    }
+    let buffer = ByteBuffer(capacity: 64, attachment: file)
+    buffer.appendFrame(Post(), serial: Serial(number), name: "a")
+    queue.append(ByteSlice(buffer, 0..<buffer.count), isNotification: true)
+  }
+
+  /// Lets the reader have at most `count` bytes of one send.
+  ///
+  /// - Returns: the numbers of the attachments that went along.
+  @discardableResult
+  mutating func send(_ count: Int) -> [Int] {
+    var piece: [UInt8] = []
+    var attachments: [Int] = []
+    var isFirst = true
+    queue.forEachUnsent { range, buffer in
+      if let file = buffer.attachment as? OpenFile, range.lowerBound == 0 {
+        #expect(isFirst, "an attachment is not with the first byte of a send")
+        attachments.append(file.number)
+      }
+      isFirst = false
+      piece += Array(buffer.bytes(in: range)).prefix(count - piece.count)
+      return piece.count < count
+    }
+    sent += piece
+    sentNumbers.formUnion(attachments)
+    queue.consume(piece.count)
+    return attachments
+  }
+
+  /// The numbers of the notifications that the reader has got.
+  var received: [Int] {
+    let stream = ByteBuffer(holding: sent)
+    var numbers: [Int] = []
+    var position = 0
+    while let header = FrameHeader.peek(stream.bytes, at: position, limits: .fromBus) {
+      if header.kind == .post { numbers.append(Int(header.serial)) }
+      position += header.frameLength
+    }
+    #expect(position == stream.count)
+    return numbers
+  }
+}
