@@ -45,6 +45,11 @@ package struct OutboundQueue: ~Copyable {
 
   package init() {}
 
+  /// The attachment that has to go with the next byte.
+  package var nextFile: (any AttachedFile)? {
+    attachedCount > 0 && headSent == 0 ? entries[head].slice.buffer.attachment : nil
+  }
+
   package var isEmpty: Bool { head == entries.count }
 
   /// Queues whole frames.

@@ -36,7 +36,8 @@ extension BusServer {
 
     let received: Received
     do throws(Errno) {
-      received = try UnixSocket.receive(from: connection.descriptor, into: buffer)
+      received = try UnixSocket.receive(
+        from: connection.descriptor, into: buffer, &connection.descriptors)
     } catch {
       if !error.isDisconnection { log.warning("cannot read from connection \(connection.id): \(error)") }
       close(connection)
@@ -48,7 +49,7 @@ extension BusServer {
       close(connection)
     case .descriptors:
       dismiss(
-        connection, WireError(.unexpectedDescriptors, "descriptors came that no frame had announced"))
+        connection, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
     case .bytes:
       if connection.begun == nil { connection.begunAt = now }
       if !long { connection.begun = nil }
@@ -57,6 +58,7 @@ extension BusServer {
         if end > start { connection.begunAt = now }
         if connection.isServed {
           try keepBegun(of: connection, in: buffer, from: end)
+          try requireExpectedDescriptors(of: connection)
         }
       } catch {
         dismiss(connection, error)
@@ -90,6 +92,7 @@ extension BusServer {
     if connection.phase == .awaitingHello {
       guard let hello = try Hello(buffer.bytes(in: position..<buffer.count)) else { return position }
       _ = try hello.negotiated()
+      connection.takesFiles = hello.capabilities.contains(.descriptors)
       welcome(connection)
       position += Hello.length
     }
@@ -97,7 +100,10 @@ extension BusServer {
       let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
       buffer.count - position >= header.frameLength
     {
-      if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0 {
+      if header.flags.contains(.descriptor) {
+        try takeWithFile(header, of: connection, in: buffer, at: position)
+        position += header.frameLength
+      } else if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0 {
         position = takePosts(of: connection, in: buffer, at: position, first: header)
       } else {
         try take(header, of: connection, in: buffer, at: position)
@@ -239,7 +245,7 @@ extension BusServer {
   ) -> Bool {
     // What is wrong with a header here is found again, and told, when it is the first of its run.
     guard let next = FrameHeader.peek(bytes, at: position, limits: connection.limits),
-      next.rawKind == FrameKind.post.rawValue, next.fieldsLength == 0,
+      next.rawKind == FrameKind.post.rawValue, next.fieldsLength == 0, !next.flags.contains(.descriptor),
       bytes.byteCount - position >= next.frameLength,
       next.nameLength == header.nameLength, next.objectLength == header.objectLength,
       bytes.extracting(position + next.nameStart..<position + next.payloadStart).isEqual(to: key)
@@ -272,9 +278,15 @@ extension BusServer {
   ) throws(WireError) {
     let range = start..<start + header.frameLength
     buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
-    let slice = ByteSlice(buffer, range)
-    let frame = FrameView(header, buffer.bytes(in: range))
-    if bus.isMonitored || frame.header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
+    try take(FrameView(header, buffer.bytes(in: range)), in: ByteSlice(buffer, range), of: connection)
+  }
+
+  /// Takes one frame that is no plain post, and is stamped.
+  func take(
+    _ frame: FrameView, in slice: ByteSlice, of connection: Connection
+  ) throws(WireError) {
+    let header = frame.header
+    if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
     defer { taken = nil }
     let postsBefore = bus.acceptedPostCount
     if header.rawKind == FrameKind.list.rawValue {

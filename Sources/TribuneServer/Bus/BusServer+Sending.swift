@@ -10,6 +10,9 @@ extension BusServer {
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
 
+  /// Bytes of a frame whose userInfo lies in a file: the header, few fields, name and object.
+  private static let frameWithFileLength = 560
+
   /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
   private static let copiedTailLength = 1024
 
@@ -72,8 +75,20 @@ extension BusServer {
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool
   ) {
     guard !connection.isDeaf, connection.isServed else { return }
+    var slice = slice
+    if slice.buffer.attachment != nil, !connection.takesFiles {
+      guard let inlined = inlined(slice) else {
+        lostCount += 1
+        let byteCount = connection.queue.byteCount
+        connection.queue.appendLost(1)
+        queuedByteCount += connection.queue.byteCount - byteCount
+        markDirty(connection)
+        return
+      }
+      slice = inlined
+    }
     connection.queue.append(slice, isNotification: isNotification)
-    queuedByteCount += slice.count
+    queuedByteCount += slice.weight
     if let rest {
       connection.queue.append(rest, isNotification: isNotification)
       queuedByteCount += rest.count
@@ -121,7 +136,7 @@ extension BusServer {
   func sendHello(to connection: Connection) {
     let buffer = bufferToEncode()
     let start = buffer.count
-    Hello().append(to: buffer)
+    Hello(capabilities: .descriptors).append(to: buffer)
     enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
   }
 
@@ -218,11 +233,15 @@ extension BusServer {
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
       deliveredCount += count
-    case .retained(let slot, let serial, let sender, let retained, let tail):
-      let buffer = bufferToEncode()
+    case .retained(let slot, let serial, let sender, var retained, let tail):
+      let file = tail.slice.buffer.attachment
+      if let file { retained.length = UInt32(file.length) }
+      let buffer =
+        file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) } ?? bufferToEncode()
       let start = buffer.count
       buffer.appendHead(
-        of: retained, sender: sender, serial: serial, nameLength: tail.nameLength,
+        of: retained, flags: file == nil ? [] : .descriptor, sender: sender, serial: serial,
+        nameLength: tail.nameLength,
         objectLength: tail.objectLength, payloadLength: tail.payloadLength)
       buffer.append(tail.slice.bytes)
       let slice = ByteSlice(buffer, start..<buffer.count)
@@ -262,7 +281,14 @@ extension BusServer {
     var isEmpty = connection.queue.isEmpty
     var isFull = false
     var isRead = isEmpty
+    var isFullOfFiles = false
     while !isEmpty, !isFull {
+      let file = connection.queue.nextFile
+      if let file, !canPass(file, to: connection) {
+        isFull = true
+        isFullOfFiles = true
+        continue
+      }
       var offered = 0
       connection.queue.forEachUnsent { range, buffer in
         gather.append(range, of: buffer)
@@ -275,6 +301,13 @@ extension BusServer {
         isFull = sent < offered
         isRead = isRead || sent > 0
         queuedByteCount -= sent
+        if let file, sent > 0 {
+          connection.passedByteCount += file.length
+          queuedByteCount -= file.length
+        }
+      } catch  where error == .tooManyPassed {
+        isFull = true
+        isFullOfFiles = true
       } catch {
         if !error.isDisconnection { log.warning("cannot write to connection \(connection.id): \(error)") }
         // What it sent before it went is still to be read; its end follows.
@@ -285,8 +318,10 @@ extension BusServer {
       }
     }
     if isFull { connection.queue.settle(with: pool) }
-    if connection.isBlocked != isFull {
+    if isFullOfFiles { watchForRoomToPass(connection) }
+    if connection.isBlocked != isFull || connection.isFullOfFiles != isFullOfFiles {
       connection.isBlocked = isFull
+      connection.isFullOfFiles = isFullOfFiles
       updateInterest(of: connection)
     }
     // What was dropped alone brings no queue below the mark for good.

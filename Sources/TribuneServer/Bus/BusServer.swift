@@ -53,6 +53,12 @@ package final class BusServer: RunLoopTarget {
   var relievedAbove = Int.max
   /// Of the log, for what is said of those who are closed because of what they did.
   private var closingLines = LineBudget(linesPerSecond: 20)
+  /// Files that are still to be sent to somebody.
+  let filesHeld = HeldFile.Count()
+  /// Descriptors whose frames are not whole yet.
+  var descriptorsWaiting = 0
+  /// What was last posted with a file, and what those get who take none. Kept until the pass ends.
+  var inlined: (original: ByteBuffer, copy: ByteSlice)?
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
@@ -213,6 +219,7 @@ package final class BusServer: RunLoopTarget {
         if let doom = connection.doom { dismiss(connection, doom) }
       }
     } while !dirty.isEmpty
+    inlined = nil
     writeVerdicts()
     resetRelief()
     if let stopBy {
@@ -245,6 +252,11 @@ package final class BusServer: RunLoopTarget {
     }
     while let token = timeouts.popDue(.pace, at: now) {
       if let connection = connection(of: token) { checkPacing(of: connection) }
+    }
+    for kind in [Timeouts.Kind.pass, .passLossy] {
+      while let token = timeouts.popDue(kind, at: now) {
+        if let connection = connection(of: token) { checkRoomToPass(of: connection) }
+      }
     }
     while let token = timeouts.popDue(.close, at: now) {
       if let connection = connection(of: token), connection.phase == .closing { close(connection) }
@@ -376,6 +388,7 @@ package final class BusServer: RunLoopTarget {
     refuse(connection, serial: 0, error)
     connection.phase = .closing
     releaseBegun(connection)
+    releaseDescriptors(of: connection)
     timeouts.append(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
@@ -418,6 +431,7 @@ package final class BusServer: RunLoopTarget {
     guard connection.phase != .closed else { return }
     if connection.phase == .open { leave(connection) }
     releaseBegun(connection)
+    releaseDescriptors(of: connection)
     forget(connection)
     if acceptIsPaused { resumeAccepting() }
   }

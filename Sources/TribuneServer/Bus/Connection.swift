@@ -54,9 +54,21 @@ final class Connection {
   /// A timeout is queued that will look at `begunAt`.
   var isWatchedForProgress = false
 
+  /// Its hello said that it takes userInfo as a file.
+  var takesFiles = false
+  /// Descriptors that came before the rest of their frames, and how many of them the bus has counted.
+  var descriptors = PassedDescriptors()
+  var descriptorsCounted = 0
+  /// Bytes of the files that it was sent since it had last taken everything.
+  var passedByteCount = 0
+  /// It is to take some of those before it is sent another one.
+  var isFullOfFiles = false
+  /// A timeout is queued that will look whether it has.
+  var isWatchedForRoomToPass = false
+
   /// Something was queued in this pass, and is to be sent at its end.
   var isDirty = false
-  /// The kernel took no more; it will say when it does.
+  /// The kernel took no more, or is to get no more for now.
   var isBlocked = false
   /// Nothing can be written any more; what it had sent before can still be read.
   var isDeaf = false
@@ -93,7 +105,8 @@ final class Connection {
   var interest: Readiness {
     var interest: Readiness = []
     if !isPaused, phase != .closing { interest.insert(.readable) }
-    if isBlocked { interest.insert(.writable) }
+    // A socket can be written to however many files wait in it.
+    if isBlocked, !isFullOfFiles { interest.insert(.writable) }
     return interest
   }
 }

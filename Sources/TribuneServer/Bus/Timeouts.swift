@@ -15,6 +15,10 @@ nonisolated struct Timeouts {
     case pace
     /// A connection has read why it is closed.
     case close
+    /// An observer has taken the files that it was sent
+    case pass
+    /// The same of one that is lossy, and looked at less often.
+    case passLossy
     /// There may be descriptors again for those who want to connect.
     case accept
     /// What the log leaves out has been counted.

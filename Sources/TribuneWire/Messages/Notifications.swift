@@ -36,6 +36,8 @@ package enum PostingStyle: UInt8, Sendable, CaseIterable {
 /// A plain one, which wants nothing in particular, has no fields at all.
 package struct Post: FrameFields {
   package static let kind = FrameKind.post
+  /// Where the length lies in the fields.
+  package static let lengthOffset = 6
 
   package var options: PostOptions
   package var style: PostingStyle
@@ -169,6 +171,8 @@ package struct Suspend: FrameFields {
 /// sender is who posted it; name, object and userInfo are the tail.
 package struct Retained: FrameFields {
   package static let kind = FrameKind.retained
+  /// Where the length lies in the fields.
+  package static let lengthOffset = 8
 
   /// Microseconds since it was posted.
   package var age: UInt64

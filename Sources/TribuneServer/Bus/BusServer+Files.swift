@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// userInfo that comes as a sealed file in memory, and goes on as the same file to whoever takes one.
+///
+/// The bus never maps such a file: what it reads of one, for those who take no files and for the check of objects
+/// that have a protocol, it copies. A frame with a file lies in a buffer of its own, so that what it came in with is
+/// not kept for its sake.
+extension BusServer {
+  /// Descriptors that may wait for the rest of their frames, of one connection and of all.
+  private static let descriptorsWaitingMax = 16
+  private static let descriptorsWaitingInAllMax = 1024
+  /// Files that the bus may hold.
+  private static let filesMax = 1024
+  /// After which an observer is looked at again that has not taken the files that it was sent. One that is lossy
+  /// may never.
+  private static let passNanoseconds: UInt64 = 10_000_000
+  private static let passLossyNanoseconds: UInt64 = 250_000_000
+
+  // MARK: Coming in
+
+  /// Looks at the descriptors that no frame has taken after a read.
+  ///
+  /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
+  func requireExpectedDescriptors(of connection: Connection) throws(WireError) {
+    let count = connection.descriptors.count
+    descriptorsWaiting += count - connection.descriptorsCounted
+    connection.descriptorsCounted = count
+    guard count > 0 else { return }
+    guard connection.begun != nil, connection.phase == .open, count <= Self.descriptorsWaitingMax else {
+      throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
+    }
+    guard descriptorsWaiting <= Self.descriptorsWaitingInAllMax else {
+      throw WireError(.outOfMemory, "there is no room for another descriptor that waits for its frame")
+    }
+  }
+
+  /// Closes the descriptors that no frame has taken.
+  func releaseDescriptors(of connection: Connection) {
+    connection.descriptors.removeAll()
+    descriptorsWaiting -= connection.descriptorsCounted
+    connection.descriptorsCounted = 0
+  }
+
+  /// Takes a frame whose userInfo came in a descriptor.
+  ///
+  /// - Throws: what ends the connection.
+  func takeWithFile(
+    _ header: FrameHeader, of connection: Connection, in buffer: ByteBuffer, at start: Int
+  ) throws(WireError) {
+    guard header.kind == .post else {
+      throw WireError(.unexpectedDescriptors, "no frame of kind \(header.rawKind) comes with a descriptor")
+    }
+    guard let passed = connection.descriptors.popFirst() else {
+      throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
+    }
+    buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
+    let bytes = buffer.bytes(in: start..<start + header.frameLength)
+    do throws(WireError) {
+      let file = try file(passed, for: FrameView(header, bytes), limit: connection.limits.payload)
+      let own = ByteBuffer(capacity: header.frameLength, attachment: file)
+      own.append(bytes)
+      let slice = ByteSlice(own, 0..<own.count)
+      let frame = FrameView(header, own.bytes)
+      if bus.isDeclared(frame.object) { try check(slice) }
+      try take(frame, in: slice, of: connection)
+    } catch {
+      guard !error.code.closesConnection else { throw error }
+      refuse(connection, serial: header.serial, error)
+    }
+  }
+
+  /// The file that came with a frame.
+  ///
+  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, with which the descriptor is closed.
+  private func file(
+    _ passed: consuming PassedDescriptors.Passed, for frame: FrameView, limit: Int
+  ) throws(WireError) -> HeldFile {
+    let descriptor: FileDescriptor
+    switch consume passed {
+    case .descriptor(let passed): descriptor = passed
+    case .lost: throw WireError(.limitExceeded, "the bus could have no more descriptors when one came")
+    }
+    let length = Int(try frame.decode(Post.self).length)
+    guard frame.header.payloadLength == 0 else {
+      throw WireError(.invalidValue, "userInfo came in a descriptor and as payload")
+    }
+    guard length >= WireLimits.descriptorPayloadLength else {
+      throw WireError(
+        .invalidDescriptor,
+        "userInfo in a descriptor has \(WireLimits.descriptorPayloadLength) bytes or more, not \(length)")
+    }
+    guard length <= limit else {
+      throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
+    }
+    guard filesHeld.current < Self.filesMax else {
+      throw WireError(.limitExceeded, "the bus holds \(Self.filesMax) files that are not delivered yet")
+    }
+    do throws(MemoryFile.Flaw) {
+      return HeldFile(try MemoryFile(checking: descriptor, length: length), in: filesHeld)
+    } catch {
+      throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
+    }
+  }
+
+  /// Holds what a file holds against the protocol of the post's object.
+  private func check(_ slice: ByteSlice) throws(WireError) {
+    guard let inline = inlined(slice),
+      let header = FrameHeader.peek(inline.bytes, at: 0, limits: .fromBus)
+    else { throw WireError(.invalidDescriptor, "what came in the descriptor cannot be read") }
+    try bus.check(post: FrameView(header, inline.bytes))
+  }
+
+  // MARK: Going out
+
+  /// The same frame with its userInfo as payload, for those who take no files: made once for all of them.
+  ///
+  /// - Returns: nil when the file cannot be read.
+  func inlined(_ slice: ByteSlice) -> ByteSlice? {
+    if let inlined, inlined.original === slice.buffer { return inlined.copy }
+    guard let file = slice.buffer.attachment as? HeldFile,
+      var header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus)
+    else { preconditionFailure("what is to be sent inline is no frame with a file") }
+    let lengthOffset: Int
+    switch header.kind {
+    case .post: lengthOffset = Post.lengthOffset
+    case .retained: lengthOffset = Retained.lengthOffset
+    default: preconditionFailure("a frame of kind \(header.rawKind) has a file")
+    }
+    let copy = ByteBuffer(capacity: header.frameLength + file.length)
+    header.flags.remove(.descriptor)
+    header.frameLength += file.length
+    header.append(to: copy)
+    copy.append(slice.bytes.extracting(droppingFirst: FrameHeader.length))
+    copy.store(UInt32(0), at: FrameHeader.length + lengthOffset)
+    do throws(Errno) {
+      try file.file.append(to: copy)
+    } catch {
+      log.warning("a file of \(file.length) bytes cannot be read: \(error)")
+      return nil
+    }
+    let inline = ByteSlice(copy, 0..<copy.count)
+    inlined = (slice.buffer, inline)
+    return inline
+  }
+
+  /// Whether a file can be sent to an observer now.
+  ///
+  /// What it has been sent and has not taken counts in no queue, and is the memory of whoever posted it; the kernel
+  /// would let hundreds of files wait for an observer that never reads.
+  func canPass(_ file: any AttachedFile, to connection: Connection) -> Bool {
+    guard connection.passedByteCount > 0,
+      connection.passedByteCount + file.length > configuration.hardLimitBytes
+    else { return true }
+    do throws(Errno) {
+      guard try UnixSocket.isDrained(connection.descriptor) else { return false }
+    } catch {
+      preconditionFailure("a socket does not say what has been read of it: \(error)")
+    }
+    connection.passedByteCount = 0
+    return true
+  }
+
+  /// Has an observer looked at again that cannot be sent a file now: no event tells when it can.
+  func watchForRoomToPass(_ connection: Connection) {
+    guard !connection.isWatchedForRoomToPass else { return }
+    connection.isWatchedForRoomToPass = true
+    if connection.flow == .lossy {
+      timeouts.append(
+        .passLossy, connection.token, due: now.advanced(byNanoseconds: Self.passLossyNanoseconds))
+    } else {
+      timeouts.append(.pass, connection.token, due: now.advanced(byNanoseconds: Self.passNanoseconds))
+    }
+  }
+
+  func checkRoomToPass(of connection: Connection) {
+    connection.isWatchedForRoomToPass = false
+    markDirty(connection)
+  }
+}
