@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneSystem
 import TribuneWire
+
+/// What came beside a frame.
+enum ReceivedFile {
+  case file(MemoryFile)
+  /// This process could have no more descriptors when it came.
+  case lost
+}
 
 /// Takes in the frames that the bus sends, on the link's own thread.
 ///
@@ -34,11 +42,12 @@ struct FrameReceiver {
     reply?.resume(returning: .success(welcome))
   }
 
-  mutating func receive(_ frame: FrameView) throws(WireError) {
+  /// - Parameter file: holds the userInfo, if the frame says that a file does.
+  mutating func receive(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     let serial = frame.header.serial
     switch frame.header.kind {
     case .post:
-      try route.deliver(frame, link)
+      try route.deliver(frame, file, link)
     case .lost:
       tellLost(Int(clamping: try frame.decode(Lost.self).count))
     case .ok:
@@ -73,7 +82,7 @@ struct FrameReceiver {
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
-      try receiveRetained(frame)
+      try receiveRetained(frame, file)
     case .awaited:
       let awaited = try frame.decode(Awaited.self)
       link.state.withLock { $0.awaited(serial, awaited) }?.deliver()
@@ -119,17 +128,21 @@ struct FrameReceiver {
   }
 
   /// What was retained when an observation was made that wanted it.
-  private func receiveRetained(_ frame: FrameView) throws(WireError) {
+  private func receiveRetained(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     _ = try frame.decode(Retained.self)
     try frame.requireNameAndObject()
     let name = String(repairing: frame.name)
     let object = String(repairing: frame.object)
     let stream = link.state.withLock { $0.snapshotStream(frame.header.serial, name: name, object: object) }
     guard let stream else { return }
+    guard let userInfo = UserInfo(of: frame, file) else {
+      stream.deliverSnapshot(.lost(1))
+      return
+    }
     let sender = frame.header.sender
     let notification = Notification(
-      name, object: object, sender: sender == .bus ? nil : sender.description,
-      userInfo: UserInfo([UInt8](frame.payload)), isRetained: true)
+      name, object: object, sender: sender == .bus ? nil : sender.description, userInfo: userInfo,
+      isRetained: true)
     stream.deliverSnapshot(.notification(notification))
   }
 
@@ -160,7 +173,7 @@ private struct NotificationRoute {
   private var sender = ConnectionID.bus
   private var senderText: String?
 
-  mutating func deliver(_ frame: FrameView, _ link: Link) throws(WireError) {
+  mutating func deliver(_ frame: FrameView, _ file: ReceivedFile?, _ link: Link) throws(WireError) {
     let header = frame.header
     let version = link.routesVersion.load(ordering: .acquiring)
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
@@ -181,7 +194,15 @@ private struct NotificationRoute {
       sender = header.sender
       senderText = sender == .bus ? nil : sender.description
     }
-    let userInfo = header.payloadLength == 0 ? UserInfo.none : UserInfo([UInt8](frame.payload))
+    guard let userInfo = UserInfo(of: frame, file) else {
+      // Without its userInfo, it is none that was posted.
+      for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
+      if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
+      if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
+        link.acknowledge(poster: header.sender, post: header.serial, "its userInfo could not be received")
+      }
+      return
+    }
     let notification = Notification(name, object: object, sender: senderText, userInfo: userInfo)
     let delivery = Delivery.notification(notification)
     for stream in observers.streams { stream.deliver(delivery) }
@@ -220,6 +241,24 @@ extension FrameView {
     }
     guard NameSyntax.isObject(object) else {
       throw WireError(.invalidObject, "the bus delivered a notification about no proper object")
+    }
+  }
+}
+
+extension UserInfo {
+  /// What a frame brings, as payload or in a file; nil when this process has no room for the file.
+  init?(of frame: FrameView, _ file: ReceivedFile?) {
+    switch file {
+    case nil:
+      self = frame.header.payloadLength == 0 ? .none : UserInfo([UInt8](frame.payload))
+    case .lost?:
+      return nil
+    case .file(let file)?:
+      do throws(Errno) {
+        self.init(mapped: try MappedBytes(file))
+      } catch {
+        return nil
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneSystem
 import TribuneWire
 
 extension Link {
@@ -9,18 +10,50 @@ extension Link {
     var name = ""
     var object = ""
     var payload: [UInt8] = []
+    /// Holds the payload, which is empty then.
+    fileprivate var file: MemoryFile?
+
+    init(name: String = "", object: String = "", payload: [UInt8] = []) {
+      self.name = name
+      self.object = object
+      self.payload = payload
+    }
+  }
+
+  /// Puts userInfo that is long enough into a file that others can take as it is.
+  private func attachFile(_ post: inout Post, _ message: inout Message) throws(TribuneError) {
+    guard message.payload.count >= WireLimits.descriptorPayloadLength else { return }
+    let takesFiles = try state.withLock { state throws(TribuneError) in
+      try state.requireOpen()
+      try state.requireFitting(message)
+      return state.busTakesFiles
+    }
+    guard takesFiles else { return }
+    do throws(Errno) {
+      let file = try MemoryFile(holding: message.payload.rawBytes)
+      post.length = UInt32(file.length)
+      message.payload = []
+      message.file = file
+    } catch {
+      // For want of a descriptor or of memory; the bytes can be sent as bytes.
+    }
   }
 
   /// Posts without a reply. What is suspended for is room, never the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
+    var message = message
+    var post = fields
+    try await waitForRoom()
+    try attachFile(&post, &message)
+    let flags: FrameFlags = message.file == nil ? [] : .descriptor
     while true {
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
         try state.requireOpen()
         try state.requireFitting(message)
         if state.outbox.isFull { return nil }
         return state.outbox.append(
-          fields, serial: state.nextSerial(), name: message.name, object: message.object,
-          payload: message.payload, canWait: true)
+          post, flags: flags, serial: state.nextSerial(), name: message.name, object: message.object,
+          payload: message.payload, file: message.file, canWait: true)
       }
       if let duty {
         perform(duty)
@@ -28,6 +61,20 @@ extension Link {
       }
       try await waitForRoom()
     }
+  }
+
+  /// Sends a post and waits for what the bus says to it, as any request.
+  func request<Value: Sendable>(
+    _ post: Post, _ message: Message, flags: FrameFlags = .init(rawValue: 0), isTakenBack: Bool = false,
+    _ request: (Reply<Value>) -> LinkState.Request
+  ) async throws(TribuneError) -> Value {
+    var message = message
+    var post = post
+    if !message.payload.isEmpty { try await waitForRoom() }
+    try attachFile(&post, &message)
+    return try await send(
+      post, message, flags: message.file == nil ? flags : flags.union(.descriptor), isTakenBack: isTakenBack,
+      request)
   }
 
   /// Sends a frame and waits for what the bus says to it.
@@ -41,6 +88,13 @@ extension Link {
     _ request: (Reply<Value>) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     if !message.payload.isEmpty { try await waitForRoom() }
+    return try await send(fields, message, flags: flags, isTakenBack: isTakenBack, request)
+  }
+
+  private func send<F: FrameFields, Value: Sendable>(
+    _ fields: F, _ message: Message, flags: FrameFlags, isTakenBack: Bool,
+    _ request: (Reply<Value>) -> LinkState.Request
+  ) async throws(TribuneError) -> Value {
     let serial = state.withLock { $0.nextSerial() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { (reply: Reply<Value>) in
@@ -53,7 +107,7 @@ extension Link {
             state.requests[serial] = request
             return state.outbox.append(
               fields, flags: flags, serial: serial, name: message.name, object: message.object,
-              payload: message.payload)
+              payload: message.payload, file: message.file)
           }
           perform(duty)
         } catch {

@@ -124,6 +124,8 @@ struct LinkState {
   /// The one who connects, until the bus has welcomed it.
   var greeting: Reply<Welcome>?
   var payloadMax = WireLimits.payloadLengthFloor
+  /// The bus takes userInfo as a file.
+  var busTakesFiles = false
   /// When closing is not waited for any longer.
   var closingDeadline: ContinuousClock.Instant?
   /// What the bus said before it closed the connection.

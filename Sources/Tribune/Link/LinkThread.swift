@@ -7,7 +7,7 @@ import TribuneWire
 /// What a link's own thread does: connects, reads until the connection ends, writes what callers left.
 ///
 /// Its buffer grows with what has arrived, never with what a length announces.
-struct LinkThread {
+struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
   /// Free space under which what is unfinished moves to a buffer of its own.
   private static let receiveMin = 4_096
@@ -15,6 +15,10 @@ struct LinkThread {
   private static let greetingPatience = Duration.seconds(10)
   /// What the bus may send before it has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
+  /// Descriptors that may wait for the rest of their frames.
+  private static let descriptorsWaitingMax = 16
+  /// How soon a bus is looked at again that has not taken the files that were passed to it.
+  private static let passPatience = Duration.milliseconds(10)
 
   private enum Greeting {
     case hello, welcome, done
@@ -24,6 +28,8 @@ struct LinkThread {
   private var buffer = ByteBuffer(capacity: bufferCapacity)
   /// Bytes at the start of the buffer that are done with.
   private var consumed = 0
+  /// What came along and no frame has taken.
+  private var descriptors = PassedDescriptors()
   /// The whole length of the frame that has begun to arrive; 0 while unknown.
   private var awaited = 0
   private var greeting = Greeting.hello
@@ -71,8 +77,8 @@ struct LinkThread {
     let greetingDeadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
     var isHalfClosed = false
     while true {
-      let (phase, isStuck, isIdle, closingDeadline) = link.state.withLock {
-        ($0.phase, $0.outbox.isStuck, $0.outbox.isIdle, $0.closingDeadline)
+      let (phase, isStuck, isFullOfFiles, isIdle, closingDeadline) = link.state.withLock {
+        ($0.phase, $0.outbox.isStuck, $0.outbox.isFullOfFiles, $0.outbox.isIdle, $0.closingDeadline)
       }
       var deadline: ContinuousClock.Instant?
       switch phase {
@@ -96,8 +102,9 @@ struct LinkThread {
         link.end(nil)
         return
       }
-      let ready = try poll(
-        forWriting: isStuck, timeout: deadline.map { ContinuousClock.now.duration(to: $0) })
+      var timeout = deadline.map { ContinuousClock.now.duration(to: $0) }
+      if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
+      let ready = try poll(forWriting: isStuck, timeout: timeout)
       if ready.isWoken { link.wakeup.clear() }
       write()
       if ready.isReadable {
@@ -137,7 +144,7 @@ struct LinkThread {
       for waiter in waiters { waiter.resume(returning: .success(())) }
       switch progress {
       case .whole: continue
-      case .stuck: return
+      case .stuck, .fullOfFiles: return
       case .failed(let error): link.endReading(after: error)
       }
     }
@@ -154,7 +161,7 @@ struct LinkThread {
     makeRoom()
     let received: Received
     do throws(Errno) {
-      received = try UnixSocket.receive(from: link.socket, into: buffer)
+      received = try UnixSocket.receive(from: link.socket, into: buffer, &descriptors)
     } catch  where error == .again {
       return .goesOn
     } catch  where error.isDisconnection {
@@ -165,11 +172,12 @@ struct LinkThread {
     switch received {
     case .nothing: return .goesOn
     case .end: return .ended
-    case .descriptors: throw .violation("the bus sent descriptors that nobody asked for")
+    case .descriptors: throw .violation("the bus sent more descriptors at once than frames can take")
     case .bytes: break
     }
     do throws(WireError) {
       try takeFrames()
+      if !descriptors.isEmpty { try requireExpectedDescriptors() }
     } catch  where error.code == .unsupportedVersion {
       throw TribuneError(wire: error)
     } catch {
@@ -197,11 +205,48 @@ struct LinkThread {
     consumed = 0
   }
 
+  private func requireExpectedDescriptors() throws(WireError) {
+    guard buffer.count > consumed, greeting == .done, descriptors.count <= Self.descriptorsWaitingMax else {
+      throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
+    }
+  }
+
+  /// The file that the frame came with; nil if it speaks of none.
+  private mutating func takeFile(of frame: FrameView) throws(WireError) -> ReceivedFile? {
+    guard frame.header.flags.contains(.descriptor) else { return nil }
+    let length: Int
+    switch frame.header.kind {
+    case .post: length = Int(try frame.decode(Post.self).length)
+    case .retained: length = Int(try frame.decode(Retained.self).length)
+    default:
+      throw WireError(
+        .unexpectedDescriptors, "no frame of kind \(frame.header.rawKind) comes with a descriptor")
+    }
+    switch descriptors.popFirst() {
+    case nil:
+      throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
+    case .lost?:
+      return .lost
+    case .descriptor(let descriptor)?:
+      guard length >= WireLimits.descriptorPayloadLength, length <= FrameLimits.fromBus.payload else {
+        throw WireError(.invalidDescriptor, "userInfo of \(length) bytes came in a descriptor")
+      }
+      do throws(MemoryFile.Flaw) {
+        return .file(try MemoryFile(checking: descriptor, length: length))
+      } catch {
+        throw WireError(
+          .invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
+      }
+    }
+  }
+
   private mutating func takeFrames() throws(WireError) {
     let buffer = self.buffer
     if greeting == .hello {
       guard let hello = try Hello(buffer.bytes(in: consumed..<buffer.count)) else { return }
       _ = try hello.negotiated()
+      let takesFiles = hello.capabilities.contains(.descriptors)
+      link.state.withLock { $0.busTakesFiles = takesFiles }
       consumed += Hello.length
       greeting = .welcome
     }
@@ -214,7 +259,8 @@ struct LinkThread {
       let end = consumed + header.frameLength
       let frame = FrameView(header, buffer.bytes(in: consumed..<end))
       if greeting == .done {
-        try receiver.receive(frame)
+        let file = try takeFile(of: frame)
+        try receiver.receive(frame, file)
       } else {
         try receiver.receiveFirst(frame)
         greeting = .done

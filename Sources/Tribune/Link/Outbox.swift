@@ -15,54 +15,79 @@ final class OutgoingBatch: Sendable {
     case whole
     /// The kernel has no room for the rest now.
     case stuck
+    /// The bus is to take some of the files first that were passed to it, which no event tells.
+    case fullOfFiles
     case failed(Errno)
   }
 
-  private struct Content {
+  fileprivate struct Content {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
+    /// Files whose frames have not begun to be written, and where these begin.
+    var files: [(start: Int, file: MemoryFile)] = []
   }
 
   private static let initialCapacity = 4096
   /// Capacity that is kept for the next frames.
   private static let keptCapacity = 262_144
 
-  private let content = Mutex(Content())
+  /// Bytes of files that may be on their way to a bus that does not take them: they count nowhere else.
+  private static let passedMax = 64 << 20
 
-  /// - Returns: the bytes that were appended.
+  private let content = Mutex(Content())
+  /// Of the files that were passed since the bus had last taken everything; all batches of a link share it.
+  private let passed: PassedCount
+
+  init(_ passed: PassedCount) { self.passed = passed }
+
+  /// - Parameter file: goes with the frame's first byte.
+  /// - Returns: the bytes that were appended, with those of the file.
   func append<F: FrameFields>(
-    _ fields: F, flags: FrameFlags, serial: Serial, name: String, object: String, payload: [UInt8]
+    _ fields: F, flags: FrameFlags, serial: Serial, name: String, object: String, payload: [UInt8],
+    file: MemoryFile?
   ) -> Int {
     content.withLock { content in
       let before = content.buffer.count
+      if let file { content.files.append((before, file)) }
       content.buffer.appendFrame(
         fields, flags: flags, serial: serial, name: name, object: object, payload: payload.rawBytes)
-      return content.buffer.count - before
+      return content.buffer.count - before + (file?.length ?? 0)
     }
   }
 
   func appendHello() -> Int {
     content.withLock { content in
-      Hello().append(to: content.buffer)
+      Hello(capabilities: .descriptors).append(to: content.buffer)
       return Hello.length
     }
   }
 
   /// Writes what the kernel takes.
   ///
-  /// - Returns: the bytes it took; a batch that was written whole is empty again.
+  /// - Returns: the bytes it took, with those of files; a batch that was written whole is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
       do throws(Errno) {
         while content.written < content.buffer.count {
-          content.slices.append(content.written..<content.buffer.count, of: content.buffer)
+          let (range, file) = content.nextSend
+          if let file, try !passed.hasRoom(for: file.length, Self.passedMax, on: socket) {
+            return (taken, .fullOfFiles)
+          }
+          content.slices.append(range, of: content.buffer, with: file)
           let count = try content.slices.send(to: socket)
           if count == 0 { return (taken, .stuck) }
           content.written += count
           taken += count
+          if let file {
+            content.files.removeFirst()
+            passed.add(file.length)
+            taken += file.length
+          }
         }
+      } catch  where error == .tooManyPassed {
+        return (taken, .fullOfFiles)
       } catch {
         return (taken, .failed(error))
       }
@@ -74,6 +99,33 @@ final class OutgoingBatch: Sendable {
       }
       return (taken, .whole)
     }
+  }
+}
+
+extension OutgoingBatch.Content {
+  /// What can be written at once: up to the next frame with a file, or from it on.
+  fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
+    guard let next = files.first else { return (written..<buffer.count, nil) }
+    guard next.start == written else { return (written..<next.start, nil) }
+    return (written..<(files.count > 1 ? files[1].start : buffer.count), next.file)
+  }
+}
+
+/// Bytes of files that the bus may not have taken yet. Only whoever writes touches it.
+final class PassedCount: Sendable {
+  private let count = Atomic(0)
+
+  func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+
+  /// Whether another file may follow those that were passed.
+  func hasRoom(
+    for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor
+  ) throws(Errno) -> Bool {
+    let passed = count.load(ordering: .relaxed)
+    guard passed > 0, passed + bytes > limit else { return true }
+    guard try UnixSocket.isDrained(socket) else { return false }
+    count.store(0, ordering: .relaxed)
+    return true
   }
 }
 
@@ -104,7 +156,8 @@ struct Outbox {
   /// each post.
   private static let callerPostsMax = 16
 
-  private var pending = OutgoingBatch()
+  private let passed: PassedCount
+  private var pending: OutgoingBatch
   private var pendingBytes = 0
   private var spare: OutgoingBatch?
   /// Written in part: goes on when the socket has room.
@@ -121,17 +174,25 @@ struct Outbox {
 
   var isFull: Bool { unwritten > Self.highMark && !isBroken }
   var isIdle: Bool { writer == .nobody }
-  var isStuck: Bool { stuck != nil }
+  var isStuck: Bool { stuck != nil && !isFullOfFiles }
+  /// What is stuck is to be tried again soon, though the kernel has room for it.
+  private(set) var isFullOfFiles = false
+
+  init() {
+    passed = PassedCount()
+    pending = OutgoingBatch(passed)
+  }
 
   /// - Parameter canWait: nobody waits for a reply to the frame, so that it may go in a burst.
   mutating func append<F: FrameFields>(
     _ fields: F, flags: FrameFlags = .init(rawValue: 0), serial: Serial, name: String = "",
     object: String = "",
-    payload: [UInt8] = [], canWait: Bool = false
+    payload: [UInt8] = [], file: MemoryFile? = nil, canWait: Bool = false
   ) -> Duty {
     guard !isBroken else { return .none }
     note(
-      pending.append(fields, flags: flags, serial: serial, name: name, object: object, payload: payload))
+      pending.append(
+        fields, flags: flags, serial: serial, name: name, object: object, payload: payload, file: file))
     guard writer == .nobody else { return .none }
     if canWait, isBurst() {
       writer = .thread
@@ -163,6 +224,7 @@ struct Outbox {
     guard writer == .thread else { return nil }
     if let batch = stuck {
       stuck = nil
+      isFullOfFiles = false
       return batch
     }
     if pendingBytes > 0 { return takePending() }
@@ -185,7 +247,7 @@ struct Outbox {
 
   private mutating func takePending() -> OutgoingBatch {
     defer {
-      pending = spare ?? OutgoingBatch()
+      pending = spare ?? OutgoingBatch(passed)
       spare = nil
       pendingBytes = 0
     }
@@ -199,10 +261,13 @@ struct Outbox {
     switch progress {
     case .whole: spare = batch
     case .stuck: stuck = batch
+    case .fullOfFiles:
+      stuck = batch
+      isFullOfFiles = true
     case .failed:
       // Whoever wrote sees to it that reading ends, which tells everyone.
       isBroken = true
-      pending = OutgoingBatch()
+      pending = OutgoingBatch(passed)
       pendingBytes = 0
       unwritten = 0
     }

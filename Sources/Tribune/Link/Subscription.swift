@@ -34,7 +34,7 @@ extension Delivery: LossReporting {
   }
 
   var byteCount: Int {
-    if case .notification(let notification) = self { notification.userInfo.bytes.count } else { 0 }
+    if case .notification(let notification) = self { notification.userInfo.count } else { 0 }
   }
 
   var isAwaited: Bool {

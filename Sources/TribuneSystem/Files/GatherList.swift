@@ -26,10 +26,15 @@ package import TribuneWire
   /// Appends a part of a buffer. What is attached to the buffer goes with its first byte, which has to be the
   /// first of the send then.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
+    append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
+  }
+
+  /// Appends a part of a buffer, with whose first byte a file goes. It has to be the first of the send then.
+  package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
-    if let attachment = buffer.attachment, range.lowerBound == 0 {
-      precondition(vectorCount == 0, "only what a send begins with can have an attachment")
-      self.attachment = attachment
+    if let file {
+      precondition(vectorCount == 0, "only what a send begins with can have a file")
+      attachment = file
     }
     unsafe buffer.withAddress(of: range) { bytes in
       unsafe vectors[vectorCount] = iovec(
