@@ -75,10 +75,12 @@ let package = Package(
       dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
-      name: "IntegrationTests", dependencies: ["Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
+      name: "IntegrationTests",
+      dependencies: ["CTribuneLinux", "Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
-      name: "TribuneTests", dependencies: ["Tribune", "TribuneSystem", "TribuneWire"], swiftSettings: caller),
+      name: "TribuneTests", dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
+      swiftSettings: caller),
     .testTarget(
       name: "TribuneCommandsTests",
       dependencies: [

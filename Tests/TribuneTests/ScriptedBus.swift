@@ -109,14 +109,16 @@ final class ScriptedPeer {
   /// Bytes of it that are done with.
   private var consumed = 0
   private let slices = GatherList(capacity: 1)
+  /// What came along and was not taken.
+  private var passed = PassedDescriptors()
 
   fileprivate init(_ socket: consuming FileDescriptor) { self.socket = socket }
 
   /// Reads the client's hello, and says the bus's hello and welcome.
-  func greet(payloadMax: UInt32 = 1 << 20) throws {
+  func greet(payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = []) throws {
     try readHello()
     let out = ByteBuffer(capacity: 256)
-    Hello().append(to: out)
+    Hello(capabilities: capabilities).append(to: out)
     out.appendFrame(
       Welcome(
         connection: ConnectionID(rawValue: 7), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
@@ -199,6 +201,16 @@ final class ScriptedPeer {
     try send(out)
   }
 
+  /// The file that came with a frame.
+  func takeFile(length: Int) throws -> MemoryFile {
+    guard case .descriptor(let descriptor)? = passed.popFirst() else { throw Failure("no descriptor came") }
+    return try MemoryFile(checking: descriptor, length: length)
+  }
+
+  /// Whether descriptors came that were not taken.
+  var hasDescriptors: Bool { !passed.isEmpty }
+
+  /// Sends what lies in a buffer, with what is attached to it.
   func send(_ out: ByteBuffer) throws {
     var sent = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
@@ -224,11 +236,11 @@ final class ScriptedPeer {
       // Testing makes a thrown error expensive, so that waiting comes before trying.
       guard try isReadable(socket) else { continue }
       do {
-        switch try UnixSocket.receive(from: socket, into: input) {
+        switch try UnixSocket.receive(from: socket, into: input, &passed) {
         case .bytes: return true
         case .nothing: break
         case .end: return false
-        case .descriptors: throw Failure("the client sent descriptors")
+        case .descriptors: throw Failure("the client sent many descriptors at once")
         }
       } catch let error as Errno where error.isDisconnection {
         return false

@@ -29,14 +29,16 @@ extension Link {
       return state.busTakesFiles
     }
     guard takesFiles else { return }
+    let file: MemoryFile
     do throws(Errno) {
-      let file = try MemoryFile(holding: message.payload.rawBytes)
-      post.length = UInt32(file.length)
-      message.payload = []
-      message.file = file
+      file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
       // For want of a descriptor or of memory; the bytes can be sent as bytes.
+      return
     }
+    post.length = UInt32(file.length)
+    message.payload = []
+    message.file = file
   }
 
   /// Posts without a reply. What is suspended for is room, never the bus.

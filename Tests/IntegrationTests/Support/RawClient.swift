@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 import TribuneSystem
 import TribuneWire
@@ -31,6 +32,8 @@ final class RawClient {
   private let descriptor: FileDescriptor
   private let received = ByteBuffer(capacity: 65_536)
   private var position = 0
+  /// The descriptors that came, in order.
+  private var passed = PassedDescriptors()
 
   init(path: String) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
@@ -76,12 +79,18 @@ final class RawClient {
   /// - Returns: the client, and how it was welcomed.
   static func welcomed(_ bus: TestBus) throws -> (client: RawClient, welcome: Welcome) {
     let client = try RawClient(bus)
-    try client.send { Hello().append(to: $0) }
-    _ = try client.readHello()
-    return (client, try client.next(.welcome).decode(Welcome.self))
+    return (client, try client.greet())
   }
 
   static func greeted(_ bus: TestBus) throws -> RawClient { try welcomed(bus).client }
+
+  /// Exchanges hellos.
+  @discardableResult
+  func greet(capabilities: Hello.Capabilities = []) throws -> Welcome {
+    try send { Hello(capabilities: capabilities).append(to: $0) }
+    _ = try readHello()
+    return try next(.welcome).decode(Welcome.self)
+  }
 
   var rawDescriptor: CInt { descriptor.rawValue }
 
@@ -191,12 +200,28 @@ final class RawClient {
       received.truncate(to: 0)
       position = 0
     }
-    var bytes = [UInt8](repeating: 0, count: most)
-    let count = unsafe recv(descriptor.rawValue, &bytes, bytes.count, 0)
+    // Waits until there is something.
+    var byte: UInt8 = 0
+    let count = unsafe recv(descriptor.rawValue, &byte, 1, CInt(MSG_PEEK))
     if count == 0 || (count == -1 && errno == ECONNRESET) { throw Ended() }
     guard count > 0 else { throw Errno.current }
-    received.append(Array(bytes[..<count]))
+    let bytes = ByteBuffer(capacity: most)
+    if try UnixSocket.receive(from: descriptor, into: bytes, &passed) == .descriptors {
+      throw Programs.Missing(description: "more descriptors came at once than one read takes")
+    }
+    received.append(bytes.bytes)
   }
+
+  /// The file that came with a frame.
+  func takeFile(length: Int) throws -> MemoryFile {
+    guard case .descriptor(let descriptor)? = passed.popFirst() else {
+      throw Programs.Missing(description: "no descriptor came")
+    }
+    return try MemoryFile(checking: descriptor, length: length)
+  }
+
+  /// How many descriptors came that were not taken.
+  var passedCount: Int { passed.count }
 }
 
 extension ByteBuffer {

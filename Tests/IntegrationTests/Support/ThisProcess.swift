@@ -12,6 +12,10 @@ enum ThisProcess {
     }
   }
 
+  static func openDescriptors() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+
   private static var comm: String {
     get throws {
       let line = try String(contentsOfFile: "/proc/self/comm", encoding: .utf8)

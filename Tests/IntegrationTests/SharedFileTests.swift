@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Foundation
+import Glibc
+import Testing
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// userInfo that travels as a sealed file in memory.
+@Suite("userInfo in files", .timeLimit(.minutes(3)))
+struct SharedFileTests {
+  private static let floor = WireLimits.descriptorPayloadLength
+
+  // MARK: End to end
+
+  @Test(
+    "what the library posts is received whole and in order, however long it is",
+    arguments: [floor - 1, floor, 1 << 20, 16 << 20])
+  func library(length: Int) async throws {
+    let bus = try TestBus()
+    let poster = try await Connection.connect(to: Address(path: bus.path))
+    let observer = try await Connection.connect(to: Address(path: bus.path))
+    let other = try await Connection.connect(to: Address(path: bus.path))
+    let before = try bus.openDescriptors()
+    var deliveries = try await observer.observe("a.*").makeAsyncIterator()
+    var others = try await other.observe("a.long").makeAsyncIterator()
+    let userInfo = UserInfo(SharedFile.bytes(length))
+    try await poster.post("a.short", userInfo: "1")
+    try await poster.post("a.long", userInfo: userInfo)
+    try await poster.postAcknowledged("a.long", userInfo: userInfo)
+    try await poster.post("a.short", userInfo: "2")
+
+    func next(_ name: String, _ userInfo: UserInfo) async throws -> UserInfo {
+      let notification = Notification(name, sender: poster.id, userInfo: userInfo)
+      let delivery = try await deliveries.next()
+      #expect(delivery == .notification(notification))
+      guard case .notification(let received)? = delivery else { return .none }
+      return received.userInfo
+    }
+    _ = try await next("a.short", "1")
+    let first = try await next("a.long", userInfo)
+    #expect(first.count == length)
+    #expect(first.hashValue == userInfo.hashValue)
+    #expect(first.withBytes { $0.byteCount } == length)
+    _ = try await next("a.long", userInfo)
+    _ = try await next("a.short", "2")
+    for _ in 0..<2 { _ = try await others.next() }
+    try awaitDescriptors(before, of: bus)
+    await poster.close()
+    await observer.close()
+    await other.close()
+  }
+
+  @Test("many long posts all arrive, and leave nothing open")
+  func many() async throws {
+    let bus = try TestBus()
+    let poster = try await Connection.connect(to: Address(path: bus.path))
+    let observer = try await Connection.connect(to: Address(path: bus.path))
+    let before = try bus.openDescriptors()
+    let own = try ThisProcess.openDescriptors()
+    var deliveries = try await observer.observe("a.*").makeAsyncIterator()
+    let posting = Task {
+      for number in 0..<1500 {
+        let userInfo = UserInfo(
+          SharedFile.bytes(Self.floor + number, seed: UInt8(truncatingIfNeeded: number)))
+        try await poster.post("a.b", object: "\(number)", userInfo: userInfo)
+      }
+    }
+    var received = 0
+    var lost = 0
+    while received + lost < 1500 {
+      switch try await deliveries.next() {
+      case .notification(let notification):
+        let number = try #require(Int(notification.object))
+        #expect(number == received + lost)
+        #expect(notification.userInfo.count == Self.floor + number)
+        #expect(notification.userInfo.withBytes { $0.integer(at: 0, as: UInt8.self) } == UInt8(number % 256))
+        received += 1
+      case .lost(let count): lost += count
+      case nil: Issue.record("the observation ended")
+      }
+    }
+    try await posting.value
+    #expect(received + lost == 1500)
+    try awaitDescriptors(before, of: bus)
+    // Those of tests before this one may have been closed meanwhile.
+    #expect(try ThisProcess.openDescriptors() <= own)
+    await poster.close()
+    await observer.close()
+  }
+
+  @Test("who takes files is sent the same file, and who does not, the bytes")
+  func bothKinds() throws {
+    let bus = try TestBus()
+    let (taking, plain, poster) = (try RawClient(bus), try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try taking.greet(capabilities: .descriptors)
+    for observer in [taking, plain] { try observer.observe("a.*", serial: 1) }
+    let before = try bus.openDescriptors()
+    let bytes = SharedFile.bytes(Self.floor + 5)
+    let file = try SharedFile.make(bytes)
+    for serial in 7..<9 {
+      try poster.post(
+        "a.b", object: "o", file: file, length: bytes.count, serial: Serial(serial), flags: .acknowledge)
+      #expect(try poster.next(.ok).header.serial == Serial(serial))
+      let shared = try taking.next()
+      #expect(shared.kind == .post && shared.header.flags == [.acknowledge, .descriptor])
+      #expect(shared.name == "a.b" && shared.object == "o" && shared.payloadBytes.isEmpty)
+      #expect(try Int(shared.decode(Post.self).length) == bytes.count)
+      let same = try taking.takeFile(length: bytes.count)
+      #expect(try Self.identity(same.rawDescriptor) == Self.identity(file.rawValue))
+      let inline = try plain.next()
+      #expect(inline.kind == .post && inline.header.flags == .acknowledge)
+      #expect(inline.header.serial == Serial(serial) && inline.header.sender == shared.header.sender)
+      #expect(inline.name == "a.b" && inline.object == "o" && inline.payloadBytes == bytes)
+      #expect(try inline.decode(Post.self).length == 0)
+    }
+    #expect(plain.passedCount == 0)
+    try awaitDescriptors(before, of: bus)
+  }
+
+  @Test("what is retained in a file is in the snapshot, as a file and as bytes")
+  func retained() throws {
+    let bus = try TestBus()
+    let poster = try RawClient.greeted(bus)
+    let bytes = SharedFile.bytes(Self.floor)
+    try poster.post(
+      "a.b", options: .retain, file: try SharedFile.make(bytes), length: bytes.count, serial: 1,
+      flags: .acknowledge)
+    _ = try poster.next(.ok)
+    let (taking, plain) = (try RawClient(bus), try RawClient.greeted(bus))
+    try taking.greet(capabilities: .descriptors)
+    for observer in [taking, plain] {
+      try observer.send(Observe(options: .retained), serial: 3, name: "a.*")
+    }
+    let shared = try taking.next()
+    #expect(shared.kind == .retained && shared.header.flags == .descriptor && shared.name == "a.b")
+    #expect(try Int(shared.decode(Retained.self).length) == bytes.count)
+    _ = try taking.takeFile(length: bytes.count)
+    let inline = try plain.next()
+    #expect(inline.kind == .retained && inline.header.flags == [] && inline.payloadBytes == bytes)
+    #expect(try inline.decode(Retained.self).length == 0)
+  }
+
+  @Test("a monitor sees the frame without what is in the file")
+  func monitored() throws {
+    let bus = try TestBus()
+    let (monitor, poster) = (try RawClient(bus), try RawClient.greeted(bus))
+    try monitor.greet(capabilities: .descriptors)
+    try monitor.send(Monitor(), serial: 1, name: "a.b")
+    _ = try monitor.next(.ok)
+    let bytes = SharedFile.bytes(Self.floor)
+    try poster.post("a.b", file: try SharedFile.make(bytes), length: bytes.count, serial: 1)
+    let traffic = try monitor.next(.traffic)
+    #expect(traffic.payloadBytes.count < 256)
+    #expect(monitor.passedCount == 0)
+  }
+
+  @Test("what lies in a file is held against the protocol of its object")
+  func declared() throws {
+    let folder = try TestFolder()
+    try folder.write(
+      "protocol P { optional did a.didB (text: string) }\n", to: "etc/protocols.d/p.protocol")
+    let bus = try TestBus(configuration: "[Object \"o\"]\nProtocol=P\n", folder: folder)
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.observe("a.*", serial: 1)
+    let text = String(repeating: "?", count: Self.floor)
+    for (json, error) in [
+      ("{\"text\":\"\(text)\"}", nil), ("{\"test\":\"\(text)\"}", ErrorCode.invalidParameter),
+    ] {
+      let bytes = Array(json.utf8)
+      try poster.post(
+        "a.didB", object: "o", file: try SharedFile.make(bytes), length: bytes.count, serial: 1,
+        flags: .acknowledge)
+      let reply = try poster.next()
+      #expect(try (reply.kind == .ok ? nil : reply.decode(Refusal.self).code) == error)
+      if error == nil { #expect(try observer.next().payloadBytes == bytes) }
+    }
+    try observer.expectSilence()
+  }
+
+  // MARK: Who cheats
+
+  struct Cheat: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var length = SharedFileTests.floor
+    var said = SharedFileTests.floor
+    var seals = SharedFile.seals
+    var path: String?
+    var error = ErrorCode.invalidDescriptor
+
+    static let all = [
+      Cheat(testDescription: "no seals", seals: 0),
+      Cheat(testDescription: "can be written to", seals: SharedFile.seals & ~TRIBUNE_F_SEAL_WRITE),
+      Cheat(testDescription: "can be cut", seals: SharedFile.seals & ~TRIBUNE_F_SEAL_SHRINK),
+      Cheat(testDescription: "can grow", seals: SharedFile.seals & ~TRIBUNE_F_SEAL_GROW),
+      Cheat(testDescription: "shorter than it says", said: SharedFileTests.floor + 1),
+      Cheat(testDescription: "cut before it was sealed", length: 0),
+      Cheat(testDescription: "longer than it says", length: SharedFileTests.floor + 1),
+      Cheat(testDescription: "under 64 KiB", length: 65_535, said: 65_535),
+      Cheat(testDescription: "empty", length: 0, said: 0),
+      Cheat(testDescription: "over the limit", said: (16 << 20) + 1, error: .invalidValue),
+      Cheat(testDescription: "of a length beyond all limits", said: .init(UInt32.max), error: .invalidValue),
+      Cheat(testDescription: "a device", path: "/dev/zero"),
+      Cheat(testDescription: "a file on a disk", path: "/proc/self/exe"),
+      Cheat(testDescription: "a folder", path: "/"),
+    ]
+  }
+
+  @Test(
+    "a file that is not what it has to be is refused and closed, and the connection goes on",
+    arguments: Cheat.all)
+  func refused(_ cheat: Cheat) throws {
+    let bus = try TestBus()
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.observe("a.b", serial: 1)
+    let before = try bus.openDescriptors()
+    let file =
+      if let path = cheat.path {
+        FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
+      } else {
+        try SharedFile.make(SharedFile.bytes(cheat.length), seals: cheat.seals)
+      }
+    try poster.post("a.b", file: file, length: cheat.said, serial: 9)
+    let refusal = try poster.next()
+    #expect(refusal.kind == .error && refusal.header.serial == 9)
+    #expect(try refusal.decode(Refusal.self).code == cheat.error)
+    let good = SharedFile.bytes(Self.floor)
+    try poster.post("a.b", file: try SharedFile.make(good), length: good.count, serial: 10)
+    #expect(try observer.next().payloadBytes == good)
+    try observer.expectSilence()
+    try awaitDescriptors(before, of: bus)
+  }
+
+  @Test("userInfo that comes as payload, too, is refused")
+  func twice() throws {
+    let bus = try TestBus()
+    let poster = try RawClient.greeted(bus)
+    let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+    try poster.send(
+      RawClient.post("a.b", length: Self.floor, serial: 4, text: "{}"), with: [file.rawValue])
+    #expect(try poster.nextError() == .invalidValue)
+    try poster.settle()
+  }
+
+  @Test("a frame whose descriptor did not come ends the connection")
+  func missing() throws {
+    let bus = try TestBus()
+    let poster = try RawClient.greeted(bus)
+    try poster.send(RawClient.post("a.b", length: Self.floor, serial: 4))
+    #expect(try poster.nextError() == .missingDescriptor)
+    #expect(try poster.readToEnd().isEmpty)
+  }
+
+  @Test("no other frame comes with a descriptor")
+  func otherFrame() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    let before = try bus.openDescriptors()
+    let frame = ByteBuffer(capacity: 64)
+    frame.appendFrame(Observe(), flags: .descriptor, serial: 1, name: "a.b")
+    try client.send([UInt8](frame.bytes), with: [STDIN_FILENO])
+    #expect(try client.nextError() == .unexpectedDescriptors)
+    #expect(try client.readToEnd().isEmpty)
+    try awaitDescriptors(before, of: bus)
+  }
+
+  @Test(
+    "descriptors that no frame takes end the connection, and are closed",
+    arguments: [(1, false), (2, true), (16, true), (17, true), (100, true), (17, false), (253, false)])
+  func surplus(count: Int, isTaken: Bool) throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    let before = try bus.openDescriptors()
+    let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+    let frame = ByteBuffer(capacity: 64)
+    frame.appendFrame(Post(), serial: 1, name: "a.b")
+    let bytes = isTaken ? RawClient.post("a.b", length: Self.floor, serial: 4) : [UInt8](frame.bytes)
+    try client.send(bytes, with: [CInt](repeating: file.rawValue, count: count))
+    #expect(try client.nextError() == .unexpectedDescriptors)
+    #expect(try client.readToEnd().isEmpty)
+    try awaitDescriptors(before, of: bus)
+  }
+
+  @Test(
+    "16 descriptors may come before the frames that take them are whole, and no more", arguments: [16, 17])
+  func early(count: Int) throws {
+    let bus = try TestBus()
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.observe("a.b", serial: 1)
+    let bytes = SharedFile.bytes(Self.floor)
+    let file = try SharedFile.make(bytes)
+    var frames: [UInt8] = []
+    for serial in 0..<count {
+      frames += RawClient.post("a.b", length: bytes.count, serial: Serial(serial))
+    }
+    for byte in frames[..<count] { try poster.send([byte], with: [file.rawValue]) }
+    if count <= 16 {
+      try poster.send(Array(frames[count...]))
+      for serial in 0..<count {
+        let frame = try observer.next()
+        #expect(frame.header.serial == Serial(serial))
+        #expect(frame.payloadBytes == bytes)
+      }
+    } else {
+      #expect(try poster.nextError() == .unexpectedDescriptors)
+    }
+  }
+
+  @Test("what a client sent before it went is closed with it")
+  func gone() throws {
+    let bus = try TestBus()
+    let other = try RawClient.greeted(bus)
+    try other.settle()
+    let before = try bus.openDescriptors()
+    do {
+      let poster = try RawClient.greeted(bus)
+      let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+      let frame = RawClient.post("a.b", length: Self.floor, serial: 1)
+      try poster.send(Array(frame[..<40]), with: [file.rawValue, file.rawValue, file.rawValue])
+      while try bus.openDescriptors() < before + 4 { try other.settle() }
+    }
+    try awaitDescriptors(before, of: bus)
+  }
+
+  // MARK: Bounds
+
+  @Test("an observer that reads nothing loses, is told so, and costs neither memory nor descriptors")
+  func hung() throws {
+    let bus = try TestBus()
+    let (hung, healthy, poster) = (try RawClient(bus), try RawClient(bus), try RawClient.greeted(bus))
+    for observer in [hung, healthy] {
+      try observer.greet(capabilities: .descriptors)
+      try observer.observe("a.*", serial: 1)
+    }
+    let before = try bus.openDescriptors()
+    let length = 1 << 20
+    let posted = 300
+    for number in 0..<posted {
+      let file = try SharedFile.make(SharedFile.bytes(length, seed: UInt8(number % 256)))
+      try poster.post("a.b", file: file, length: length, serial: Serial(number), flags: .acknowledge)
+      #expect(try healthy.next().header.serial == Serial(number))
+      _ = try healthy.takeFile(length: length)
+      _ = try poster.next(.ok)
+    }
+    try awaitDescriptors(before + 2, of: bus)
+    #expect(try bus.processStatus("VmHWM") < 64 << 10)
+    try poster.send(Post(), serial: Serial(posted), name: "a.last")
+    #expect(try healthy.next().name == "a.last")
+
+    var received = 0
+    var lost = 0
+    var last = -1
+    while last < posted {
+      let frame = try hung.next()
+      if frame.kind == .lost {
+        lost += Int(try frame.decode(Lost.self).count)
+      } else {
+        #expect(Int(frame.header.serial) > last)
+        last = Int(frame.header.serial)
+        if last < posted { _ = try hung.takeFile(length: length) }
+        received += 1
+      }
+    }
+    #expect(received + lost == posted + 1)
+    #expect(lost > 0)
+    // What waits in a socket is the memory of whoever posted it, and bounded, too.
+    #expect(received <= 64 + 3)
+    try awaitDescriptors(before, of: bus)
+  }
+
+  @Test("past 1,024 files that wait, posts with files are refused, and others are not")
+  func tooMany() throws {
+    let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
+    let (hung, poster) = (try RawClient(bus), try RawClient.greeted(bus))
+    try hung.greet(capabilities: .descriptors)
+    try hung.observe("a.*", serial: 1)
+    let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+    var taken = 0
+    var refused = 0
+    for number in 0..<1500 {
+      try poster.post("a.b", file: file, length: Self.floor, serial: Serial(number), flags: .acknowledge)
+      let reply = try poster.next()
+      if reply.kind == .ok {
+        #expect(refused == 0)
+        taken += 1
+      } else {
+        #expect(try reply.decode(Refusal.self).code == .limitExceeded)
+        refused += 1
+      }
+    }
+    // Beside those that the bus holds there are those in the observer's socket.
+    #expect(taken >= 1024 && refused > 0)
+    try poster.settle()
+    for serial in 0..<taken {
+      #expect(try hung.next().header.serial == Serial(serial))
+      _ = try hung.takeFile(length: Self.floor)
+    }
+    try poster.post("a.b", file: file, length: Self.floor, serial: 1, flags: .acknowledge)
+    _ = try poster.next(.ok)
+  }
+
+  @Test("a file for which the bus has no descriptor costs its post, and nothing else")
+  func noDescriptors() throws {
+    let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=32:32"])
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.observe("a.b", serial: 1)
+    // More than there can be: the bus accepts as many as it has descriptors for.
+    var others = try (0..<40).map { _ in try RawClient(bus) }
+    let bytes = SharedFile.bytes(Self.floor)
+    let file = try SharedFile.make(bytes)
+    // Until the last descriptor is taken, which nobody says.
+    var reply = FrameKind.ok
+    while reply == .ok {
+      try poster.post("a.b", file: file, length: bytes.count, serial: 5, flags: .acknowledge)
+      let frame = try poster.next()
+      reply = frame.kind ?? .lost
+      if reply == .error { #expect(try frame.decode(Refusal.self).code == .limitExceeded) }
+    }
+    #expect(reply == .error)
+    try poster.send(Post(), serial: 6, name: "a.b")
+    while try observer.next().header.serial != 6 {}
+    others.removeAll()
+    while try bus.openDescriptors() > 24 { try poster.settle() }
+    try poster.post("a.b", file: file, length: bytes.count, serial: 7)
+    #expect(try observer.next().payloadBytes == bytes)
+  }
+
+  /// Waits until the bus has no more descriptors open than that, but for one to the journal, which it opens when it
+  /// first has something to say there: it closes them once it has said what it has to.
+  private func awaitDescriptors(_ count: Int, of bus: TestBus) throws {
+    let client = try RawClient.greeted(bus)
+    while try bus.openDescriptors() > count + 2 { try client.settle() }
+  }
+
+  private static func identity(_ descriptor: CInt) throws -> [UInt64] {
+    var status = stat()
+    _ = try retrying { unsafe fstat(descriptor, &status) }
+    return [UInt64(status.st_dev), UInt64(status.st_ino)]
+  }
+}

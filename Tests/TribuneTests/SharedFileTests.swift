@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+import Synchronization
+import Testing
+import TribuneSystem
+import TribuneWire
+
+@testable import Tribune
+
+/// userInfo in files, to a bus and from one that may cheat.
+@Suite(.timeLimit(.minutes(1)))
+struct SharedFileTests {
+  private static let floor = WireLimits.descriptorPayloadLength
+  private static let long = [UInt8](repeating: 0x61, count: floor)
+
+  @Test(arguments: [false, true])
+  func longUserInfoIsSentInAFileToABusThatTakesOne(acknowledged: Bool) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<[UInt8]> = try bus.play { peer in
+      try peer.greet(capabilities: .descriptors)
+      let frame = try peer.next(.post)
+      #expect(frame.header.flags == (acknowledged ? [.acknowledge, .descriptor] : .descriptor))
+      #expect(frame.header.payloadLength == 0 && frame.name == "a.b" && frame.object == "o")
+      let file = try peer.takeFile(length: Int(try frame.decode(Post.self).length))
+      if acknowledged { try peer.send(Okay(), serial: frame.serial) }
+      try peer.readToEnd()
+      let copy = ByteBuffer(capacity: 0)
+      try file.append(to: copy)
+      return [UInt8](copy.bytes)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let userInfo = UserInfo(Self.long)
+    if acknowledged {
+      try await connection.postAcknowledged("a.b", object: "o", userInfo: userInfo)
+    } else {
+      try await connection.post("a.b", object: "o", userInfo: userInfo)
+    }
+    await connection.close()
+    #expect(try await script.value == Self.long)
+  }
+
+  @Test(arguments: [(floor - 1, true), (floor, false)])
+  func whatIsShortOrTheBusTakesNoFileIsSentAsItIs(
+    length: Int, takesFiles: Bool
+  ) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet(capabilities: takesFiles ? .descriptors : [])
+      let frame = try peer.next(.post)
+      #expect(frame.header.payloadLength == length && frame.header.fieldsLength == 0)
+      #expect(frame.header.flags == [] && !peer.hasDescriptors)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    try await connection.post("a.b", userInfo: UserInfo([UInt8](repeating: 0, count: length)))
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func whatIsTooLongIsRefusedBeforeThereIsAFile() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet(payloadMax: 70_000, capabilities: .descriptors)
+      try peer.readToEnd()
+      #expect(!peer.hasDescriptors)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let userInfo = UserInfo([UInt8](repeating: 0, count: 70_001))
+    #expect(await failure { try await connection.post("a.b", userInfo: userInfo) }?.code == .payloadTooLong)
+    #expect(
+      await failure { try await connection.postAcknowledged("a.b", userInfo: userInfo) }?.code
+        == .payloadTooLong)
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func framesKeepTheirOrderAndTheirFiles() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet(payloadMax: 1 << 30, capabilities: .descriptors)
+      for number in 0..<300 {
+        let frame = try peer.next(.post)
+        #expect(frame.object == "\(number)")
+        guard number % 3 == 0 else { continue }
+        let length = Self.floor + number
+        #expect(try frame.decode(Post.self).length == length)
+        _ = try peer.takeFile(length: length)
+      }
+      try peer.readToEnd()
+      #expect(!peer.hasDescriptors)
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    for number in 0..<300 {
+      let userInfo = number % 3 == 0 ? [UInt8](repeating: 1, count: Self.floor + number) : []
+      try await connection.post("a.b", object: "\(number)", userInfo: UserInfo(userInfo))
+    }
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func aBusThatDoesNotReadIsGivenBoundedMemory() async throws {
+    let bus = try ScriptedBus()
+    let posted = Counter()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet(payloadMax: 1 << 30, capabilities: .descriptors)
+      for number in 0..<40 {
+        let frame = try peer.next(.post)
+        #expect(frame.object == "\(number)")
+        _ = try peer.takeFile(length: 4 << 20)
+        // 64 MiB in the socket, what waits to be written, and the one that is being posted.
+        #expect(posted.value <= number + 1 + 16 + 3)
+      }
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let userInfo = UserInfo([UInt8](repeating: 1, count: 4 << 20))
+    for number in 0..<40 {
+      try await connection.post("a.b", object: "\(number)", userInfo: userInfo)
+      posted.increment()
+    }
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func aFileIsMappedAndReadAsWhatItHolds() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try Self.letObserve(peer)
+      try peer.send(try Self.post(length: Self.floor, file: try MemoryFile(holding: Self.long.rawBytes)))
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    var iterator = try await connection.observe("a.*").makeAsyncIterator()
+    guard case .notification(let notification)? = try await iterator.next() else {
+      Issue.record("no notification came")
+      return
+    }
+    var userInfo = notification.userInfo
+    #expect(userInfo == UserInfo(Self.long))
+    #expect(userInfo.text == String(repeating: "a", count: Self.floor))
+    #expect(!userInfo.isEmpty && userInfo.count == Self.floor)
+    userInfo.bytes.append(1)
+    #expect(userInfo.count == Self.floor + 1)
+    #expect(notification.userInfo.bytes == Self.long)
+    await connection.close()
+    #expect(notification.userInfo.withBytes { $0.isEqual(to: Self.long.rawBytes) })
+    try await script.value
+  }
+
+  enum Cheat: CaseIterable {
+    case unsealed, cut, long, short, device, missing, surplus, otherFrame
+  }
+
+  @Test(arguments: Cheat.allCases)
+  func aBusThatCheatsEndsTheConnection(cheat: Cheat) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try Self.letObserve(peer)
+      let sealed = try MemoryFile(holding: Self.long.rawBytes)
+      let frame: ByteBuffer
+      switch cheat {
+      case .unsealed: frame = try Self.post(length: Self.floor, file: PassedFile.unsealed(Self.floor))
+      case .cut: frame = try Self.post(length: Self.floor, file: PassedFile.unsealed(0))
+      case .long: frame = try Self.post(length: Self.floor + 1, file: sealed)
+      case .short:
+        frame = try Self.post(length: 10, file: try MemoryFile(holding: Array(Self.long[..<10]).rawBytes))
+      case .device: frame = try Self.post(length: Self.floor, file: PassedFile.device())
+      case .missing: frame = try Self.post(length: Self.floor, file: nil)
+      case .surplus:
+        frame = ByteBuffer(capacity: 64, attachment: sealed)
+        frame.appendFrame(Post(), serial: 1, name: "a.b")
+      case .otherFrame:
+        frame = ByteBuffer(capacity: 64, attachment: sealed)
+        frame.appendFrame(Okay(), flags: .descriptor, serial: 1000)
+      }
+      try peer.send(frame)
+      try peer.readToEnd()
+    }
+    let connection = try await Connection.connect(to: bus.address)
+    let notifications = try await connection.observe("a.*")
+    #expect(await connection.closed()?.code == .protocolViolation)
+    withExtendedLifetime(notifications) {}
+    try await script.value
+  }
+
+  private static func letObserve(_ peer: ScriptedPeer) throws {
+    try peer.greet(capabilities: .descriptors)
+    let observe = try peer.next(.observe)
+    try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+  }
+
+  private static func post(length: Int, file: (any AttachedFile)?) throws -> ByteBuffer {
+    let frame = ByteBuffer(capacity: 64, attachment: file)
+    frame.appendFrame(Post(length: UInt32(length)), flags: .descriptor, serial: 1, name: "a.b")
+    return frame
+  }
+}
+
+private final class Counter: Sendable {
+  private let count = Atomic(0)
+
+  var value: Int { count.load(ordering: .sequentiallyConsistent) }
+  func increment() { count.add(1, ordering: .sequentiallyConsistent) }
+}
+
+/// What no client should take.
+private final class PassedFile: AttachedFile {
+  let length = 0
+  private let descriptor: FileDescriptor
+  var rawDescriptor: CInt { descriptor.rawValue }
+
+  private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+  static func unsealed(_ length: Int) throws -> PassedFile {
+    let file = FileDescriptor(
+      owning: try retrying { unsafe memfd_create("test", CUnsignedInt(MFD_CLOEXEC)) })
+    let descriptor = file.rawValue
+    _ = try retrying { ftruncate(descriptor, off_t(length)) }
+    return PassedFile(file)
+  }
+
+  static func device() throws -> PassedFile {
+    PassedFile(FileDescriptor(owning: try retrying { unsafe open("/dev/zero", O_RDONLY | O_CLOEXEC) }))
+  }
+}
