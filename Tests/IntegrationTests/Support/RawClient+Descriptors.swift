@@ -6,11 +6,12 @@ import TribuneSystem
 import TribuneWire
 
 extension RawClient {
-  /// Sends a post with `count` copies of standard input, of which it says nothing.
+  /// Sends a post with `count` copies of a file in memory, of which it says nothing.
   func sendDescriptors(_ count: Int) throws {
     let frame = ByteBuffer(capacity: 64)
     frame.appendFrame(Post(), serial: 1, name: "test.descriptors")
-    try send([UInt8](frame.bytes), with: [CInt](repeating: STDIN_FILENO, count: count))
+    let file = try SharedFile.make([1])
+    try send([UInt8](frame.bytes), with: [CInt](repeating: file.rawValue, count: count))
   }
 
   /// Sends bytes in one call, with copies of descriptors.

@@ -100,6 +100,19 @@ extension TestBus {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
   }
 
+  /// Files in memory that it has open.
+  func openFiles() throws -> Int {
+    let files = FileManager.default
+    return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count { name in
+      do {
+        return try files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)").hasPrefix("/memfd:")
+      } catch {
+        // Closed meanwhile.
+        return false
+      }
+    }
+  }
+
   /// Has the daemon read a new configuration, and waits until it says that it goes by it.
   func reload(_ configuration: String) throws {
     try folder.write(configuration, to: "etc/tribuned.conf")
