@@ -33,6 +33,30 @@ struct ExhaustionTests {
     #expect(try bus.processStatus("VmRSS") - before < 4 * 1000)
   }
 
+  @Test("a monitor that does not read keeps nothing in memory of what was dropped for it")
+  func slowMonitor() throws {
+    let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\n")
+    let poster = try RawClient.greeted(bus)
+    let monitor = try RawClient.greeted(bus)
+    try monitor.send(Monitor(), serial: 1, name: "load.*")
+    _ = try monitor.next(.ok)
+    let before = try bus.processStatus("VmRSS")
+    let stream = PostStream(poster, length: 50_000)
+    for _ in 0..<20 {
+      try stream.post(20)
+      try poster.settle()
+    }
+    #expect(try bus.processStatus("VmRSS") - before < 8 * 1024)
+    var (seen, lost) = (0, 0)
+    while seen + lost < stream.posted {
+      let frame = try monitor.next()
+      if frame.kind == .traffic { seen += 1 }
+      if frame.kind == .lost { lost += Int(try frame.decode(Lost.self).count) }
+    }
+    #expect(seen + lost == stream.posted)
+    #expect(lost > 0)
+  }
+
   @Test("more connections than the limit are told so")
   func connectionLimit() throws {
     let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=2\n")

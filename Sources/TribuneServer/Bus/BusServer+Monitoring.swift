@@ -180,10 +180,10 @@ extension BusServer {
     guard monitors.contains(where: { $0 != excluded }) else { return }
     let traffic = Traffic(
       time: SystemClock.wallMicroseconds, from: from, to: to, receivers: UInt32(clamping: receivers))
-    let buffer = bufferToEncode()
+    let length = parts.reduce(0) { $0 + $1.count }
+    let buffer = bufferToEncode(for: 2 * FrameHeader.length + length)
     let start = buffer.count
-    buffer.appendHead(
-      of: traffic, serial: 0, payloadLength: parts.reduce(0) { $0 + $1.count })
+    buffer.appendHead(of: traffic, serial: 0, payloadLength: length)
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors where slot != excluded {

@@ -47,15 +47,19 @@ extension BusServer {
   /// Queues what was held while a connection was suspended. It is bounded, and the connection has not been sent
   /// it yet: its flow is looked at with what comes next.
   private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
-    if lost > 0 {
-      let byteCount = connection.queue.byteCount
-      connection.queue.appendLost(lost)
-      queuedByteCount += connection.queue.byteCount - byteCount
-      lostCount += lost
-      markDirty(connection)
-    }
+    tellLost(lost, to: connection)
     for slice in slices { enqueue(slice, for: connection, isNotification: true) }
     if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
+  }
+
+  /// Says that notifications were dropped that never came to be queued.
+  func tellLost(_ count: UInt64, to connection: Connection) {
+    guard count > 0, !connection.isDeaf, connection.isServed else { return }
+    let before = connection.queue.byteCount
+    connection.queue.appendLost(count)
+    queuedByteCount += connection.queue.byteCount - before
+    lostCount += count
+    markDirty(connection)
   }
 
   /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
@@ -78,11 +82,7 @@ extension BusServer {
     var slice = slice
     if slice.buffer.attachment != nil, !connection.takesFiles {
       guard let inlined = inlined(slice) else {
-        lostCount += 1
-        let byteCount = connection.queue.byteCount
-        connection.queue.appendLost(1)
-        queuedByteCount += connection.queue.byteCount - byteCount
-        markDirty(connection)
+        tellLost(1, to: connection)
         return
       }
       slice = inlined
@@ -141,7 +141,13 @@ extension BusServer {
   }
 
   /// Where the next frame is encoded, behind what is there.
-  func bufferToEncode() -> ByteBuffer {
+  ///
+  /// What is long does not go on in a buffer that others are in: of a queue, one frame can be left that is begun, and
+  /// that is not to keep in memory what was dropped behind it.
+  ///
+  /// - Parameter length: of the frame, if it can be long.
+  func bufferToEncode(for length: Int = 0) -> ByteBuffer {
+    if length > BufferPool.bufferCapacity { return ByteBuffer(capacity: length) }
     let isFree = isKnownUniquelyReferenced(&encodeBuffer)
     let buffer = encodeBuffer
     // One that had to grow for something long is not kept.
@@ -149,7 +155,11 @@ extension BusServer {
       buffer.truncate(to: 0)
       return buffer
     }
-    if !isFree, buffer.capacity - buffer.count >= Self.encodeRoom { return buffer }
+    if !isFree, buffer.capacity <= BufferPool.bufferCapacity,
+      buffer.capacity - buffer.count >= max(Self.encodeRoom, length)
+    {
+      return buffer
+    }
     let fresh = pool.take()
     encodeBuffer = fresh
     return fresh
@@ -237,7 +247,8 @@ extension BusServer {
       let file = tail.slice.buffer.attachment
       if let file { retained.length = UInt32(file.length) }
       let buffer =
-        file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) } ?? bufferToEncode()
+        file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) }
+        ?? bufferToEncode(for: Self.encodeRoom + tail.slice.count)
       let start = buffer.count
       buffer.appendHead(
         of: retained, flags: file == nil ? [] : .descriptor, sender: sender, serial: serial,
