@@ -53,6 +53,20 @@ struct OutboundQueueTests {
     #expect(offered == 2)
   }
 
+  @Test("What is dropped is told where it stood, before what was lost later")
+  func lostTwice() {
+    var traffic = QueuedTraffic()
+    for number in 0..<4 { traffic.queue(.post, number) }
+    let length = traffic.queue.byteCount / 4
+    traffic.queue.appendLost(7)
+    traffic.queue(.post, 4)
+    traffic.queue.dropOldest(downTo: traffic.queue.byteCount - 2 * length)
+    #expect(traffic.received == ["lost 2", "2", "3", "lost 7", "4"])
+    traffic.queue.dropOldest(downTo: length)
+    let lost = traffic.received.compactMap { $0.hasPrefix("lost ") ? Int($0.dropFirst(5)) : nil }
+    #expect(lost.reduce(0, +) + traffic.received.count { !$0.hasPrefix("lost ") } == 12)
+  }
+
   @Test("Dropping takes the oldest notifications, whole ones, and says how many where they stood")
   func dropping() {
     var traffic = QueuedTraffic()

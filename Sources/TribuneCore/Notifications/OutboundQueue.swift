@@ -168,8 +168,8 @@ package struct OutboundQueue: ~Copyable {
 
     for index in head..<entries.count {
       var entry = entries[index]
-      if entry.isLost, index > head || headSent == 0 {
-        // Counted together with what is dropped now.
+      if entry.isLost, byteCount > target, index > head || headSent == 0 {
+        // Counted together with what is dropped now. One further back tells of what came later.
         lostPlace = kept.count
       }
       guard entry.isNotification, byteCount > target else {
