@@ -35,7 +35,7 @@ package struct Bus: ~Copyable {
     var participantCount = 0
     /// Of the userInfo that is kept for those of them that go on.
     var questionByteCount = 0
-    /// Of the reasons and values that all of them have been given.
+    /// Of the reasons and values that all of them have been given, and its awaited posts.
     var answerByteCount = 0
     /// Its awaited posts, by serial, and how many observers they wait for together.
     var awaitedPosts: [Serial: Int] = [:]
@@ -76,6 +76,9 @@ package struct Bus: ~Copyable {
   var postings = PostingQueue()
   var retained = RetainedNotifications()
   var awaitedPosts = AwaitedPosts()
+  /// Of all suspended connections.
+  var heldByteCount = 0
+  var suspendedCount = 0
   /// Posts with fields that were not refused, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
   private var lastQuery: UInt64 = 0
@@ -158,14 +161,17 @@ package struct Bus: ~Copyable {
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
     settleOwed(of: connection, slot, at: now)
-    center.setSuspended(false, slot)
+    forgetHeld(for: slot)
     connections[slot.index] = nil
     settleGone(delegates, at: now)
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// The bus is about to end: that is the last thing that it announces, and every query ends without a verdict.
+  /// The bus is about to end: that is the last thing that it announces. What is held is delivered while it still
+  /// can be, every query ends without a verdict, and nobody is told that who was waited for has gone.
   package mutating func stop(at now: Instant) {
+    resumeAll()
+    for number in awaitedPosts.numbers { forget(awaitedPost: number) }
     announce(.willStop)
     isStopping = true
     for place in queries.allPlaces { end(place, .cancelled, at: now) }

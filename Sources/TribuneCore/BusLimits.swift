@@ -21,8 +21,8 @@ package struct BusLimits: Equatable, Sendable {
   /// Bytes of the userInfo that a connection's queries keep for delegates whose turn has not come, but for the
   /// only one that keeps any.
   package var questionsMax = 32 << 20
-  /// Bytes of the reasons and values that a connection's queries have been given and that it has not been
-  /// sent yet.
+  /// Bytes of the reasons and values that a connection's queries and awaited posts have been given and that it
+  /// has not been sent yet.
   package var answersMax = 32 << 20
   /// Holds that one verdict lists, the oldest; their reasons are what its length depends on.
   package var holdsListedMax = 1024
@@ -34,6 +34,8 @@ package struct BusLimits: Equatable, Sendable {
   package var protocolsMax = 4096
   /// Bytes that are held for a connection while it is suspended.
   package var heldMax = 1 << 20
+  /// Bytes that are held for all of them. Past it, each may hold an even share of it.
+  package var heldTotalMax = 256 << 20
   /// Bytes that are retained for one user, and for all.
   package var retainedUserMax = 4 << 20
   package var retainedMax = 32 << 20

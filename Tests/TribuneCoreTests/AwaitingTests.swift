@@ -152,6 +152,33 @@ struct AwaitingTests {
     #expect(bus.take() == ["A refused 5 limitExceeded"])
   }
 
+  @Test("What they say has bounded room until the poster is told: past it, only that they failed")
+  func reasons() {
+    var limits = BusLimits()
+    limits.answersMax = 10
+    let bus = BusUnderTest(limits)
+    let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
+    for slot in [one, two] { bus.observe("a", by: slot, serial: 1, .awaited) }
+    // Twice: the room is free again.
+    for serial in 1...2 as ClosedRange<Serial> {
+      bus.post("a", by: poster, serial: serial, .awaited)
+      bus.done(serial, of: 1, by: one, failed: "12345678")
+      bus.done(serial, of: 1, by: two, failed: "123")
+      #expect(bus.take().last == "A awaited \(serial) 0, :2 failed (12345678) 0 ms, :3 failed 0 ms")
+    }
+  }
+
+  @Test("When the bus ends, nobody is told that those who were waited for have gone")
+  func stopping() {
+    post()
+    _ = bus.take()
+    bus.stop()
+    bus.disconnect(one)
+    bus.disconnect(two)
+    #expect(bus.take() == [])
+    #expect(bus.nextDeadline == nil)
+  }
+
   @Test("A deadline over the limit, and no serial, are refused")
   func invalid() {
     post(0)

@@ -60,8 +60,13 @@ final class BusUnderTest {
 
   func advance(milliseconds: UInt32) {
     now = now.advanced(byMilliseconds: milliseconds)
+    advance()
+  }
+
+  private func advance() {
     bus.advance(to: now)
     note()
+    while bus.deliverDue(at: now) { note() }
   }
 
   /// Goes to the next moment at which the bus has something to do.
@@ -70,8 +75,7 @@ final class BusUnderTest {
   func advanceToNextDeadline() -> Bool {
     guard let next = bus.nextDeadline else { return false }
     now = max(now, next)
-    bus.advance(to: now)
-    note()
+    advance()
     return true
   }
 
@@ -179,13 +183,11 @@ final class BusUnderTest {
   }
 
   func endPass() {
-    bus.deliverSoon()
-    note()
+    while bus.deliverSoon() { note() }
   }
 
   func idle() {
-    bus.deliverIdle()
-    note()
+    while bus.deliverIdle() { note() }
   }
 
   func suspend(_ isSuspended: Bool = true, by slot: ConnectionSlot, serial: Serial = 903) {
@@ -302,7 +304,7 @@ final class BusUnderTest {
       && !bus.hasIdlePosts && bus.retainedEntries(of: 0, at: now).isEmpty
   }
 
-  private func note() {
+  func note() {
     var effects: [Effect] = []
     bus.takeEffects(&effects)
     for effect in effects {

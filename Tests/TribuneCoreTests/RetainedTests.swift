@@ -125,8 +125,8 @@ struct RetainedTests {
   @Test("A user has so much room, and what waits counts; all have so much together")
   func accounts() {
     var limits = BusLimits()
-    limits.retainedUserMax = 1000
-    limits.retainedMax = 1500
+    limits.retainedUserMax = 2000
+    limits.retainedMax = 3000
     let bus = BusUnderTest(limits)
     let (one, again, other) = (bus.connect(uid: 1), bus.connect(uid: 1), bus.connect(uid: 2))
     func retain(_ name: String, by slot: ConnectionSlot, style: PostingStyle = .now, _ text: String = "x")
@@ -135,7 +135,7 @@ struct RetainedTests {
       bus.post(name, text: text, by: slot, serial: 9, .retain, style: style, flags: .acknowledge)
       return bus.take().filter { !$0.contains("from") }.joined()
     }
-    // Each takes 258 bytes.
+    // Each takes 514 bytes.
     #expect(retain("a", by: one) == "A ok 9")
     #expect(retain("b", by: again) == "B ok 9")
     #expect(retain("c", by: one, style: .whenIdle) == "A ok 9")
@@ -144,19 +144,47 @@ struct RetainedTests {
     #expect(retain("a", by: other) == "C ok 9", "and so does what another takes over")
     #expect(retain("d", by: one) == "A ok 9")
     #expect(retain("e", by: other) == "C ok 9")
-    #expect(retain("f", by: other) == "C refused 9 limitExceeded", "all together have 1,290 bytes")
+    #expect(retain("f", by: other) == "C refused 9 limitExceeded", "all together have 2,570 bytes")
     #expect(retain("e", by: other, "") == "C ok 9")
     #expect(retain("f", by: other) == "C ok 9")
     bus.idle()
     #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a", "b", "c", "d", "f"])
     for name in ["a", "b", "c", "d", "f"] { #expect(retain(name, by: one, "") == "A ok 9") }
-    #expect(retain("a", by: one, String(repeating: "x", count: 700)) == "A ok 9", "all room is free again")
+    #expect(retain("a", by: one, String(repeating: "x", count: 1400)) == "A ok 9", "all room is free again")
+  }
+
+  @Test("Each token of a name counts, since each has its place in the tree")
+  func tokens() {
+    var limits = BusLimits()
+    limits.retainedUserMax = 100_000
+    let bus = BusUnderTest(limits)
+    let poster = bus.connect()
+    let tail = Array(repeating: "x", count: 126).joined(separator: ".")
+    for number in 0..<4 {
+      bus.post("\(number).\(tail)", text: "1", by: poster, serial: 9, .retain, flags: .acknowledge)
+    }
+    let replies = bus.take().filter { !$0.contains("from") }
+    #expect(replies == ["A ok 9", "A ok 9", "A ok 9", "A refused 9 limitExceeded"])
+  }
+
+  @Test("What is retained about an object with a protocol fits that, and is cleared all the same")
+  func declared() {
+    bus.configure("protocol P { optional did a.didB (x: int) }", ["o": "P"])
+    bus.post("a.didB", object: "o", text: "bad", by: poster, serial: 1, .retain, style: .whenIdle)
+    bus.post("a.didC", object: "o", by: poster, serial: 2, .retain)
+    #expect(bus.take() == ["A refused 1 invalidParameter", "A refused 2 unknownName"])
+    bus.post("a.didB", object: "o", text: "good", by: poster, serial: 3, .retain, style: .whenIdle)
+    bus.idle()
+    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a.didB"])
+    bus.post("a.didB", object: "o", by: poster, serial: 4, .retain)
+    #expect(bus.take() == [" a.didB o good from :1", " a.didB o from :1"])
+    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).isEmpty)
   }
 
   @Test("What coalesces away gives its room back")
   func replacedGivesBack() {
     var limits = BusLimits()
-    limits.retainedUserMax = 600
+    limits.retainedUserMax = 1200
     let bus = BusUnderTest(limits)
     let poster = bus.connect()
     for number in 0..<20 {

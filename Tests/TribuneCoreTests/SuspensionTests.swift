@@ -117,6 +117,45 @@ struct SuspensionTests {
     #expect(bus.bus.heldByteCount(at: observer) == nil)
   }
 
+  @Test("All together have bounded room, too: past it, each has an even share")
+  func boundedTogether() throws {
+    var limits = BusLimits()
+    limits.heldMax = 10_000
+    limits.heldTotalMax = 20_000
+    let bus = BusUnderTest(limits)
+    let observers = (0..<10).map { _ in bus.connect() }
+    for observer in observers {
+      bus.observe(by: observer, serial: 1, suspension: .hold)
+      bus.suspend(by: observer)
+    }
+    func held() -> [Int] { observers.map { bus.bus.heldByteCount(at: $0) ?? 0 } }
+    for number in 0..<100 {
+      try bus.plain("a", "\(number)")
+      #expect(held().reduce(0, +) <= 20_000 + 10 * 300)
+    }
+    #expect(held().allSatisfy { $0 > 1000 })
+    _ = bus.take()
+    bus.suspend(false, by: observers[0])
+    let line = try #require(bus.take().first)
+    #expect(line.hasPrefix("A held lost \(100 - line.split(separator: ",").count + 1),"))
+    for observer in observers.dropFirst() { bus.disconnect(observer) }
+    bus.suspend(by: observers[0])
+    for number in 0..<100 { try bus.plain("a", "\(number)") }
+    #expect(held0() > 9000, "who has gone has given back the room")
+    func held0() -> Int { bus.bus.heldByteCount(at: observers[0]) ?? 0 }
+  }
+
+  @Test("When the bus ends, what is held is delivered before that is announced")
+  func stopping() throws {
+    suspend(.hold)
+    bus.observe("tribune.**", by: observer, serial: 2, suspension: .hold)
+    try bus.plain("a.b", "1")
+    _ = bus.take()
+    bus.stop()
+    #expect(bus.take() == ["B held, a.b 1", "willStop"])
+    #expect(bus.bus.heldByteCount(at: observer) == nil)
+  }
+
   @Test("A connection's questions, and what its delegates are told, are not suspended")
   func delegates() throws {
     bus.attach(["a.*"], by: observer, serial: 1)

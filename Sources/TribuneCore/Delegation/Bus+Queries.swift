@@ -271,7 +271,6 @@ extension Bus {
   package mutating func advance(to now: Instant) {
     expireHolds(at: now)
     expireAwaited(at: now)
-    deliverDue(at: now)
     while let place = queries.firstDue(at: now) {
       queries[place].expire(at: now)
       proceed(place, tail: nil, at: now)

@@ -14,6 +14,8 @@ final class AwaitedPost {
   var missing: [Awaited.Missing] = []
   /// Its name and object for those who watch, if somebody did when it was posted.
   let shown: QueryTail?
+  /// Of the reasons of those who failed.
+  var reasonByteCount = 0
 
   init(
     poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
@@ -46,10 +48,12 @@ struct AwaitedPosts {
 
   private var posts: [AwaitedPost?] = []
   private var free: [Int] = []
-  private var numbers: [Key: Int] = [:]
+  private var numbersByKey: [Key: Int] = [:]
   private var deadlines = DeadlineHeap()
 
-  var count: Int { numbers.count }
+  var count: Int { numbersByKey.count }
+  /// Of all of them, ascending.
+  var numbers: [Int] { posts.indices.filter { posts[$0] != nil } }
   var nextDue: Instant? { deadlines.first?.due }
 
   subscript(_ number: Int) -> AwaitedPost {
@@ -60,13 +64,13 @@ struct AwaitedPosts {
   mutating func insert(_ post: AwaitedPost, due: Instant) -> Int {
     let number = free.popLast() ?? posts.count
     if number == posts.count { posts.append(post) } else { posts[number] = post }
-    numbers[Key(poster: post.posterID, serial: post.serial)] = number
+    numbersByKey[Key(poster: post.posterID, serial: post.serial)] = number
     deadlines.insert(number, due: due)
     return number
   }
 
   func number(poster: ConnectionID, serial: Serial) -> Int? {
-    numbers[Key(poster: poster, serial: serial)]
+    numbersByKey[Key(poster: poster, serial: serial)]
   }
 
   /// One whose deadline is over at `now`.
@@ -77,7 +81,7 @@ struct AwaitedPosts {
 
   mutating func remove(_ number: Int) {
     let post = self[number]
-    numbers[Key(poster: post.posterID, serial: post.serial)] = nil
+    numbersByKey[Key(poster: post.posterID, serial: post.serial)] = nil
     posts[number] = nil
     free.append(number)
     deadlines.remove(number)

@@ -60,10 +60,20 @@ extension Bus {
         .notAsked, "nobody waits for this connection in post \(done.post) of \(done.poster)")
     }
     if done.hasFailed {
-      settle(number, slot, .failed, reason: frame.text(), at: now)
+      let reason = keptReason(frame.text(), of: awaitedPosts[number])
+      settle(number, slot, .failed, reason: reason, at: now)
     } else {
       settle(number, slot, nil, reason: "", at: now)
     }
+  }
+
+  /// What there is room for of what somebody says to a poster: all of it or nothing.
+  private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
+    let (length, poster) = (reason.utf8.count, post.poster)
+    guard connection(at: poster).answerByteCount + length <= limits.answersMax else { return "" }
+    connections[poster.index]?.answerByteCount += length
+    post.reasonByteCount += length
+    return reason
   }
 
   /// A connection has gone that others wait for.
@@ -86,6 +96,7 @@ extension Bus {
     for slot in post.waiting { connections[slot.index]?.owed.remove(number) }
     connections[post.poster.index]?.awaitedPosts[post.serial] = nil
     connections[post.poster.index]?.awaitedCount -= post.count
+    connections[post.poster.index]?.answerByteCount -= post.reasonByteCount
     awaitedPosts.remove(number)
   }
 

@@ -19,7 +19,9 @@ extension Bus {
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
     // What lies in a file has been checked by the server, which can read it.
-    if slice.buffer.attachment == nil, isDeclared(frame.object) { try check(post: frame) }
+    if slice.buffer.attachment == nil, isDeclared(frame.object) {
+      try check(post: frame, isClearing: isClearing(frame, fields))
+    }
 
     let connection = connection(at: slot)
     var posted = PostedNotification(
@@ -43,24 +45,36 @@ extension Bus {
     }
   }
 
+  /// Whether it is to forget what is retained: then there is no userInfo that could fit a method.
+  private func isClearing(_ frame: FrameView, _ fields: Post) -> Bool {
+    fields.options.contains(.retain) && frame.header.payloadLength == 0 && fields.length == 0
+  }
+
   /// Whether something waits for the end of the pass.
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Delivers what was to be at the end of a pass of the run loop.
-  package mutating func deliverSoon() {
-    while let posted = postings.popSoon() { deliver(posted) }
-  }
+  /// Delivers one of those that were to be at the end of a pass of the run loop.
+  ///
+  /// - Returns: false when there is none left. So each is carried out before the next is delivered.
+  package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   /// Whether something waits for the run loop to have nothing to do.
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
-  /// Delivers what has waited for that.
-  package mutating func deliverIdle() {
-    while let posted = postings.popIdle() { deliver(posted) }
-  }
+  /// Delivers one of those that have waited for that.
+  ///
+  /// - Returns: false when there is none left.
+  package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  mutating func deliverDue(at now: Instant) {
-    while let posted = postings.popDue(at: now) { deliver(posted) }
+  /// Delivers one of those that have waited for that long enough.
+  ///
+  /// - Returns: false when there is none left.
+  package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
+
+  private mutating func deliver(_ posted: PostedNotification?) -> Bool {
+    guard let posted else { return false }
+    deliver(posted)
+    return true
   }
 
   private mutating func deliver(_ posted: PostedNotification) {
@@ -84,14 +98,35 @@ extension Bus {
 
   mutating func suspend(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
     let isSuspended = try frame.decode(Suspend.self).isSuspended
-    if isSuspended, connection(at: slot).held == nil {
+    if !isSuspended {
+      resume(slot)
+    } else if connection(at: slot).held == nil {
       connections[slot.index]?.held = HeldNotifications()
-    } else if !isSuspended {
-      flushHeld(for: slot)
-      connections[slot.index]?.held = nil
+      suspendedCount += 1
+      center.setSuspended(true, slot)
     }
-    center.setSuspended(isSuspended, slot)
     emit(.okay(slot, frame.header.serial, Okay()))
+  }
+
+  /// Delivers all that is held, and suspends nobody any more.
+  mutating func resumeAll() {
+    for index in connections.indices where connections[index]?.held != nil {
+      resume(ConnectionSlot(index: index))
+    }
+  }
+
+  private mutating func resume(_ slot: ConnectionSlot) {
+    flushHeld(for: slot)
+    forgetHeld(for: slot)
+  }
+
+  /// The connection is suspended no more, or has gone.
+  mutating func forgetHeld(for slot: ConnectionSlot) {
+    guard let held = connections[slot.index]?.held else { return }
+    heldByteCount -= held.byteCount
+    suspendedCount -= 1
+    connections[slot.index]?.held = nil
+    center.setSuspended(false, slot)
   }
 
   /// Holds a run of plain notifications for a connection that is suspended, or drops it, as it wants.
@@ -126,20 +161,27 @@ extension Bus {
       let object = String(repairing: run.bytes.extracting(header.objectStart..<header.payloadStart))
       key = ExactText("\(name)\0\(object)")
     }
-    connections[slot.index]?.held?.hold(run, count: count, replacing: key, limit: limits.heldMax)
+    // Who has held much for long does not keep others from holding a little.
+    let share = heldByteCount > limits.heldTotalMax ? limits.heldTotalMax / suspendedCount : .max
+    let before = connections[slot.index]?.held?.byteCount ?? 0
+    connections[slot.index]?.held?.hold(
+      run, count: count, replacing: key, limit: min(limits.heldMax, share))
+    heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
   }
 
   private mutating func flushHeld(for slot: ConnectionSlot) {
+    let byteCount = connections[slot.index]?.held?.byteCount ?? 0
     guard let held = connections[slot.index]?.held?.take(), held.lost > 0 || !held.slices.isEmpty else {
       return
     }
+    heldByteCount -= byteCount
     emit(.held(slot, held.slices, count: held.count, lost: held.lost))
   }
 
   // MARK: What is retained
 
   private mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
-    let cost = RetainedNotification.cost(of: posted.tail.slice)
+    let cost = RetainedNotification.cost(of: posted.tail)
     // What waits takes the place of what is kept when it is delivered, and until then there are both.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
     try retained.reserve(cost, freeing: before.map { ($0.uid, $0.cost) }, for: posted.uid, limits)

@@ -51,6 +51,9 @@ struct PostingQueue {
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
+  var count: Int { soon.count + idle.count }
+  /// Memory follows it.
+  var placeCount: Int { soon.placeCount + idle.placeCount }
   var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
   /// When what waits for the bus to be idle has waited long enough.

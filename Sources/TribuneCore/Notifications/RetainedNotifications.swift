@@ -14,9 +14,14 @@ struct RetainedNotification {
   fileprivate(set) var number: UInt64 = 0
 
   /// What it takes in its user's account: some for what is around the bytes.
-  var cost: Int { Self.cost(of: tail.slice) }
+  var cost: Int { Self.cost(of: tail) }
 
-  static func cost(of tail: ByteSlice) -> Int { tail.weight + 256 }
+  /// What each takes besides its bytes, and what each token of its name may take in the tree.
+  private static var overhead: Int { 256 }
+
+  static func cost(of tail: QueryTail) -> Int {
+    tail.slice.weight + overhead * (1 + tail.nameTokenCount)
+  }
 
   func entry(at now: Instant) -> RetainedEntry {
     let bytes = tail.slice.bytes
@@ -26,6 +31,17 @@ struct RetainedNotification {
         repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
       length: UInt32(clamping: tail.slice.weight - tail.nameLength - tail.objectLength),
       age: now.nanoseconds(since: posted) / 1000)
+  }
+}
+
+extension QueryTail {
+  fileprivate var nameTokenCount: Int {
+    let bytes = slice.bytes
+    var count = 1
+    for offset in 0..<nameLength where bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
+      count += 1
+    }
+    return count
   }
 }
 

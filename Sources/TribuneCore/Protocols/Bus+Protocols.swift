@@ -129,8 +129,12 @@ extension Bus {
   /// Holds a post, of a valid name and object, against the protocol of its object.
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
-  package mutating func check(post frame: FrameView) throws(WireError) {
-    _ = try method(of: frame, for: .post)
+  package mutating func check(post frame: FrameView, isClearing: Bool = false) throws(WireError) {
+    if isClearing {
+      _ = try method(named: frame.name, of: frame.object, for: .post)
+    } else {
+      _ = try method(of: frame, for: .post)
+    }
   }
 
   /// The method that a message calls, if its object has a protocol.

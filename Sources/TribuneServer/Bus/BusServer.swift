@@ -159,8 +159,8 @@ package final class BusServer: RunLoopTarget {
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
     for case let connection? in connections { readRest(of: connection) }
-    bus.deliverSoon()
-    bus.deliverIdle()
+    deliverSoon()
+    isIdle()
     // Nobody shall take the end of the bus for that of a delegate.
     bus.stop(at: now)
     carryOutEffects()
@@ -195,15 +195,15 @@ package final class BusServer: RunLoopTarget {
   package var wantsIdle: Bool { bus.hasIdlePosts }
 
   package func isIdle() {
-    bus.deliverIdle()
-    carryOutEffects()
+    while bus.deliverIdle() { carryOutEffects() }
+  }
+
+  private func deliverSoon() {
+    while bus.deliverSoon() { carryOutEffects() }
   }
 
   package func endPass() -> Bool {
-    if bus.hasSoonPosts {
-      bus.deliverSoon()
-      carryOutEffects()
-    }
+    if bus.hasSoonPosts { deliverSoon() }
     repeat {
       // In the order in which they were spoken to: an asker has its verdict before its delegates hear
       // how it ended.
@@ -242,6 +242,7 @@ package final class BusServer: RunLoopTarget {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     bus.advance(to: now)
     carryOutEffects()
+    while bus.deliverDue(at: now) { carryOutEffects() }
     while let token = timeouts.popDue(.hello, at: now) {
       if let connection = connection(of: token), connection.phase == .awaitingHello {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
@@ -466,10 +467,8 @@ extension Configuration {
     limits.heldMax = heldMaxBytes
     limits.retainedUserMax = retainedUserMaxBytes
     limits.retainedMax = retainedMaxBytes
+    limits.heldTotalMax = max(heldMaxBytes, queuesMemoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
-    limits.heldMax = heldMaxBytes
-    limits.retainedUserMax = retainedUserMaxBytes
-    limits.retainedMax = retainedMaxBytes
     return limits
   }
 }
