@@ -2,43 +2,6 @@
 
 import TribuneWire
 
-/// A notification whose poster waits until those who have something to do first have done it.
-final class AwaitedPost {
-  let poster: ConnectionSlot
-  let posterID: ConnectionID
-  let serial: Serial
-  let posted: Instant
-  /// Those who have not said anything yet.
-  var waiting: Set<ConnectionSlot>
-  var acknowledged: UInt32 = 0
-  var missing: [Awaited.Missing] = []
-  /// Its name and object for those who watch, if somebody did when it was posted.
-  let shown: QueryTail?
-  /// Of the reasons of those who failed.
-  var reasonByteCount = 0
-
-  init(
-    poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
-    waiting: Set<ConnectionSlot>, shown: QueryTail? = nil
-  ) {
-    self.poster = poster
-    self.posterID = posterID
-    self.serial = serial
-    self.posted = posted
-    self.waiting = waiting
-    self.shown = shown
-    count = waiting.count
-  }
-
-  /// All whom it waits for, or has waited for.
-  let count: Int
-
-  /// What the poster is told: by connection, since who is missing is a question of who, not of when.
-  var reply: Awaited {
-    Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
-  }
-}
-
 /// The awaited posts under way: each has a number as long as it is.
 struct AwaitedPosts {
   private struct Key: Hashable {

@@ -2,49 +2,6 @@
 
 import TribuneWire
 
-/// The last notification of its name and object that was to be kept.
-struct RetainedNotification {
-  /// Name, object and userInfo, in a buffer of its own.
-  let tail: QueryTail
-  let sender: ConnectionID
-  /// The account that it counts in.
-  let uid: UInt32
-  let posted: Instant
-  /// Counts up with each: a snapshot is in the order of posting.
-  fileprivate(set) var number: UInt64 = 0
-
-  /// What it takes in its user's account: some for what is around the bytes.
-  var cost: Int { Self.cost(of: tail) }
-
-  /// What each takes besides its bytes, and what each token of its name may take in the tree.
-  private static var overhead: Int { 256 }
-
-  static func cost(of tail: QueryTail) -> Int {
-    tail.slice.weight + overhead * (1 + tail.nameTokenCount)
-  }
-
-  func entry(at now: Instant) -> RetainedEntry {
-    let bytes = tail.slice.bytes
-    return RetainedEntry(
-      connection: sender, uid: uid, name: String(repairing: bytes.extracting(first: tail.nameLength)),
-      object: String(
-        repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
-      length: UInt32(clamping: tail.slice.weight - tail.nameLength - tail.objectLength),
-      age: now.nanoseconds(since: posted) / 1000)
-  }
-}
-
-extension QueryTail {
-  fileprivate var nameTokenCount: Int {
-    let bytes = slice.bytes
-    var count = 1
-    for offset in 0..<nameLength where bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
-      count += 1
-    }
-    return count
-  }
-}
-
 /// What is retained, found by a pattern by walking the tokens of names: what does not match costs nothing.
 struct RetainedNotifications {
   private final class Node {

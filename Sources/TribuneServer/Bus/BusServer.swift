@@ -450,33 +450,3 @@ package final class BusServer: RunLoopTarget {
     connectionCount -= 1
   }
 }
-
-extension Configuration {
-  nonisolated var frameLimits: FrameLimits {
-    FrameLimits(fields: WireLimits.fieldsLength, payload: payloadMaxBytes)
-  }
-
-  /// The part that the core keeps to.
-  nonisolated var busLimits: BusLimits {
-    var limits = BusLimits()
-    limits.observationsMax = observationsMax
-    limits.delegatesMax = delegatesMax
-    limits.queriesMax = queriesMax
-    limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
-    limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
-    limits.heldMax = heldMaxBytes
-    limits.retainedUserMax = retainedUserMaxBytes
-    limits.retainedMax = retainedMaxBytes
-    limits.heldTotalMax = max(heldMaxBytes, queuesMemoryMaxBytes / 4)
-    limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
-    return limits
-  }
-}
-
-extension PeerIdentity {
-  /// `name[pid]`, with the unit if there is one.
-  nonisolated var summary: String {
-    let name = process.isEmpty ? "?" : process
-    return unit.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(unit)"
-  }
-}

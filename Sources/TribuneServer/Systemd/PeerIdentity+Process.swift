@@ -45,4 +45,10 @@ nonisolated extension PeerIdentity {
     defer { unsafe free(text) }
     return unsafe String(cString: text)
   }
+
+  /// `name[pid]`, with the unit if there is one.
+  var summary: String {
+    let name = process.isEmpty ? "?" : process
+    return unit.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(unit)"
+  }
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneSystem
+
+/// Bytes of files that the bus may not have taken yet. Only whoever writes touches it.
+final class PassedCount: Sendable {
+  private let count = Atomic(0)
+
+  func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+
+  /// Whether another file may follow those that were passed.
+  func hasRoom(
+    for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor
+  ) throws(Errno) -> Bool {
+    let passed = count.load(ordering: .relaxed)
+    guard passed > 0, passed + bytes > limit else { return true }
+    guard try UnixSocket.isDrained(socket) else { return false }
+    count.store(0, ordering: .relaxed)
+    return true
+  }
+}

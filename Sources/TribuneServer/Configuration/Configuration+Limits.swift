@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+extension Configuration {
+  nonisolated var frameLimits: FrameLimits {
+    FrameLimits(fields: WireLimits.fieldsLength, payload: payloadMaxBytes)
+  }
+
+  /// The part that the core keeps to.
+  nonisolated var busLimits: BusLimits {
+    var limits = BusLimits()
+    limits.observationsMax = observationsMax
+    limits.delegatesMax = delegatesMax
+    limits.queriesMax = queriesMax
+    limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
+    limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
+    limits.heldMax = heldMaxBytes
+    limits.retainedUserMax = retainedUserMaxBytes
+    limits.retainedMax = retainedMaxBytes
+    limits.heldTotalMax = max(heldMaxBytes, queuesMemoryMaxBytes / 4)
+    limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
+    return limits
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The bytes of a file in memory, where the kernel keeps them.
+@safe package final class MappedBytes: Sendable {
+  private let address: UInt
+  package let count: Int
+
+  /// - Parameter file: is not needed any more afterwards.
+  package init(_ file: MemoryFile) throws(Errno) {
+    // An empty range cannot be mapped.
+    precondition(file.length > 0)
+    // A shared mapping of what is sealed is refused by kernels before 6.7, though it could not be written to.
+    let mapped = unsafe mmap(nil, file.length, PROT_READ, MAP_PRIVATE, file.rawDescriptor, 0)
+    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
+    address = UInt(bitPattern: mapped)
+    count = file.length
+  }
+
+  deinit {
+    let result = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), count)
+    precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
+  }
+
+  package var bytes: RawSpan {
+    @_lifetime(borrow self)
+    get {
+      guard let start = unsafe UnsafeRawPointer(bitPattern: address) else {
+        preconditionFailure("what is mapped has no address")
+      }
+      let span = unsafe RawSpan(_unsafeStart: start, byteCount: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+}
