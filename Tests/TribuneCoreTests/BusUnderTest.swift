@@ -158,12 +158,13 @@ final class BusUnderTest {
   /// A post that wants more than to be handed on.
   func post(
     _ name: String, object: String = "", text: String = "", by slot: ConnectionSlot, serial: Serial = 0,
-    _ options: PostOptions, style: PostingStyle = .now, deadline: UInt32 = 0, flags: FrameFlags = []
+    _ options: PostOptions, style: PostingStyle = .now, deadline: UInt32 = 0, length: UInt32 = 0,
+    flags: FrameFlags = []
   ) {
     let buffer = ByteBuffer(capacity: 0)
     buffer.appendFrame(
-      Post(options: options, style: style, deadline: deadline), flags: flags, serial: serial, name: name,
-      object: object, text: text)
+      Post(options: options, style: style, deadline: deadline, length: length), flags: flags, serial: serial,
+      name: name, object: object, text: text)
     send(buffer, from: slot)
   }
 

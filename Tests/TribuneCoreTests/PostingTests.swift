@@ -126,6 +126,7 @@ struct PostingTests {
     var object = ""
     var options: PostOptions = .immediately
     var style = PostingStyle.now
+    var length: UInt32 = 0
     let code: ErrorCode
   }
 
@@ -136,11 +137,12 @@ struct PostingTests {
       Wrong(object: "\n", code: .invalidObject),
       Wrong(options: .awaited, style: .whenIdle, code: .invalidValue),
       Wrong(options: [.awaited, .coalesceByName], code: .invalidValue),
+      Wrong(options: .retain, length: 65_536, code: .invalidValue),
     ])
   func refused(_ wrong: Wrong) {
     bus.post(
       wrong.name, object: wrong.object, by: poster, serial: 7, wrong.options, style: wrong.style,
-      flags: .acknowledge)
+      length: wrong.length, flags: .acknowledge)
     #expect(bus.take() == ["A refused 7 \(wrong.code)"])
     bus.endPass()
     bus.idle()

@@ -17,6 +17,9 @@ extension Bus {
     guard !NameSyntax.isReserved(frame.name) else {
       throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
     }
+    guard fields.length == 0 || slice.buffer.attachment != nil else {
+      throw WireError(.invalidValue, "a length of \(fields.length) is that of userInfo in a descriptor")
+    }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
     // What lies in a file has been checked by the server, which can read it.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
