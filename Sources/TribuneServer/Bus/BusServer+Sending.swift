@@ -62,6 +62,27 @@ extension BusServer {
     markDirty(connection)
   }
 
+  /// Queues what was retained, as a file to whoever takes one if it came as one.
+  private func deliver(
+    _ retained: Retained, _ tail: QueryTail, from sender: ConnectionID, to connection: Connection,
+    serial: Serial
+  ) {
+    var retained = retained
+    let file = tail.slice.buffer.attachment
+    if let file { retained.length = UInt32(file.length) }
+    let buffer =
+      file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) }
+      ?? bufferToEncode(for: Self.encodeRoom + tail.slice.count)
+    let start = buffer.count
+    buffer.appendHead(
+      of: retained, flags: file == nil ? [] : .descriptor, sender: sender, serial: serial,
+      nameLength: tail.nameLength, objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+    buffer.append(tail.slice.bytes)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    enqueue(slice, for: connection, isNotification: true)
+    if bus.isMonitored { monitorRetained(slice, tail, from: sender, to: connection) }
+  }
+
   /// Queues what a monitor sees, or what the bus itself posts. Nobody is paused for that: a connection that
   /// does not keep up loses at once, unless it has been given time already.
   ///
@@ -243,21 +264,8 @@ extension BusServer {
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
       deliveredCount += count
-    case .retained(let slot, let serial, let sender, var retained, let tail):
-      let file = tail.slice.buffer.attachment
-      if let file { retained.length = UInt32(file.length) }
-      let buffer =
-        file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) }
-        ?? bufferToEncode(for: Self.encodeRoom + tail.slice.count)
-      let start = buffer.count
-      buffer.appendHead(
-        of: retained, flags: file == nil ? [] : .descriptor, sender: sender, serial: serial,
-        nameLength: tail.nameLength,
-        objectLength: tail.objectLength, payloadLength: tail.payloadLength)
-      buffer.append(tail.slice.bytes)
-      let slice = ByteSlice(buffer, start..<buffer.count)
-      enqueue(slice, for: connection(at: slot), isNotification: true)
-      if bus.isMonitored { monitorRetained(slice, tail, from: sender, to: connection(at: slot)) }
+    case .retained(let slot, let serial, let sender, let retained, let tail):
+      deliver(retained, tail, from: sender, to: connection(at: slot), serial: serial)
     case .awaited(let slot, let serial, let awaited, let tail):
       say(awaited, to: connection(at: slot), serial: serial, about: tail)
     }
