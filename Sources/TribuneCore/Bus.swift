@@ -8,7 +8,7 @@ package import TribuneWire
 /// comes out of `takeEffects`. The server is what moves bytes; a test, or a simulation from a seed, can
 /// stand in its place.
 ///
-/// Notifications go past it: the server asks `receivers` who gets one, and hands on the bytes.
+/// Plain notifications go past it: the server asks `receivers` who gets one, and hands on the bytes.
 ///
 /// What is asked of it in every pass, or for every frame, has a getter that is mutating: one that is not would be
 /// called on a copy of the whole bus, some 100 instructions each time.

@@ -3,7 +3,9 @@
 import TribuneWire
 
 /// What is retained, found by a pattern by walking the tokens of names: what does not match costs nothing.
-struct RetainedNotifications {
+///
+/// It cannot be copied, since its nodes are objects: two copies would share them.
+struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
     /// Those whose name ends here, by object.

@@ -15,7 +15,7 @@ nonisolated struct Timeouts {
     case pace
     /// A connection has read why it is closed.
     case close
-    /// An observer has taken the files that it was sent
+    /// An observer has taken the files that it was sent.
     case pass
     /// The same of one that is lossy, and looked at less often.
     case passLossy
