@@ -148,6 +148,102 @@ struct FloodTests {
     #expect(tally.lost > 0)
   }
 
+  @Test("retained names without end are refused past the user's room, and what was kept before stays")
+  func retainedNames() throws {
+    let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nRetainedUserMax=256K\n")
+    let (asker, delegate) = try Self.conversation(on: bus)
+    let observer = try Self.observer(on: bus)
+    let client = try RawClient.greeted(bus)
+    var tally = Tally()
+    var (accepted, refused) = (0, 0)
+    func post(_ numbers: Range<Int>, text: String = "1") throws {
+      for number in numbers {
+        try client.send(
+          Post(options: .retain), serial: Serial(number), flags: .acknowledge, name: "load.x\(number)",
+          text: text)
+      }
+      for _ in numbers {
+        let answer = try client.next()
+        if answer.kind == .ok {
+          accepted += 1
+        } else {
+          #expect(try answer.decode(Refusal.self).code == .limitExceeded)
+          refused += 1
+        }
+      }
+      while tally.total < accepted { try tally.add(observer.next()) }
+    }
+    try post(10_000..<12_000)
+    let before = try bus.processStatus("VmRSS")
+    for block in 12..<30 {
+      try post(block * 1_000..<(block + 1) * 1_000)
+      try Self.converse(asker, delegate, serial: Serial(block))
+    }
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(accepted + refused == 20_000)
+    #expect(accepted > 0 && refused > 0)
+    #expect(try client.list(List(.retained)).count == accepted)
+
+    let late = try RawClient.greeted(bus)
+    try late.send(Observe(options: .retained), serial: 1, name: "load.*")
+    for number in 0..<accepted { #expect(try late.next(.retained).name == "load.x\(10_000 + number)") }
+    _ = try late.next(.ok)
+
+    // What is cleared makes room for another.
+    let kept = accepted
+    try post(10_000..<10_001, text: "")
+    try post(30_000..<30_002)
+    #expect(accepted == kept + 2)
+    #expect(try client.list(List(.retained)).count == kept)
+    try observer.read(&tally, to: accepted)
+    #expect(tally.lost == 0)
+  }
+
+  @Test(
+    "what is posted to somebody who stays suspended takes bounded memory, and is told as lost on resuming",
+    arguments: TribuneWire.SuspensionBehavior.allCases)
+  func suspended(_ behavior: TribuneWire.SuspensionBehavior) throws {
+    let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nHeldMax=256K\n")
+    let (asker, delegate) = try Self.conversation(on: bus)
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(suspension: behavior), serial: 1, name: "load.*")
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    for _ in 1...2 { _ = try observer.next(.ok) }
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    var tally = Tally()
+    func post(_ count: Int) throws {
+      try stream.post(count)
+      try poster.settle()
+      if behavior == .deliverImmediately {
+        while tally.total < stream.posted { try tally.add(observer.next()) }
+      }
+    }
+    try post(20)
+    let before = try bus.processStatus("VmRSS")
+    for round in 0..<500 {
+      try post(20)
+      if round.isMultiple(of: 50) { try Self.converse(asker, delegate, serial: Serial(round + 1)) }
+    }
+    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+
+    try observer.send(Suspend(isSuspended: false), serial: 3)
+    while true {
+      let frame = try observer.next()
+      if frame.kind == .ok { break }
+      try tally.add(frame)
+    }
+    switch behavior {
+    case .drop: #expect((tally.received, tally.lost) == (0, 0))
+    case .coalesce: #expect((tally.received, tally.lost) == (1, 0))
+    case .hold:
+      #expect(tally.total == stream.posted)
+      #expect(tally.received > 0 && tally.lost > 0)
+    case .deliverImmediately: #expect((tally.received, tally.lost) == (stream.posted, 0))
+    }
+    try observer.expectSilence()
+  }
+
   @Test(
     "whoever is stopped and goes on, poster, observer or bus, neither more nor less arrives than was posted")
   func stopping() throws {

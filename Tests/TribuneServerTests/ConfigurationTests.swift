@@ -86,6 +86,12 @@ struct ConfigurationTests {
       $0.hardLimitBytes = 2 << 20
       $0.payloadMaxBytes = 1 << 20
     },
+    Good("[Queue]\nMemoryMax=1M\n[Notifications]\nHeldMax=0\nRetainedUserMax=1K\nRetainedMax=2K\n") {
+      $0.queuesMemoryMaxBytes = 1 << 20
+      $0.heldMaxBytes = 0
+      $0.retainedUserMaxBytes = 1 << 10
+      $0.retainedMaxBytes = 2 << 10
+    },
     Good("[Delegation]\nDelegateTimeoutSec=1ms\nDeadlineSec=2h\nDeadlineMaxSec=2h\n") {
       $0.delegateTimeoutNanoseconds = 1_000_000
       $0.deadlineNanoseconds = 7_200_000_000_000
