@@ -66,6 +66,16 @@ package struct FieldReader: ~Escapable {
     return value
   }
 
+  /// A byte of options, of which each is one of `known`.
+  @_lifetime(self: copy self)
+  package mutating func options<T: OptionSet>(_ known: T) throws(WireError) -> T where T.RawValue == UInt8 {
+    let options = T(rawValue: try integer())
+    guard known.isSuperset(of: options) else {
+      throw WireError(.invalidValue, "the options \(options.rawValue) have a bit that stands for nothing")
+    }
+    return options
+  }
+
   /// The next `count` bytes as fields of their own: a record that may hold more than this side knows.
   @_lifetime(copy self)
   @_lifetime(self: copy self)

@@ -58,10 +58,7 @@ package struct Post: FrameFields {
   package init(from reader: inout FieldReader) throws(WireError) {
     self.init()
     if reader.isAtEnd { return }
-    options = PostOptions(rawValue: try reader.integer())
-    guard PostOptions.all.isSuperset(of: options) else {
-      throw WireError(.invalidValue, "the options \(options.rawValue) have a bit that stands for nothing")
-    }
+    options = try reader.options(PostOptions.all)
     style = try reader.value()
     deadline = try reader.integer()
     length = try reader.integer()
@@ -136,10 +133,7 @@ package struct Observe: FrameFields {
   package init(from reader: inout FieldReader) throws(WireError) {
     self.init()
     if reader.isAtEnd { return }
-    options = ObserveOptions(rawValue: try reader.integer())
-    guard ObserveOptions.all.isSuperset(of: options) else {
-      throw WireError(.invalidValue, "the options \(options.rawValue) have a bit that stands for nothing")
-    }
+    options = try reader.options(ObserveOptions.all)
     suspension = try reader.value()
   }
 
