@@ -183,13 +183,7 @@ struct AcknowledgingTests {
 
   @Test func whatASequenceHoldsUnreadIsLetGoWithIt() async throws {
     let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
-      try peer.confirmObservation()
-      try peer.postAwaited("a.willB", serial: 1)
-      try peer.confirmPost()
-      return try peer.restOfDones(1)
-    }
+    let script = try bus.playOneAwaited()
     let connection = try await Connection.connect(to: bus.address)
     var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
     // The reply lies behind what was posted.
@@ -202,13 +196,7 @@ struct AcknowledgingTests {
 
   @Test func aCancelledSequenceStillBringsWhatItHoldsAndCanSayHowItWent() async throws {
     let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
-      try peer.confirmObservation()
-      try peer.postAwaited("a.willB", serial: 1)
-      try peer.confirmPost()
-      return try peer.restOfDones(1)
-    }
+    let script = try bus.playOneAwaited()
     let connection = try await Connection.connect(to: bus.address)
     let notifications = try await connection.observe("a.*", awaited: true)
     try await connection.postAcknowledged("ping")
@@ -281,6 +269,20 @@ struct AcknowledgingTests {
 extension Delivery {
   fileprivate var acknowledgement: Acknowledgement? {
     if case .notification(let notification) = self { notification.acknowledgement } else { nil }
+  }
+}
+
+extension ScriptedBus {
+  /// Posts one notification that is awaited to an observer, then confirms a post of the client's; gives what the
+  /// client says of the one.
+  fileprivate func playOneAwaited() throws -> Playing<[String]> {
+    try play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.postAwaited("a.willB", serial: 1)
+      try peer.confirmPost()
+      return try peer.restOfDones(1)
+    }
   }
 }
 
