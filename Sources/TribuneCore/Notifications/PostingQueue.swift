@@ -43,9 +43,11 @@ struct PostingQueue {
 
   /// The oldest of those for which there is no room to wait.
   mutating func popSurplus() -> PostedNotification? {
-    if soon.byteCount > Self.waitingMax { return soon.popFirst() }
-    if idle.byteCount > Self.waitingMax { return idle.popFirst() }
-    return nil
+    guard soon.byteCount + idle.byteCount > Self.waitingMax else { return nil }
+    guard let oldest = idle.first, soon.first.map({ oldest.posted <= $0.posted }) ?? true else {
+      return soon.popFirst()
+    }
+    return idle.popFirst()
   }
 
   mutating func popSoon() -> PostedNotification? { soon.popFirst() }
