@@ -73,6 +73,19 @@ struct AwaitingTests {
     #expect(bus.take().last == "A refused 904 notAsked")
   }
 
+  @Test("A connection is waited for if any of its observations that match is awaited", arguments: [0, 1])
+  func anyOfSeveral(first: Int) {
+    let observer = bus.connect()
+    let options: [ObserveOptions] = [[], .awaited]
+    bus.observe("b.*", by: observer, serial: 1, options[first])
+    bus.observe("b.willClose", by: observer, serial: 2, options[1 - first])
+    _ = bus.take()
+    bus.post("b.willClose", by: poster, serial: 7, .awaited)
+    #expect(bus.take() == ["CD b.willClose from :1"])
+    bus.done(7, of: 1, by: observer)
+    #expect(bus.take() == ["A awaited 7 1"])
+  }
+
   @Test("Each says it once, for each post")
   func once() {
     post(7)
