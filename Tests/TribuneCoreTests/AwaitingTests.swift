@@ -163,6 +163,11 @@ struct AwaitingTests {
     #expect(bus.take() == ["A refused 4 limitExceeded"])
     bus.post("b", by: poster, serial: 5, .awaited)
     #expect(bus.take() == ["A refused 5 limitExceeded"])
+    // Who has been answered has room again.
+    for slot in [one, two] { bus.done(1, of: 1, by: slot) }
+    _ = bus.take()
+    bus.post("a", by: poster, serial: 6, .awaited)
+    #expect(bus.take() == ["BC a from :1"])
   }
 
   @Test("What they say has bounded room until the poster is told: past it, only that they failed")
