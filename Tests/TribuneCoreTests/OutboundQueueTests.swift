@@ -103,6 +103,35 @@ struct OutboundQueueTests {
     #expect(traffic.queue.dropOldest(downTo: 0) == 0)
   }
 
+  // Where each costs as much as all that waits, this takes longer than there is time.
+  @Test("What a drop costs does not grow with what waits, kept or dropped later", arguments: [0, 1 << 20])
+  func dropCost(target: Int) {
+    var traffic = QueuedTraffic()
+    for number in 0..<40_000 {
+      traffic.queue(target == 0 ? .verdict : .post, number)
+      if target > 0 { traffic.startNewBuffer() }
+      traffic.queue(.post, number)
+      traffic.queue.dropOldest(downTo: target)
+    }
+    #expect(traffic.queue.lostCount >= 40_000 - 20_000)
+    #expect(target == 0 || traffic.queue.byteCount <= target + 100)
+  }
+
+  @Test("What is left between what was dropped is copied together")
+  func gaps() {
+    let pool = BufferPool()
+    var traffic = QueuedTraffic()
+    for number in 0..<300 {
+      traffic.queue(.verdict, number)
+      traffic.queue(.post, number, payloadLength: 5000)
+      traffic.queue.settle(with: pool)
+      traffic.queue.dropOldest(downTo: 0)
+    }
+    traffic.queue.settle(with: pool)
+    #expect(traffic.pieceCount < 10)
+    #expect(traffic.received.count == 301)
+  }
+
   @Test("Loss is told once, with the sum, for as long as the telling has not begun")
   func oneLost() {
     var traffic = QueuedTraffic()

@@ -31,6 +31,12 @@ package struct OutboundQueue: ~Copyable {
   private var head = 0
   private var headSent = 0
   private var firstUnsettled = 0
+  /// No entry before it is a notification that can be dropped.
+  private var firstDroppable = 0
+  /// The last `lost` frame, if one is in the queue.
+  private var lastLost: Int?
+  /// Bytes that were dropped since all that waits was copied together.
+  private var droppedCount = 0
   /// Where small slices are copied to that have to wait.
   private var ownBuffer: ByteBuffer?
 
@@ -61,6 +67,7 @@ package struct OutboundQueue: ~Copyable {
       entries[last].slice.range.upperBound == slice.range.lowerBound
     {
       entries[last].slice.range = entries[last].slice.range.lowerBound..<slice.range.upperBound
+      if isNotification { firstDroppable = min(firstDroppable, last) }
       return
     }
     entries.append(Entry(slice: slice, isNotification: isNotification))
@@ -97,12 +104,18 @@ package struct OutboundQueue: ~Copyable {
       removeAll()
       return true
     }
-    if head >= 64, head * 2 >= entries.count {
-      entries.removeFirst(head)
-      firstUnsettled = max(0, firstUnsettled - head)
-      head = 0
-    }
+    forgetFront()
     return false
+  }
+
+  /// Gives back the room of the entries before the first that is left, if they are many.
+  private mutating func forgetFront() {
+    guard head >= 64, head * 2 >= entries.count else { return }
+    entries.removeFirst(head)
+    firstUnsettled = max(0, firstUnsettled - head)
+    firstDroppable = max(0, firstDroppable - head)
+    lastLost = lastLost.flatMap { $0 < head ? nil : $0 - head }
+    head = 0
   }
 
   /// Forgets everything.
@@ -113,6 +126,9 @@ package struct OutboundQueue: ~Copyable {
     head = 0
     headSent = 0
     firstUnsettled = 0
+    firstDroppable = 0
+    lastLost = nil
+    droppedCount = 0
     unsentCount = 0
     attachedCount = 0
   }
@@ -121,6 +137,12 @@ package struct OutboundQueue: ~Copyable {
   /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
   /// of `byteCount`.
   package mutating func settle(with pool: BufferPool) {
+    // What was dropped leaves gaps in the buffers of what was not.
+    if droppedCount > unsentCount {
+      firstUnsettled = 0
+      ownBuffer = nil
+    }
+    if firstUnsettled == 0 { droppedCount = 0 }
     var settled = Array(entries[head..<max(head, firstUnsettled)])
     for entry in entries[max(head, firstUnsettled)...] {
       guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil else {
@@ -146,6 +168,8 @@ package struct OutboundQueue: ~Copyable {
     entries = settled
     head = 0
     firstUnsettled = entries.count
+    firstDroppable = 0
+    lastLost = entries.lastIndex { $0.isLost }
   }
 
   /// The queue's own buffer, with room for `count` more bytes.
@@ -156,55 +180,119 @@ package struct OutboundQueue: ~Copyable {
     return own
   }
 
-  /// Drops the oldest notifications until at most `target` bytes are left, or no notification is.
+  /// Drops the oldest notifications until at most `target` bytes are left, or no notification is. What that costs
+  /// follows what is dropped, however much waits.
   ///
   /// - Returns: how many were dropped.
   @discardableResult
   package mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
+    let start = max(head, firstDroppable)
+    var index = start
     var kept: [Entry] = []
     var dropped: UInt64 = 0
-    var lostPlace: Int?
+    var firstDropped: Int?
 
-    for index in head..<entries.count {
-      var entry = entries[index]
-      if entry.isLost, byteCount > target, index > head || headSent == 0 {
-        // Counted together with what is dropped now. One further back tells of what came later.
-        lostPlace = kept.count
-      }
-      guard entry.isNotification, byteCount > target else {
+    while index < entries.count, byteCount > target {
+      let entry = entries[index]
+      if entry.isNotification {
+        let isBegun = index == head && headSent > 0
+        let (begun, rest, count) = drop(from: entry, isBegun: isBegun, downTo: target)
+        if let begun { kept.append(begun) }
+        if count > 0, firstDropped == nil { firstDropped = kept.count }
+        if let rest { kept.append(rest) }
+        dropped += count
+      } else {
         kept.append(entry)
-        continue
       }
-      var start = entry.slice.range.lowerBound
-      let end = entry.slice.range.upperBound
-      if index == head, headSent > 0 {
-        let sentUpTo = start + headSent
-        while start < sentUpTo { start += entry.slice.buffer.frameLength(at: start) }
-        var begun = entry
-        begun.slice.range = entry.slice.range.lowerBound..<start
-        kept.append(begun)
+      index += 1
+    }
+    guard let firstDropped else {
+      firstDroppable = index
+      return 0
+    }
+    lostCount += dropped
+    let place = replace(start..<index, with: kept)
+    firstDroppable = place + kept.count - (kept.last?.isNotification == true ? 1 : 0)
+    tell(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
+    forgetFront()
+    return dropped
+  }
+
+  /// The `lost` frame that counts what was dropped in front of `end`: the last before it, since one further back in the
+  /// queue tells of what came later.
+  ///
+  /// - Parameter start: where what was looked at begins. Where there is one further back, those before it are not
+  ///   looked for any farther.
+  private func lostPlace(before end: Int, in start: Int) -> Int? {
+    guard let lastLost else { return nil }
+    let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
+    // One of which a part has been sent says what it says.
+    return found.flatMap { $0 > head || $0 == head && headSent == 0 ? $0 : nil }
+  }
+
+  /// Drops the oldest frames of a notification's entry, but for one that is begun.
+  ///
+  /// - Returns: what stays of it, before and behind what was dropped, and how much that was.
+  private mutating func drop(
+    from entry: Entry, isBegun: Bool, downTo target: Int
+  ) -> (begun: Entry?, rest: Entry?, count: UInt64) {
+    var (begun, rest) = (entry, entry)
+    var start = entry.slice.range.lowerBound
+    let end = entry.slice.range.upperBound
+    if isBegun {
+      let sentUpTo = start + headSent
+      while start < sentUpTo { start += entry.slice.buffer.frameLength(at: start) }
+      begun.slice.range = entry.slice.range.lowerBound..<start
+    }
+    var count: UInt64 = 0
+    while start < end, byteCount > target {
+      let length = entry.slice.buffer.frameLength(at: start)
+      unsentCount -= length
+      droppedCount += length
+      if let attachment = entry.slice.buffer.attachment { attachedCount -= attachment.length }
+      start += length
+      count += 1
+    }
+    rest.slice.range = start..<end
+    return (isBegun ? begun : nil, start < end ? rest : nil, count)
+  }
+
+  /// Puts `kept` in the place of `entries[range]`, which moves what is before it or what is behind, whichever is less.
+  ///
+  /// - Returns: where `kept` begins.
+  private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
+    let gap = range.count - kept.count
+    // What is left before the first entry stays in memory for a while, which attachments must not.
+    let movesFront =
+      gap > 0 && range.lowerBound - head < entries.count - range.upperBound
+      && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
+    let (before, behind) = movesFront ? (gap, 0) : (0, -gap)
+    let start = range.lowerBound + before
+    if movesFront {
+      for place in stride(from: range.lowerBound - 1, through: head, by: -1) {
+        entries[place + gap] = entries[place]
       }
-      if lostPlace == nil, start < end { lostPlace = kept.count }
-      while start < end, byteCount > target {
-        let length = entry.slice.buffer.frameLength(at: start)
-        unsentCount -= length
-        if let attachment = entry.slice.buffer.attachment { attachedCount -= attachment.length }
-        start += length
-        dropped += 1
-      }
-      if start < end {
-        entry.slice.range = start..<end
-        kept.append(entry)
+      for (offset, entry) in kept.enumerated() { entries[start + offset] = entry }
+      head += gap
+    } else {
+      entries.replaceSubrange(range, with: kept)
+    }
+    if firstUnsettled >= range.upperBound {
+      firstUnsettled += behind
+    } else if firstUnsettled > head - before {
+      firstUnsettled = min(firstUnsettled, range.lowerBound) + before
+    }
+    if let lost = lastLost {
+      if lost < range.lowerBound {
+        lastLost = lost + before
+      } else if lost >= range.upperBound {
+        lastLost = lost + behind
+      } else {
+        lastLost = kept.lastIndex { $0.isLost }.map { start + $0 }
       }
     }
-    guard dropped > 0 else { return 0 }
-    lostCount += dropped
-    entries = kept
-    tell(dropped, at: lostPlace ?? 0)
-    head = 0
-    firstUnsettled = 0
-    return dropped
+    return start
   }
 
   /// Says that notifications were dropped before they came to be queued here.
@@ -227,6 +315,9 @@ package struct OutboundQueue: ~Copyable {
     entries.insert(
       Entry(slice: ByteSlice(buffer, 0..<buffer.count), isNotification: false, isLost: true), at: place)
     unsentCount += buffer.count
+    lastLost = lastLost.map { max($0 + ($0 >= place ? 1 : 0), place) } ?? place
+    if firstDroppable > place { firstDroppable += 1 }
+    if firstUnsettled > place { firstUnsettled = place }
   }
 }
 
