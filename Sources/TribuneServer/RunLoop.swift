@@ -38,6 +38,8 @@ package protocol RunLoopTarget: AnyObject {
   /// Something woke the loop; called before anything else of the pass.
   func beginPass()
   func isReady(_ token: WatchToken, _ readiness: Readiness)
+  /// Whether there is something to do without anything being ready.
+  var hasWork: Bool { get }
   /// Whether `isIdle` is to be called when there is nothing else to do.
   var wantsIdle: Bool { get }
   /// Nothing was ready. `endPass` follows.
@@ -80,7 +82,7 @@ package final class RunLoop {
   /// Runs until the target's `endPass` returns false.
   package func run<Target: RunLoopTarget>(for target: Target) throws(Errno) {
     repeat {
-      let count = try epoll.wait(isPatient: !target.wantsIdle)
+      let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
       target.beginPass()
       if count == 0, target.wantsIdle { target.isIdle() }
       var mainQueueIsReady = false

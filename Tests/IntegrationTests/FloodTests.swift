@@ -79,6 +79,42 @@ struct FloodTests {
     #expect(slowTally.lost > 0)
   }
 
+  @Test("frames that are much work leave others their turn between them")
+  func muchWork() throws {
+    let bus = try TestBus()
+    let poster = try RawClient.greeted(bus)
+    for number in 0..<10_000 {
+      try poster.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
+    }
+    try poster.settle()
+    let (greedy, other) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    // All of these come with one read, and each goes through all that is retained.
+    let count = 250
+    try greedy.send { buffer in
+      for serial in 1...count {
+        buffer.appendFrame(
+          Observe(options: .retained), serial: Serial(serial), name: "**", object: "nobody")
+      }
+    }
+    var between: Int?
+    while true {
+      let done = try other.busEntry().observations
+      if done == count { break }
+      if done > 0 { between = Int(done) }
+    }
+    #expect(between != nil, "somebody else was served in the middle")
+    for serial in 1...count { #expect(try greedy.next(.ok).header.serial == Serial(serial)) }
+    // The order of what one client sends stays.
+    try greedy.send { buffer in
+      for serial in 1...count {
+        buffer.appendFrame(Cancel(target: Serial(serial)), serial: Serial(1000 + serial))
+      }
+      buffer.appendFrame(List(.observations, connection: 0), serial: 3000)
+    }
+    for serial in 1...count { #expect(try greedy.next().header.serial == Serial(1000 + serial)) }
+    #expect(try greedy.next().kind == .ok)
+  }
+
   @Test("beside a running stream, observing and taking back in a loop gives exactly what was posted between")
   func subscribingInALoop() throws {
     let bus = try TestBus(configuration: Self.configuration)

@@ -13,7 +13,7 @@ extension BusServer {
   /// Descriptors that may wait for the rest of their frames, of one connection and of all.
   private static let descriptorsWaitingMax = 16
   private static let descriptorsWaitingInAllMax = 1024
-  /// Files that the bus may hold.
+  /// Files that the bus may hold. Those of one user may be as many as are left for all others.
   private static let filesMax = 1024
   /// After which an observer is looked at again that has not taken the files that it was sent. One that is lossy
   /// may never.
@@ -30,7 +30,9 @@ extension BusServer {
     descriptorsWaiting += count - connection.descriptorsCounted
     connection.descriptorsCounted = count
     guard count > 0 else { return }
-    guard connection.begun != nil, connection.phase == .open, count <= Self.descriptorsWaitingMax else {
+    guard connection.begun != nil || connection.rest != nil, connection.phase == .open,
+      count <= Self.descriptorsWaitingMax
+    else {
       throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
     }
     guard descriptorsWaiting <= Self.descriptorsWaitingInAllMax else {
@@ -60,7 +62,8 @@ extension BusServer {
     buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
     let bytes = buffer.bytes(in: start..<start + header.frameLength)
     do throws(WireError) {
-      let file = try file(passed, for: FrameView(header, bytes), limit: connection.limits.payload)
+      let file = try file(
+        passed, for: FrameView(header, bytes), of: connection.peer.uid, limit: connection.limits.payload)
       let own = ByteBuffer(capacity: header.frameLength, attachment: file)
       own.append(bytes)
       let slice = ByteSlice(own, 0..<own.count)
@@ -77,7 +80,7 @@ extension BusServer {
   ///
   /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, with which the descriptor is closed.
   private func file(
-    _ passed: consuming PassedDescriptors.Passed, for frame: FrameView, limit: Int
+    _ passed: consuming PassedDescriptors.Passed, for frame: FrameView, of user: UInt32, limit: Int
   ) throws(WireError) -> HeldFile {
     let descriptor: FileDescriptor
     switch consume passed {
@@ -96,14 +99,26 @@ extension BusServer {
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
     }
-    guard filesHeld.current < Self.filesMax else {
-      throw WireError(.limitExceeded, "the bus holds \(Self.filesMax) files that are not delivered yet")
+    let held = files(of: user)
+    guard held.current < Self.filesMax - filesHeld.current else {
+      throw WireError(
+        .limitExceeded,
+        "\(held.current) files of user \(user) are not delivered yet, of \(filesHeld.current) in all")
     }
     do throws(MemoryFile.Flaw) {
-      return HeldFile(try MemoryFile(checking: descriptor, length: length), in: filesHeld)
+      return HeldFile(try MemoryFile(checking: descriptor, length: length), in: filesHeld, held)
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
+  }
+
+  /// How many files of a user there are.
+  private func files(of user: UInt32) -> HeldFile.Count {
+    if let count = userFilesHeld[user] { return count }
+    userFilesHeld = userFilesHeld.filter { $0.value.current > 0 }
+    let count = HeldFile.Count()
+    userFilesHeld[user] = count
+    return count
   }
 
   /// Holds what a file holds against the protocol of the post's object.

@@ -18,9 +18,17 @@ extension BusServer {
   /// less than this many times `receiveRoom`.
   private static let readsOfRest = 64
 
+  /// After so long, a pass leaves the frames of whoever has sent many that are much work, so that all others have
+  /// their turn; how long frames take is looked at after so many of them, or of those that can be much work each.
+  private static let passNanosecondsMax: UInt64 = 8_000_000
+  private static let framesPerLook = 8
+
   /// Reads what a connection has sent until now.
   func readRest(of connection: Connection) {
     for _ in 0..<Self.readsOfRest {
+      guard connection.isServed else { return }
+      // The last pass is as long as it has to be.
+      while connection.isServed, connection.rest != nil { takeRest(of: connection) }
       guard connection.isServed, read(connection) else { return }
     }
   }
@@ -30,6 +38,8 @@ extension BusServer {
   /// - Returns: whether there was anything to read.
   @discardableResult
   func read(_ connection: Connection) -> Bool {
+    // What was sent before comes first.
+    guard connection.rest == nil else { return true }
     let long = connection.begun.map { $0.capacity > Self.receiveRoom } ?? false
     let buffer = long ? connection.begun ?? receiveBuffer : sharedBuffer(for: connection)
     let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
@@ -53,18 +63,47 @@ extension BusServer {
     case .bytes:
       if connection.begun == nil { connection.begunAt = now }
       if !long { connection.begun = nil }
-      do throws(WireError) {
-        let end = try takeFrames(of: connection, in: buffer, from: start)
-        if end > start { connection.begunAt = now }
-        if connection.isServed {
-          try keepBegun(of: connection, in: buffer, from: end)
-          try requireExpectedDescriptors(of: connection)
-        }
-      } catch {
-        dismiss(connection, error)
-      }
+      take(from: connection, in: buffer, from: start)
     }
     return received != .nothing
+  }
+
+  /// Takes the frames that lie in `buffer` from `start` on, and keeps what is left.
+  private func take(from connection: Connection, in buffer: ByteBuffer, from start: Int) {
+    do throws(WireError) {
+      let (end, isDone) = try takeFrames(of: connection, in: buffer, from: start)
+      if end > start { connection.begunAt = now }
+      guard connection.isServed else { return }
+      if isDone {
+        try keepBegun(of: connection, in: buffer, from: end)
+      } else {
+        leave(from: end, in: buffer, of: connection)
+      }
+      try requireExpectedDescriptors(of: connection)
+    } catch {
+      dismiss(connection, error)
+    }
+  }
+
+  /// Leaves the frames from `start` on for the next pass.
+  private func leave(from start: Int, in buffer: ByteBuffer, of connection: Connection) {
+    if buffer === receiveBuffer {
+      // Other reads go on in it.
+      let own = ByteBuffer(capacity: buffer.count - start)
+      own.append(buffer.bytes(in: start..<buffer.count))
+      buffer.truncate(to: start)
+      (connection.rest, connection.restStart) = (own, 0)
+    } else {
+      (connection.rest, connection.restStart) = (buffer, start)
+    }
+    finishLater(connection)
+  }
+
+  /// Goes on with the frames that were left.
+  func takeRest(of connection: Connection) {
+    guard connection.isServed, let rest = connection.rest else { return }
+    connection.rest = nil
+    take(from: connection, in: rest, from: connection.restStart)
   }
 
   /// The shared buffer with what the connection had begun at its end, and room to read.
@@ -81,16 +120,19 @@ extension BusServer {
     return buffer
   }
 
-  /// Takes all whole frames from `start` on.
+  /// Takes all whole frames from `start` on, or as many as the pass has time for.
   ///
-  /// - Returns: where the first begins that is not whole.
+  /// - Returns: where the first begins that was not taken, and whether that is because it is not whole.
   /// - Throws: what ends the connection.
   private func takeFrames(
     of connection: Connection, in buffer: ByteBuffer, from start: Int
-  ) throws(WireError) -> Int {
+  ) throws(WireError) -> (end: Int, isDone: Bool) {
     var position = start
+    var work = 0
     if connection.phase == .awaitingHello {
-      guard let hello = try Hello(buffer.bytes(in: position..<buffer.count)) else { return position }
+      guard let hello = try Hello(buffer.bytes(in: position..<buffer.count)) else {
+        return (position, true)
+      }
       _ = try hello.negotiated()
       connection.takesFiles = hello.capabilities.contains(.descriptors)
       welcome(connection)
@@ -100,6 +142,11 @@ extension BusServer {
       let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
       buffer.count - position >= header.frameLength
     {
+      if work >= Self.framesPerLook {
+        guard SystemClock.monotonicNanoseconds < passEnd else { return (position, false) }
+        work = 0
+      }
+      work += header.canBeMuchWork ? Self.framesPerLook : 1
       if header.flags.contains(.descriptor) {
         try takeWithFile(header, of: connection, in: buffer, at: position)
         position += header.frameLength
@@ -110,8 +157,11 @@ extension BusServer {
         position += header.frameLength
       }
     }
-    return position
+    return (position, true)
   }
+
+  /// When this pass has lasted long enough.
+  private var passEnd: UInt64 { now.advanced(byNanoseconds: Self.passNanosecondsMax).nanoseconds }
 
   /// Keeps the begun frame at the end of what was read, in as much room as it needs.
   private func keepBegun(
@@ -330,5 +380,17 @@ extension BusServer {
       deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)
     say(welcome, to: connection, serial: 0)
     carryOutEffects()
+  }
+}
+
+extension FrameHeader {
+  /// Whether it can take the bus long to do what this one frame asks for: to go through all that is retained, held or
+  /// registered, to ask many, or to read a file.
+  fileprivate var canBeMuchWork: Bool {
+    switch kind {
+    case .list, .suspend, .ask: true
+    case .observe, .post: fieldsLength > 0
+    default: false
+    }
   }
 }

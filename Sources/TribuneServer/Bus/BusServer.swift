@@ -55,10 +55,14 @@ package final class BusServer: RunLoopTarget {
   private var closingLines = LineBudget(linesPerSecond: 20)
   /// Files that are still to be sent to somebody.
   let filesHeld = HeldFile.Count()
+  /// The same for each user who has some.
+  var userFilesHeld: [UInt32: HeldFile.Count] = [:]
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
   /// What was last posted with a file, and what those get who take none. Kept until the pass ends.
   var inlined: (original: ByteBuffer, copy: ByteSlice)?
+  /// Those whose frames were left for the next pass, in order.
+  private var unfinished: [Connection] = []
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
@@ -174,7 +178,17 @@ package final class BusServer: RunLoopTarget {
 
   package func beginPass() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+    // Each takes its turn, and leaves again what is still too much.
+    var inTurn: [Connection] = []
+    swap(&inTurn, &unfinished)
+    for connection in inTurn { takeRest(of: connection) }
   }
+
+  /// Whether frames were left for the next pass.
+  package var hasWork: Bool { !unfinished.isEmpty }
+
+  /// Goes on with a connection's frames in the next pass.
+  func finishLater(_ connection: Connection) { unfinished.append(connection) }
 
   package func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
@@ -192,7 +206,7 @@ package final class BusServer: RunLoopTarget {
   }
 
   /// Whether the run loop is to say when it has nothing to do.
-  package var wantsIdle: Bool { bus.hasIdlePosts }
+  package var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
 
   package func isIdle() {
     while bus.deliverIdle() { carryOutEffects() }
@@ -388,6 +402,7 @@ package final class BusServer: RunLoopTarget {
     }
     refuse(connection, serial: 0, error)
     connection.phase = .closing
+    connection.rest = nil
     releaseBegun(connection)
     releaseDescriptors(of: connection)
     timeouts.append(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
@@ -431,6 +446,7 @@ package final class BusServer: RunLoopTarget {
   func close(_ connection: Connection) {
     guard connection.phase != .closed else { return }
     if connection.phase == .open { leave(connection) }
+    connection.rest = nil
     releaseBegun(connection)
     releaseDescriptors(of: connection)
     forget(connection)

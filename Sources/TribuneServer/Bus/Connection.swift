@@ -45,6 +45,10 @@ final class Connection {
   /// Whether others were told that it is lossy, and are told when it is so no more.
   var isLossTold = false
 
+  /// Whole frames that were read and not taken yet, because the pass had lasted long enough.
+  var rest: ByteBuffer?
+  /// Where they begin.
+  var restStart = 0
   /// The start of a frame whose rest has not come yet. Of a long frame, with room for all of it.
   var begun: ByteBuffer?
   /// Bytes of `begun` that count against the limit for unfinished frames.

@@ -18,15 +18,17 @@ nonisolated final class HeldFile: AttachedFile {
   }
 
   let file: MemoryFile
-  private let count: Count
+  private let counts: [Count]
 
-  init(_ file: MemoryFile, in count: Count) {
+  init(_ file: MemoryFile, in counts: Count...) {
     self.file = file
-    self.count = count
-    count.change(by: 1)
+    self.counts = counts
+    for count in counts { count.change(by: 1) }
   }
 
-  deinit { count.change(by: -1) }
+  deinit {
+    for count in counts { count.change(by: -1) }
+  }
 
   var length: Int { file.length }
   var rawDescriptor: Int32 { file.rawDescriptor }
