@@ -40,15 +40,17 @@ private struct World: ~Copyable {
   private static let connectionCount = 4
 
   private var bus = Bus(
-    limits: BusLimits(), seed: 1,
+    limits: .small, seed: 1,
     payloadCheck: PayloadCheck(
       userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }))
   private var now = Instant(nanoseconds: 0)
   private var lastConnection: UInt64 = 0
+  private var ids: [UInt64] = Array(repeating: 0, count: World.connectionCount)
   private var effects: [Effect] = []
   private var asked: UInt64 = 0
   private var ended: UInt64 = 0
   private var lastQuestion = (query: UInt64(0), delegate: UInt64(0))
+  private var lastAwaited = (poster: UInt64(0), serial: UInt64(0))
 
   init() {
     for index in 0..<Self.connectionCount { connect(ConnectionSlot(index: index)) }
@@ -56,6 +58,7 @@ private struct World: ~Copyable {
 
   private mutating func connect(_ slot: ConnectionSlot) {
     lastConnection += 1
+    ids[slot.index] = lastConnection
     let peer = PeerIdentity(pid: 1, uid: 2, gid: 3, process: "fuzz", unit: "")
     bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
   }
@@ -75,12 +78,13 @@ private struct World: ~Copyable {
     switch header.kind {
     case nil:
       reconnect(slot)
-    case .post:
+    case .post where header.fieldsLength == 0:
       do throws(WireError) {
         let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
         let receivers = try bus.receivers(of: key, nameLength: header.nameLength)
-        precondition(Set(receivers).count == receivers.count)
+        precondition(Set(receivers.map(\.slot)).count == receivers.count)
         try bus.check(post: FrameView(header, slice.bytes))
+        for receiver in receivers where receiver.way != .now { _ = bus.isFor(receiver, slice, count: 1) }
       } catch {
         precondition([.invalidName, .invalidObject, .unknownName].contains(error.code))
       }
@@ -90,16 +94,32 @@ private struct World: ~Copyable {
         slice.buffer.store(lastQuestion.query, at: slice.range.lowerBound + 32)
         slice.buffer.store(lastQuestion.delegate, at: slice.range.lowerBound + 40)
       }
-      fallthrough
-    default:
-      do throws(WireError) {
-        _ = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
-      } catch {
-        precondition(error.code.closesConnection)
-        reconnect(slot)
+      receive(header, slice, from: slot)
+    case .done:
+      if header.fieldsLength >= 16, slice.bytes.integer(at: 32, as: UInt8.self) < 0xF0 {
+        slice.buffer.store(lastAwaited.poster, at: slice.range.lowerBound + 32)
+        slice.buffer.store(lastAwaited.serial, at: slice.range.lowerBound + 40)
       }
+      receive(header, slice, from: slot)
+    default:
+      receive(header, slice, from: slot)
     }
     perform()
+    if step & 0x10000 != 0 { bus.deliverSoon() }
+    if step & 0x20000 != 0 { bus.deliverIdle() }
+    perform()
+  }
+
+  private mutating func receive(_ header: FrameHeader, _ slice: ByteSlice, from slot: ConnectionSlot) {
+    do throws(WireError) {
+      _ = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+    } catch {
+      precondition(error.code.closesConnection)
+      reconnect(slot)
+    }
+    if header.kind == .post {
+      lastAwaited = (ids[slot.index], header.serial)
+    }
   }
 
   private mutating func perform() {
@@ -112,12 +132,20 @@ private struct World: ~Copyable {
         precondition(tail.payloadLength >= 0)
       case .verdict: ended += 1
       case .refusal(_, _, let error) where error.code == .cancelled: ended += 1
+      case .notification(let slice, let slots, _):
+        precondition(Set(slots).count == slots.count)
+        precondition(slice.count > 0 && slots.allSatisfy { $0.index < Self.connectionCount })
+      case .held(_, let slices, let count, let lost):
+        precondition(UInt64(slices.count) <= count && count + lost > 0)
+      case .retained(_, _, _, _, let tail): precondition(tail.payloadLength > 0)
+      case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
       case .okay, .refusal, .progress, .concluded, .ended, .announcement: continue
       }
     }
     effects.removeAll()
     precondition(bus.nextDeadline.map { $0 > now } ?? true)
     precondition(ended + UInt64(bus.queryCount) >= asked)
+    precondition(bus.heldByteCount <= BusLimits.small.heldInAllMax)
   }
 
   mutating func end() {
@@ -131,5 +159,18 @@ private struct World: ~Copyable {
     precondition(bus.delegateCount == 0 && bus.holdCount == 0)
     precondition(bus.observationCount == 0 && !bus.isMonitored)
     precondition(bus.declarationCount == 0 && bus.protocolCount == 0)
+    precondition(bus.heldByteCount == 0)
+  }
+}
+
+extension BusLimits {
+  /// What so little input reaches.
+  fileprivate static var small: BusLimits {
+    var limits = BusLimits()
+    limits.heldMax = 2_000
+    limits.heldInAllMax = 3_000
+    limits.retainedUserMax = 3_000
+    limits.retainedMax = 3_000
+    return limits
   }
 }
