@@ -14,8 +14,9 @@ struct Monitors {
   }
 
   private var center: NotificationCenter
-  /// Slots of those without a pattern, each as often as it has registered, in order.
+  /// Slots of those without a pattern, in order, and how often each has registered.
   private var watchers: [ConnectionSlot] = []
+  private var watcherCounts: [ConnectionSlot: Int] = [:]
 
   init(seed: UInt64) { center = NotificationCenter(seed: seed, keepsBusApart: false) }
 
@@ -24,15 +25,19 @@ struct Monitors {
   mutating func add(_ registration: Registration, slot: ConnectionSlot) {
     center.add(registration.observation, slot: slot)
     guard registration.pattern == nil else { return }
+    watcherCounts[slot, default: 0] += 1
+    guard watcherCounts[slot] == 1 else { return }
     watchers.insert(slot, at: watchers.firstIndex { $0.index > slot.index } ?? watchers.count)
   }
 
   mutating func remove(_ registration: Registration, slot: ConnectionSlot) {
     center.remove(registration.observation, slot: slot)
     guard registration.pattern == nil else { return }
-    guard let place = watchers.firstIndex(of: slot) else {
+    guard let count = watcherCounts[slot], let place = watchers.firstIndex(of: slot) else {
       preconditionFailure("slot \(slot.index) does not watch everything")
     }
+    watcherCounts[slot] = count == 1 ? nil : count - 1
+    guard count == 1 else { return }
     watchers.remove(at: place)
   }
 
@@ -45,16 +50,10 @@ struct Monitors {
       do throws(WireError) {
         return try center.receivers(of: name, nameLength: name.byteCount).map(\.slot)
       } catch {
-        return distinctWatchers
+        return watchers
       }
     }
-    return distinctWatchers
-  }
-
-  private var distinctWatchers: [ConnectionSlot] {
-    var distinct: [ConnectionSlot] = []
-    for slot in watchers where distinct.last != slot { distinct.append(slot) }
-    return distinct
+    return watchers
   }
 }
 
