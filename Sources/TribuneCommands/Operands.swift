@@ -48,17 +48,31 @@ extension Invocation {
     return text
   }
 
-  /// The operand at `index`, as JSON, if it is there.
+  /// The operand at `index`, as JSON, if it is there: standard input where it is `-`.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else { return .none }
-    let bytes = Array(operands[index].utf8)
+    let text = operands[index]
+    let isInput = text == "-"
+    let bytes = isInput ? try Self.standardInput() : Array(text.utf8)
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      let text = operands[index]
       let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
-      throw .usage("\"\(String(shown).terminalSafe)\" is not JSON: \(error)")
+      throw .usage(
+        "\(isInput ? "standard input" : "\"\(String(shown).terminalSafe)\"") is not JSON: \(error)")
     }
+  }
+
+  private static func standardInput() throws(CommandError) -> [UInt8] {
+    let limit = WireLimits.payloadLengthCeiling
+    let bytes: [UInt8]?
+    do throws(Errno) {
+      bytes = try StandardInput.readAll(limit: limit)
+    } catch {
+      throw .failure("standard input cannot be read: \(error)")
+    }
+    guard let bytes else { throw .usage("standard input has more than \(limit) bytes") }
+    return bytes
   }
 
   /// The time for something that the bus counts in 32 bits of milliseconds.

@@ -22,14 +22,27 @@ package enum StandardInput {
     return try result.get()
   }
 
+  /// Reads all that is there and comes, to the end. The caller's thread waits.
+  ///
+  /// - Returns: nil when there are more than `limit` bytes.
+  package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    while true {
+      let next = try readOnce(65_536).get()
+      if next.isEmpty { return bytes }
+      guard next.count <= limit - bytes.count else { return nil }
+      bytes += next
+    }
+  }
+
   /// Forgets what was typed at the terminal and not read yet, a line that was only begun included.
   package static func discardTyped() {
     // Elsewhere than at a terminal there is nothing to forget.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
-  private static func readOnce() -> Result<[UInt8], Errno> {
-    var bytes = [UInt8](repeating: 0, count: 4096)
+  private static func readOnce(_ count: Int = 4096) -> Result<[UInt8], Errno> {
+    var bytes = [UInt8](repeating: 0, count: count)
     while true {
       let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
       if count >= 0 { return .success(Array(bytes[..<count])) }
