@@ -49,6 +49,8 @@ enum ExitStatus {
   static let vetoed: Int32 = 1
   /// `post --wait`: not all who were waited for have acknowledged.
   static let notAcknowledged: Int32 = 1
+  /// `post --wait`: nobody knows who has acknowledged.
+  static let noReply: Int32 = 255
   /// `guard`: somebody vetoed, unless `--veto-exit-code` says otherwise. sysexits(3)'s EX_NOPERM.
   static let guardVetoed: Int32 = 77
   /// A command is there but cannot be run, and it is not there: as in shells.

@@ -40,6 +40,27 @@ struct WaitingCommandTests {
     #expect(observer.status() == 0)
   }
 
+  @Test(
+    "userInfo comes from standard input where it is -, however long it is",
+    arguments: [("printf '[1]'", "3\n"), ("printf '\"%0300000d\"' 1", "300002\n")])
+  func standardInput(writer: String, received: String) async throws {
+    let bus = try TestBus()
+    let observer = try bus.staying("observe", "a", "-N1", "--exec", "wc", "-c")
+    let script = "\(writer) | \"$0\" --address='\(bus.address)' post a -"
+    let post = try await Script.run(["bash", "-c", script, try Programs.path(of: "tribunectl")])
+    #expect(post.status == 0, "\(post.output)")
+    #expect(try observer.output.rest() == received)
+    #expect(observer.status() == 0)
+  }
+
+  @Test("what is no JSON on standard input is refused before the bus is bothered", arguments: ["", "{"])
+  func wrongStandardInput(text: String) async throws {
+    let script = "printf '%s' '\(text)' | \"$0\" --address=unix:/nonexistent/bus post a -"
+    let post = try await Script.run(["bash", "-c", script, try Programs.path(of: "tribunectl")])
+    #expect(post.status == 2)
+    #expect(post.output.hasPrefix("tribunectl: standard input is not JSON: "))
+  }
+
   @Test("a post that waits for nobody has been acknowledged by all, without a word")
   func nobody() throws {
     let bus = try TestBus()
@@ -114,14 +135,14 @@ struct WaitingCommandTests {
   @Test("without a bus, and when the bus refuses it, that is said instead")
   func refused() throws {
     let nowhere = try TestBus.tribunectl(["post", "a", "--wait"], address: "unix:/nonexistent/bus")
-    #expect(nowhere.status == 1)
+    #expect(nowhere.status == 255)
     #expect(nowhere.errors.hasPrefix("tribunectl: "))
     #expect(!nowhere.errors.contains("acknowledge"))
     let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4K\n")
     let long = "\"" + String(repeating: "x", count: 8192) + "\""
-    for options in [["--retain"], ["--retain", "--wait"]] {
+    for (options, status) in [(["--retain"], 1), (["--retain", "--wait"], 255)] as [([String], Int32)] {
       let post = try TestBus.tribunectl(["post", "a", long] + options, address: bus.address)
-      #expect(post.status == 1)
+      #expect(post.status == status)
       #expect(post.errors.hasPrefix("tribunectl: "))
       #expect(!post.errors.contains("acknowledge"))
     }

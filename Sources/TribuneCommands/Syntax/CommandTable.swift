@@ -52,7 +52,10 @@ private let allVerbs = [
     verb: .list, operands: "", operandCount: 0...0,
     summary: "List the connections",
     description: [
-      "Lists who is connected to the bus, with what each has registered and has waiting.",
+      "Lists who is connected to the bus, with what each has registered and has waiting. QUEUED is how many "
+        + "bytes wait to be read by it, LOST how many notifications it has lost. STATE is paused while the bus "
+        + "does not read what it posts, because an observer is slow; lossy while it loses notifications, because "
+        + "it does not read them; suspended while it wants none; heldBytes, with --json, is what is held for it.",
       "With --retained, lists the notifications that the bus has retained, by name and object.",
     ],
     options: [OptionSyntax(.retained, "retained", "list what is retained")]),
@@ -91,18 +94,20 @@ private let allVerbs = [
     verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Post a notification",
     description: [
-      "Posts a notification, and returns when the bus has it.",
+      "Posts a notification, and returns when the bus has it. JSON is its userInfo; where it is -, that is read "
+        + "from standard input, as it has to be from 128 KiB on.",
       "With --retain the bus keeps it as the last of its name and object, for observers that want what is "
         + "retained; without JSON, it clears what was kept, and is delivered like any other.",
       "With --style=asap it is delivered when the bus has read what it is reading, with idle when the bus has "
         + "nothing else to do, after 1s at the latest. With --coalesce it takes the place of those of this "
         + "user that wait and have the same name, object, or both.",
       "With --wait it returns when all who observe it with --awaited have acknowledged it, or at the deadline. "
-        + "Exits with 0 when all have, and when there are none; else with 1, and says who has not.",
+        + "Exits with 0 when all have, and when there are none; with 1 when not, and says who has not; with 255 "
+        + "when the bus gives no answer.",
     ],
     options: [
       object,
-      OptionSyntax(.retain, "retain", "keep it for observers to come; clears what is kept without JSON"),
+      OptionSyntax(.retain, "retain", "keep it for observers to come; without JSON, clear what is kept"),
       OptionSyntax(
         .coalesce, "coalesce", .list(["name", "object"]), "take the place of those like it that wait"),
       OptionSyntax(.style, "style", .choice(["now", "asap", "idle"]), "when it is delivered (now)"),
@@ -145,7 +150,8 @@ private let allVerbs = [
     verb: .ask, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Ask the delegates, and print the verdict",
     description: [
-      "Asks the delegates of the object, and those of any object, before something is done.",
+      "Asks the delegates of the object, and those of any object, before something is done. Where JSON is -, the "
+        + "userInfo is read from standard input.",
       "Exits with 0 when it is allowed, 1 when it is vetoed, 2 for wrong usage, 255 when there is no "
         + "verdict, as ExecCondition= wants it.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
@@ -169,7 +175,7 @@ private let allVerbs = [
     summary: "Ask the delegates for a value",
     description: [
       "Asks the delegates of the object, and those of any object, one after the other, and prints the value "
-        + "of the first that has one.",
+        + "of the first that has one. Where JSON is -, the userInfo is read from standard input.",
       "Exits with 0 when there is a value, 1 when nobody has one, 2 for wrong usage, 255 when the bus gives no "
         + "answer.",
     ],

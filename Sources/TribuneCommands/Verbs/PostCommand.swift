@@ -46,7 +46,7 @@ struct PostCommand: Command {
           isImmediate: options.isImmediate)
       }
     } catch {
-      throw CommandError(error)
+      throw CommandError(error, status: ExitStatus.noReply)
     }
     if context.json == .off {
       context.reportMissing(in: reply, of: name, object: object)
