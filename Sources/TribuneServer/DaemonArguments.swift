@@ -64,8 +64,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package static let help = """
     Usage: tribuned [OPTION]...
 
-    The Tribune bus: carries notifications between the processes of this host, and puts
-    questions to their delegates.
+    The Tribune bus: carries notifications between the processes of this host, and
+    puts questions to their delegates.
 
       --listen=PATH    Listen on a socket at PATH, unless systemd passes one
       --config=DIR     Read tribuned.conf, tribuned.conf.d/ and protocols.d/ in DIR
@@ -75,8 +75,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       --help, -h       Show this and exit
       --version        Show the version and exit
 
-    Without --listen the socket is $RUNTIME_DIRECTORY/bus, $XDG_RUNTIME_DIR/tribune/bus
-    or /run/tribune/bus, the first that applies.
+    Without --listen the socket is $RUNTIME_DIRECTORY/bus,
+    $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies.
 
     SIGHUP reads the configuration again, SIGTERM ends the bus.
     """

@@ -35,10 +35,14 @@ struct RetainedNotifications: ~Copyable {
     let ownFreed = freed?.uid == uid ? freed?.size ?? 0 : 0
     guard accounts[uid, default: 0] + size - ownFreed <= limits.retainedUserMax else {
       throw WireError(
-        .limitExceeded, "what is retained for user \(uid) can have \(limits.retainedUserMax) bytes")
+        .limitExceeded,
+        "there is no room to retain this: what user \(uid) has retained can have \(limits.retainedUserMax) bytes"
+      )
     }
     guard byteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
-      throw WireError(.limitExceeded, "what is retained can have \(limits.retainedMax) bytes in all")
+      throw WireError(
+        .limitExceeded,
+        "there is no room to retain this: what is retained can have \(limits.retainedMax) bytes in all")
     }
     accounts[uid, default: 0] += size
     byteCount += size
