@@ -103,18 +103,18 @@ struct OutboundQueueTests {
     #expect(traffic.queue.dropOldest(downTo: 0) == 0)
   }
 
-  // Where each costs as much as all that waits, this takes longer than there is time.
-  @Test("What a drop costs does not grow with what waits, kept or dropped later", arguments: [0, 1 << 20])
+  @Test("What a drop costs does not grow with what waits, kept or dropped later", arguments: [0, 1 << 16])
   func dropCost(target: Int) {
     var traffic = QueuedTraffic()
-    for number in 0..<40_000 {
+    let rounds = 5000
+    for number in 0..<rounds {
       traffic.queue(target == 0 ? .verdict : .post, number)
       if target > 0 { traffic.startNewBuffer() }
       traffic.queue(.post, number)
       traffic.queue.dropOldest(downTo: target)
     }
-    #expect(traffic.queue.lostCount >= 40_000 - 20_000)
-    #expect(target == 0 || traffic.queue.byteCount <= target + 100)
+    #expect(traffic.queue.lostCount >= rounds)
+    #expect(traffic.queue.dropEffort < 10 * rounds)
   }
 
   @Test("What is left between what was dropped is copied together")

@@ -48,6 +48,8 @@ package struct OutboundQueue: ~Copyable {
   package var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
   package private(set) var lostCount: UInt64 = 0
+  /// What dropping took: entries that were looked at or moved, ever.
+  package private(set) var dropEffort = 0
 
   package init() {}
 
@@ -207,6 +209,7 @@ package struct OutboundQueue: ~Copyable {
       }
       index += 1
     }
+    dropEffort += index - start
     guard let firstDropped else {
       firstDroppable = index
       return 0
@@ -269,6 +272,7 @@ package struct OutboundQueue: ~Copyable {
       && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
     let (before, behind) = movesFront ? (gap, 0) : (0, -gap)
     let start = range.lowerBound + before
+    dropEffort += movesFront ? range.lowerBound - head : entries.count - range.upperBound
     if movesFront {
       for place in stride(from: range.lowerBound - 1, through: head, by: -1) {
         entries[place + gap] = entries[place]
