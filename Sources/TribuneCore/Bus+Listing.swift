@@ -72,8 +72,7 @@ extension Bus {
 
   /// All that is retained, or what one connection posted of it, by name and then by object.
   package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {
-    retained.matching(.any, object: nil)
-      .filter { connection == 0 || $0.sender.rawValue == connection }
+    retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
       .map { $0.entry(at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }

@@ -181,6 +181,21 @@ struct RetainedTests {
     #expect(bus.bus.retainedEntries(of: 0, at: bus.now).isEmpty)
   }
 
+  @Test("What one connection has retained is listed apart from what others have")
+  func ofOneConnection() {
+    let (one, other) = (bus.connect(), bus.connect())
+    bus.post("b", text: "x", by: one, .retain)
+    bus.post("a.b", text: "x", by: other, .retain)
+    bus.post("a", text: "x", by: other, .retain)
+    func names(of connection: UInt64) -> [String] {
+      bus.bus.retainedEntries(of: connection, at: bus.now).map(\.name)
+    }
+    let ids = bus.bus.retainedEntries(of: 0, at: bus.now).map(\.connection.rawValue)
+    #expect(ids.map(names(of:)) == [["a", "a.b"], ["a", "a.b"], ["b"]])
+    #expect(names(of: 0) == ["a", "a.b", "b"])
+    #expect(names(of: 99) == [])
+  }
+
   @Test("What coalesces away gives its room back")
   func replacedGivesBack() {
     var limits = BusLimits()

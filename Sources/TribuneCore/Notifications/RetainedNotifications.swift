@@ -119,6 +119,20 @@ struct RetainedNotifications: ~Copyable {
     return found.sorted { $0.number < $1.number }
   }
 
+  /// All that a connection has posted, in no order.
+  ///
+  /// - Parameter sender: nil is any.
+  func all(of sender: ConnectionID?) -> [RetainedNotification] {
+    var found: [RetainedNotification] = []
+    Self.forEach(root) { if sender == nil || $0.sender == sender { found.append($0) } }
+    return found
+  }
+
+  private static func forEach(_ node: Node, _ body: (RetainedNotification) -> Void) {
+    for notification in node.here.values { body(notification) }
+    for next in node.branches.values { forEach(next, body) }
+  }
+
   private static func visit(
     _ node: Node, _ tokens: ArraySlice<Substring>, _ object: ExactText?, _ found: inout [RetainedNotification]
   ) {
