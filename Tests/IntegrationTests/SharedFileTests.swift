@@ -57,7 +57,7 @@ struct SharedFileTests {
     let bus = try TestBus()
     let poster = try await Connection.connect(to: Address(path: bus.path))
     let observer = try await Connection.connect(to: Address(path: bus.path))
-    let own = try ThisProcess.openDescriptors()
+    let own = try ThisProcess.openFiles()
     var deliveries = try await observer.observe("a.*").makeAsyncIterator()
     let posting = Task {
       for number in 0..<1500 {
@@ -84,7 +84,7 @@ struct SharedFileTests {
     #expect(received + lost == 1500)
     try awaitClosed(bus)
     // Those of tests before this one may have been closed meanwhile.
-    #expect(try ThisProcess.openDescriptors() <= own)
+    #expect(try ThisProcess.openFiles() <= own)
     await poster.close()
     await observer.close()
   }

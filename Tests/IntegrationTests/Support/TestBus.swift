@@ -101,7 +101,19 @@ extension TestBus {
   }
 
   /// Files in memory that it has open.
-  func openFiles() throws -> Int {
+  func openFiles() throws -> Int { try MemoryFiles.count(openIn: pid) }
+
+  /// Has the daemon read a new configuration, and waits until it says that it goes by it.
+  func reload(_ configuration: String) throws {
+    try folder.write(configuration, to: "etc/tribuned.conf")
+    signal(SIGHUP)
+    try notifySocket.wait(for: "READY=1")
+  }
+}
+
+enum MemoryFiles {
+  /// How many a process has open.
+  static func count(openIn pid: Int32) throws -> Int {
     let files = FileManager.default
     return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count { name in
       do {
@@ -111,12 +123,5 @@ extension TestBus {
         return false
       }
     }
-  }
-
-  /// Has the daemon read a new configuration, and waits until it says that it goes by it.
-  func reload(_ configuration: String) throws {
-    try folder.write(configuration, to: "etc/tribuned.conf")
-    signal(SIGHUP)
-    try notifySocket.wait(for: "READY=1")
   }
 }

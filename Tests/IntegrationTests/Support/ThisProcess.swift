@@ -12,9 +12,8 @@ enum ThisProcess {
     }
   }
 
-  static func openDescriptors() throws -> Int {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-  }
+  /// Files in memory that it has open.
+  static func openFiles() throws -> Int { try MemoryFiles.count(openIn: getpid()) }
 
   private static var comm: String {
     get throws {
