@@ -104,7 +104,7 @@ extension Bus {
     if !isSuspended {
       resume(slot)
     } else if connection(at: slot).held == nil {
-      connections[slot.index]?.held = HeldNotifications()
+      connections[slot.index]?.held = HeldNotifications(of: slot)
       suspendedCount += 1
       center.setSuspended(true, slot)
     }

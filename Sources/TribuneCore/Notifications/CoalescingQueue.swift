@@ -15,6 +15,8 @@ struct CoalescingQueue<Element> {
   /// Emptied places are cleared away once there are more of them than that, and than tenants.
   private static var emptyMin: Int { 64 }
 
+  /// Puts off the clearing away by some, of up to 256 parts of it.
+  private let stagger: Int
   /// nil where one was taken out.
   private var entries: [Entry?] = []
   /// The first that is left, if any is.
@@ -26,6 +28,9 @@ struct CoalescingQueue<Element> {
   private(set) var count = 0
   /// Of all that wait.
   private(set) var byteCount = 0
+
+  /// - Parameter number: differs between queues that all get the same, so that they do not all clear away at once.
+  init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
 
@@ -63,7 +68,7 @@ struct CoalescingQueue<Element> {
     count -= 1
     byteCount -= entry.byteCount
     if count == 0 {
-      self = CoalescingQueue()
+      self = CoalescingQueue(number: stagger)
     } else {
       while entries[head] == nil { head += 1 }
     }
@@ -71,7 +76,8 @@ struct CoalescingQueue<Element> {
   }
 
   private mutating func clearAway() {
-    guard entries.count - count > max(Self.emptyMin, count) else { return }
+    let most = max(Self.emptyMin, count)
+    guard entries.count - count > most + most * stagger / 256 else { return }
     firstNumber += entries.count
     entries = entries[head...].filter { $0 != nil }
     head = 0

@@ -13,9 +13,11 @@ struct HeldNotifications {
   /// What each run takes besides its bytes.
   private static var overhead: Int { 256 }
 
-  private var runs = CoalescingQueue<Run>()
+  private var runs: CoalescingQueue<Run>
   /// Notifications that were dropped because there was no room.
   private(set) var lostCount: UInt64 = 0
+
+  init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
 
   var byteCount: Int { runs.byteCount }
 
