@@ -21,15 +21,15 @@ extension Bus {
       throw WireError(.invalidValue, "a length of \(fields.length) is that of userInfo in a descriptor")
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
-    // What lies in a file has been checked by the server, which can read it.
-    if slice.buffer.attachment == nil, isDeclared(frame.object) {
-      try check(post: frame, isClearing: isClearing(frame, fields))
-    }
-
     let connection = connection(at: slot)
     var posted = PostedNotification(
       slice: slice, header: frame.header, fields: fields, poster: Poster(slot: slot, id: connection.id),
       uid: connection.peer.uid, posted: now)
+    // What lies in a file has been checked by the server, which can read it.
+    if slice.buffer.attachment == nil, isDeclared(frame.object) {
+      // To forget what is retained, there is no userInfo that could fit a method.
+      try check(post: frame, isClearing: options.contains(.retain) && !posted.isKept)
+    }
     let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
     if options.contains(.retain), posted.isKept { try reserve(&posted) }
 
@@ -46,11 +46,6 @@ extension Bus {
     } else if frame.header.flags.contains(.acknowledge) {
       emit(.okay(slot, frame.header.serial, Okay()))
     }
-  }
-
-  /// Whether it is to forget what is retained: then there is no userInfo that could fit a method.
-  private func isClearing(_ frame: FrameView, _ fields: Post) -> Bool {
-    fields.options.contains(.retain) && frame.header.payloadLength == 0 && fields.length == 0
   }
 
   /// Whether something waits for the end of the pass.

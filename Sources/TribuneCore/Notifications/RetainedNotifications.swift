@@ -20,8 +20,6 @@ struct RetainedNotifications: ~Copyable {
   /// Bytes of each user who has some.
   private var accounts: [UInt32: Int] = [:]
   private var byteCount = 0
-  /// Differs whenever something was kept or forgotten.
-  private(set) var changeCount: UInt64 = 0
 
   // MARK: Accounts
 
@@ -83,7 +81,6 @@ struct RetainedNotifications: ~Copyable {
     }
     var notification = notification
     lastNumber += 1
-    changeCount += 1
     notification.number = lastNumber
     if let before = node.here.updateValue(notification, forKey: ExactText(object)) {
       release(before.cost, for: before.uid)
@@ -95,7 +92,6 @@ struct RetainedNotifications: ~Copyable {
   mutating func forget(_ name: String, _ object: String) {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return }
     count -= 1
-    changeCount += 1
     release(before.cost, for: before.uid)
   }
 
