@@ -12,7 +12,7 @@
 /// checks that matter here, of each offset against `count`, are made by hand.
 ///
 /// This file is where the wire touches raw memory.
-@safe package final class ByteBuffer {
+@safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
     /// The first byte of the storage. Valid for `capacity` bytes, initialised up to `count`.
@@ -58,16 +58,16 @@
   }
 
   /// Bytes that fit before the storage has to grow.
-  @inlinable package var capacity: Int { unsafe state.pointee.capacity }
+  @inlinable @inline(__always) package var capacity: Int { unsafe state.pointee.capacity }
 
   /// Bytes that have been written.
-  @inlinable package var count: Int { unsafe state.pointee.count }
+  @inlinable @inline(__always) package var count: Int { unsafe state.pointee.count }
 
   /// The bytes that have been written. Must not be held on to while something is appended: the storage may
   /// move then.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
-    get {
+    @inline(__always) get {
       let span = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(state.pointee.base), byteCount: count)
       return unsafe _overrideLifetime(span, borrowing: self)
     }
@@ -75,12 +75,12 @@
 
   /// The written bytes in `range`, which must lie below `count`.
   @_lifetime(borrow self)
-  @inlinable package func bytes(in range: Range<Int>) -> RawSpan {
+  @inlinable @inline(__always) package func bytes(in range: Range<Int>) -> RawSpan {
     bytes.extracting(range)
   }
 
   /// Makes room for `additional` bytes behind those that were written.
-  @inlinable package func reserve(_ additional: Int) {
+  @inlinable @inline(__always) package func reserve(_ additional: Int) {
     if capacity - count < additional { unsafe grow(by: additional).deallocate() }
   }
 
@@ -98,7 +98,7 @@
     return unsafe outgrown
   }
 
-  @inlinable package func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
+  @inlinable @inline(__always) package func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
     reserve(MemoryLayout<T>.size)
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: count, as: T.self)
     unsafe state.pointee.count += MemoryLayout<T>.size
@@ -118,7 +118,7 @@
   }
 
   /// Overwrites the integer at `offset`; all of it must have been written before.
-  @inlinable package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+  @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size)
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
@@ -143,7 +143,7 @@
   }
 
   /// The address of `range`, for a system call made while nothing appends.
-  @inlinable package func withAddress<R, E: Error>(
+  @inlinable @inline(__always) package func withAddress<R, E: Error>(
     of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -186,7 +186,7 @@
 }
 
 /// A part of a buffer that keeps the buffer alive.
-package struct ByteSlice {
+@usableFromInline package struct ByteSlice {
   package let buffer: ByteBuffer
   package var range: Range<Int>
 
@@ -216,7 +216,7 @@ package struct ByteSlice {
 
 extension RawSpan {
   /// The little-endian integer at `offset`. Traps when it is not whole inside the span.
-  @inlinable
+  @inlinable @inline(__always)
   package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
     T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
   }
