@@ -135,7 +135,7 @@ extension BusServer {
   ///
   /// - Returns: nil when the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
-    if let inlined, inlined.original === slice.buffer { return inlined.copy }
+    if let inlined = pass.inlined, inlined.original === slice.buffer { return inlined.copy }
     guard let file = slice.buffer.attachment as? HeldFile,
       var header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus)
     else { preconditionFailure("what is to be sent inline is no frame with a file") }
@@ -158,7 +158,7 @@ extension BusServer {
       return nil
     }
     let inline = ByteSlice(copy, 0..<copy.count)
-    inlined = (slice.buffer, inline)
+    pass.inlined = (slice.buffer, inline)
     return inline
   }
 

@@ -12,14 +12,14 @@ extension BusServer {
     if verdict.isDryRun {
       log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
     } else if log.wants(verdict.verdict, isOverridden: verdict.isOverridden) {
-      verdicts.append(VerdictEntry(decision, of: tail))
+      pass.verdicts.append(VerdictEntry(decision, of: tail))
     }
   }
 
   func writeVerdicts() {
-    guard !verdicts.isEmpty else { return }
-    for verdict in verdicts { log.write(verdict) }
-    verdicts.removeAll(keepingCapacity: verdicts.capacity <= 1024)
+    guard !pass.verdicts.isEmpty else { return }
+    for verdict in pass.verdicts { log.write(verdict) }
+    pass.verdicts.removeAll(keepingCapacity: pass.verdicts.capacity <= 1024)
   }
 }
 

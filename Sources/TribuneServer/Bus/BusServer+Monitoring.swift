@@ -79,7 +79,7 @@ extension BusServer {
   func monitorAnswers(to run: ByteSlice, from poster: Connection) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
     else { preconditionFailure("a frame that was taken has no header") }
-    taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
+    pass.taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
   }
 
   /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
@@ -87,7 +87,7 @@ extension BusServer {
   func monitorFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
-    taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
+    pass.taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
     if frame.header.kind == .post, !frame.isPostThatWaits { return }
     show(
       [slice], under: name, from: connection.id, to: .bus, receivers: 0,
@@ -117,7 +117,7 @@ extension BusServer {
     guard connection.isServed, !connection.isDeaf else { return }
     var name = query?.name
     var isToMonitor = false
-    if kind == .ok || kind == .error, let taken, taken.connection == connection.slot {
+    if kind == .ok || kind == .error, let taken = pass.taken, taken.connection == connection.slot {
       name = taken.name
       isToMonitor = taken.isMonitor
     }

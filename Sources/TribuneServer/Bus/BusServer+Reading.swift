@@ -307,7 +307,7 @@ extension BusServer {
   /// Answers each post of a run that asked for it, or each one when the run is refused.
   private func acknowledge(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
     if bus.isMonitored { monitorAnswers(to: run, from: connection) }
-    defer { taken = nil }
+    defer { pass.taken = nil }
     var position = run.range.lowerBound
     while position < run.range.upperBound {
       guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: connection.limits) else {
@@ -337,7 +337,7 @@ extension BusServer {
   ) throws(WireError) {
     let header = frame.header
     if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
-    defer { taken = nil }
+    defer { pass.taken = nil }
     let postsBefore = bus.acceptedPostCount
     if header.rawKind == FrameKind.list.rawValue {
       try list(frame, for: connection)

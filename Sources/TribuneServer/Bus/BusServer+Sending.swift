@@ -133,7 +133,7 @@ extension BusServer {
   func markDirty(_ connection: Connection) {
     guard !connection.isDirty else { return }
     connection.isDirty = true
-    dirty.append(connection)
+    pass.dirty.append(connection)
   }
 
   /// Queues a frame of the bus's own.
@@ -192,9 +192,9 @@ extension BusServer {
   func carryOutEffects() {
     carryOutEffectsOnce()
     // Whoever is asked next may have no room for a question either.
-    while !unsentQuestions.isEmpty {
+    while !pass.unsentQuestions.isEmpty {
       var unsent: [Question] = []
-      swap(&unsentQuestions, &unsent)
+      swap(&pass.unsentQuestions, &unsent)
       for question in unsent {
         bus.failQuestion(
           question.query, question.delegate, reason: "it has not read the questions before", at: now)
@@ -204,12 +204,12 @@ extension BusServer {
   }
 
   private func carryOutEffectsOnce() {
-    bus.takeEffects(&effects)
     var effects: [Effect] = []
-    swap(&self.effects, &effects)
+    swap(&pass.effects, &effects)
+    bus.takeEffects(&effects)
     for index in effects.indices { carryOut(&effects[index]) }
     effects.removeAll(keepingCapacity: effects.capacity <= 1024)
-    swap(&self.effects, &effects)
+    swap(&pass.effects, &effects)
   }
 
   /// - Parameter effect: `inout` only so that it is not copied, with all that it holds retained.
@@ -222,7 +222,7 @@ extension BusServer {
     case .question(let slot, let serial, let asker, let question, let tail):
       let delegate = connection(at: slot)
       guard hasRoom(forQuestionOf: tail.slice.count, delegate) else {
-        unsentQuestions.append(question)
+        pass.unsentQuestions.append(question)
         return
       }
       let buffer = bufferToEncode()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-package import TribuneCore
-package import TribuneSystem
+import TribuneCore
+import TribuneSystem
 import TribuneWire
 
 /// The bus with its sockets: the core's events come from here, and its effects are carried out here.
@@ -10,26 +10,42 @@ import TribuneWire
 /// Everything runs on the main actor, inside the passes of the run loop. In a pass, each socket that is
 /// ready is read once and its frames are taken where they lie; what they cause is queued, and sent when
 /// the pass ends, so that a connection gets all that a pass has for it in one call.
-package final class BusServer: RunLoopTarget {
+final class BusServer: RunLoopTarget {
   /// Whoever connects faster than the bus accepts does not keep it from everything else.
   private static let acceptsPerPass = 64
 
   private let loop: RunLoop
   let log: Log
-  package internal(set) var configuration: Configuration
+  var configuration: Configuration
   /// What connections are welcomed with; each keeps what it was promised then.
   private(set) var limits: FrameLimits
   /// Where clients find the bus, for people.
-  package var address = ""
-  package let started: Instant
+  var address = ""
+  let started: Instant
   let processID = UInt32(getpid())
 
-  var bus: Bus
+  /// What every message goes through (see `Cell`).
+  private let busCell: Cell<Bus>
+  private let passCell = Cell(Pass())
+  private let timeoutsCell = Cell(Timeouts())
+  var bus: Bus {
+    _read { yield busCell.value }
+    _modify { yield &busCell.value }
+  }
+  var pass: Pass {
+    _read { yield passCell.value }
+    _modify { yield &passCell.value }
+  }
+  var timeouts: Timeouts {
+    _read { yield timeoutsCell.value }
+    _modify { yield &timeoutsCell.value }
+  }
+
   /// By slot.
   var connections: [Connection?] = []
   private var freeSlots: [Int] = []
   private var lastConnection: UInt64 = 0
-  package private(set) var connectionCount = 0
+  private(set) var connectionCount = 0
 
   let pool = BufferPool()
   /// What reads go into.
@@ -37,16 +53,6 @@ package final class BusServer: RunLoopTarget {
   /// What the bus itself says is encoded here.
   var encodeBuffer: ByteBuffer
   let gather = GatherList(capacity: 64)
-  var effects: [Effect] = []
-  /// Those that had no room in the queues of their delegates.
-  var unsentQuestions: [Question] = []
-  /// What is being taken from a client, while somebody watches.
-  var taken: TakenFrame?
-  /// Those that something was queued for in this pass.
-  var dirty: [Connection] = []
-  private var doomed: [Connection] = []
-  /// To be written down when this pass's frames have been sent.
-  var verdicts: [VerdictEntry] = []
   /// Bytes that wait in all queues together.
   var queuedByteCount = 0
   /// With more than that in them, they are relieved.
@@ -59,10 +65,6 @@ package final class BusServer: RunLoopTarget {
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
-  /// What was last posted with a file, and what those get who take none. Kept until the pass ends.
-  var inlined: (original: ByteBuffer, copy: ByteSlice)?
-  /// Those whose frames were left for the next pass, in order.
-  private var unfinished: [Connection] = []
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
@@ -70,21 +72,20 @@ package final class BusServer: RunLoopTarget {
   private var acceptIsPaused = false
   /// Accepting has failed for want of something, and has not yet been done with all that wait.
   private var acceptIsShort = false
-  var timeouts = Timeouts()
   private var timer: DeadlineTimer?
 
   /// The time of this pass.
   private(set) var now: Instant
-  package internal(set) var postedCount: UInt64 = 0
-  package internal(set) var deliveredCount: UInt64 = 0
-  package internal(set) var lostCount: UInt64 = 0
+  var postedCount: UInt64 = 0
+  var deliveredCount: UInt64 = 0
+  var lostCount: UInt64 = 0
 
   /// Set when the bus is to end: by when, at the latest.
   private var stopBy: Instant?
   /// Called at the end of each pass.
-  package var passEnded: (() -> Void)?
+  var passEnded: (() -> Void)?
 
-  package init(configuration: Configuration, log: Log, loop: RunLoop) {
+  init(configuration: Configuration, log: Log, loop: RunLoop) {
     self.configuration = configuration
     self.log = log
     self.loop = loop
@@ -97,28 +98,28 @@ package final class BusServer: RunLoopTarget {
         userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
     bus.policy = configuration.policy
     _ = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
-    self.bus = bus
+    busCell = Cell(bus)
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
   }
 
-  package var observationCount: Int { bus.observationCount }
-  package var delegateCount: Int { bus.delegateCount }
-  package var queryCount: Int { bus.queryCount }
-  package var askedCount: UInt64 { bus.askedCount }
-  package var vetoedCount: UInt64 { bus.vetoedCount }
+  var observationCount: Int { bus.observationCount }
+  var delegateCount: Int { bus.delegateCount }
+  var queryCount: Int { bus.queryCount }
+  var askedCount: UInt64 { bus.askedCount }
+  var vetoedCount: UInt64 { bus.vetoedCount }
 
-  package var firstListenerPath: String? { listeners.first?.path }
+  var firstListenerPath: String? { listeners.first?.path }
 
   /// Differs whenever the figures that a status shows may have changed.
-  package var changeCount: UInt64 {
+  var changeCount: UInt64 {
     // Those that have come and those that have gone, so that it only grows.
     2 &* lastConnection &- UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
   }
 
   /// Takes over another configuration. Frames as long as a client was promised are still taken from it.
-  package func reconfigure(_ configuration: Configuration) {
+  func reconfigure(_ configuration: Configuration) {
     let modeHasChanged = self.configuration.socketMode != configuration.socketMode
     self.configuration = configuration
     limits = configuration.frameLimits
@@ -147,14 +148,14 @@ package final class BusServer: RunLoopTarget {
   }
 
   /// Begins to accept on `listener`.
-  package func listen(on listener: Listener) throws(Errno) {
+  func listen(on listener: Listener) throws(Errno) {
     try loop.add(listener.descriptor.rawValue, for: .readable, token: .listener(listeners.count))
     listeners.append(listener)
   }
 
   /// Accepts no more, tells everyone, and ends the run loop when everyone has read what there was, or
   /// after `graceNanoseconds`.
-  package func stop(graceNanoseconds: UInt64) {
+  func stop(graceNanoseconds: UInt64) {
     guard stopBy == nil else { return }
     for listener in listeners {
       unwatch(listener.descriptor.rawValue)
@@ -176,21 +177,21 @@ package final class BusServer: RunLoopTarget {
 
   // MARK: Passes
 
-  package func beginPass() {
+  func beginPass() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     // Each takes its turn, and leaves again what is still too much.
     var inTurn: [Connection] = []
-    swap(&inTurn, &unfinished)
+    swap(&inTurn, &pass.unfinished)
     for connection in inTurn { takeRest(of: connection) }
   }
 
   /// Whether frames were left for the next pass.
-  package var hasWork: Bool { !unfinished.isEmpty }
+  var hasWork: Bool { !pass.unfinished.isEmpty }
 
   /// Goes on with a connection's frames in the next pass.
-  func finishLater(_ connection: Connection) { unfinished.append(connection) }
+  func finishLater(_ connection: Connection) { pass.unfinished.append(connection) }
 
-  package func isReady(_ token: WatchToken, _ readiness: Readiness) {
+  func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
     case .listener(let index): accept(on: listeners[index])
@@ -206,9 +207,9 @@ package final class BusServer: RunLoopTarget {
   }
 
   /// Whether the run loop is to say when it has nothing to do.
-  package var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
+  var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
 
-  package func isIdle() {
+  func isIdle() {
     while bus.deliverIdle() { carryOutEffects() }
   }
 
@@ -216,24 +217,24 @@ package final class BusServer: RunLoopTarget {
     while bus.deliverSoon() { carryOutEffects() }
   }
 
-  package func endPass() -> Bool {
+  func endPass() -> Bool {
     if bus.hasSoonPosts { deliverSoon() }
     repeat {
       // In the order in which they were spoken to: an asker has its verdict before its delegates hear
       // how it ended.
       var next = 0
-      while next < dirty.count {
-        let connection = dirty[next]
+      while next < pass.dirty.count {
+        let connection = pass.dirty[next]
         connection.isDirty = false
         flush(connection)
         next += 1
       }
-      dirty.removeAll(keepingCapacity: true)
-      while let connection = doomed.popLast() {
+      pass.dirty.removeAll(keepingCapacity: true)
+      while let connection = pass.doomed.popLast() {
         if let doom = connection.doom { dismiss(connection, doom) }
       }
-    } while !dirty.isEmpty
-    inlined = nil
+    } while !pass.dirty.isEmpty
+    pass.inlined = nil
     writeVerdicts()
     resetRelief()
     if let stopBy {
@@ -387,7 +388,7 @@ package final class BusServer: RunLoopTarget {
   func doom(_ connection: Connection, _ error: WireError) {
     guard connection.isServed else { return }
     connection.doom = error
-    doomed.append(connection)
+    pass.doomed.append(connection)
   }
 
   /// Tells the connection why, and closes it when it has read that, or after a second.

@@ -36,7 +36,11 @@ final class Connection {
   let limits: FrameLimits
 
   var phase = Phase.awaitingHello
-  var queue = OutboundQueue()
+  private let queueCell = Cell(OutboundQueue())
+  var queue: OutboundQueue {
+    _read { yield queueCell.value }
+    _modify { yield &queueCell.value }
+  }
   var flow = Flow.flowing
   /// When it has had its time to catch up, while it is paced.
   var pacedUntil = Instant(nanoseconds: 0)
