@@ -75,7 +75,10 @@ package struct FrameLimits: Equatable, Sendable {
 /// so that name, object and payload are one run of bytes that can go on behind another header.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
+  static let kindOffset = 4
   package static let senderOffset = 8
+  package static let serialOffset = 16
+  static let fieldsLengthOffset = 24
 
   package var frameLength: Int
   /// As it came: a peer may send kinds that this side does not know.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// How plain posts go past the core: each run of them is stamped where it lies, and handed on as one slice.
+extension BusServer {
+  /// Takes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
+  /// a run of its own.
+  ///
+  /// - Returns: where the next frame begins.
+  func takePosts(
+    of connection: Connection, in buffer: ByteBuffer, at start: Int, first: FrameHeader
+  ) -> Int {
+    let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
+    let isDeclared = bus.isDeclared(key.extracting(droppingFirst: first.nameLength))
+    let run = PostRun(
+      in: buffer, at: start, first: first, from: connection.id, limits: connection.limits, isAlone: isDeclared)
+    let slice = ByteSlice(buffer, run.range)
+    let wantsAnswers = first.flags.contains(.acknowledge)
+    do throws(WireError) {
+      let receivers = try bus.receivers(of: key, nameLength: first.nameLength)
+      guard !NameSyntax.isReserved(key.extracting(first: first.nameLength)) else {
+        throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
+      }
+      if isDeclared { try bus.check(post: FrameView(first, slice.bytes)) }
+      let deliveries = deliver(slice, count: run.count, to: receivers, from: connection)
+      if bus.isMonitored { monitorPosts(slice, receivers: deliveries, from: connection) }
+      if wantsAnswers { answer(slice, to: connection, refusal: nil) }
+    } catch {
+      if bus.isMonitored { monitorPosts(slice, receivers: 0, from: connection) }
+      answer(slice, to: connection, refusal: error)
+    }
+    return run.range.upperBound
+  }
+
+  /// Queues a run for all who receive it now.
+  ///
+  /// - Returns: how many they are.
+  private func deliver(_ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection) -> Int {
+    var deliveries = 0
+    for receiver in receivers {
+      guard receiver.way == .now || receivesNow(receiver, run, count: UInt64(count)) else { continue }
+      deliver(run, to: receiver.slot, from: poster)
+      deliveries += 1
+    }
+    deliveredCount += UInt64(count * deliveries)
+    poster.postedCount += UInt64(count)
+    postedCount += UInt64(count)
+    return deliveries
+  }
+
+  /// Has the core hold a run for a suspended connection, or drop it.
+  ///
+  /// - Returns: whether the connection receives it now, all the same.
+  func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
+    let receivesNow = bus.isFor(receiver, run, count: count)
+    carryOutEffects()
+    return receivesNow
+  }
+
+  /// Answers each post of a run: that it was taken, or why not.
+  private func answer(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
+    if bus.isMonitored { monitorAnswers(to: run, from: connection) }
+    defer { pass.taken = nil }
+    var position = run.range.lowerBound
+    while position < run.range.upperBound {
+      let bytes = run.buffer.bytes
+      let serial = bytes.integer(at: position + FrameHeader.serialOffset, as: UInt64.self)
+      position += Int(bytes.integer(at: position, as: UInt32.self))
+      if let refusal {
+        refuse(connection, serial: serial, refusal)
+      } else {
+        say(Okay(), to: connection, serial: serial)
+      }
+    }
+  }
+}
