@@ -35,11 +35,12 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
+  /// The eight bytes of `reservedPrefix`: every post is compared with them.
+  private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
+
   /// Whether only the bus may use the name.
   package static func isReserved(_ name: RawSpan) -> Bool {
-    let prefix = reservedPrefix.utf8Bytes
-    return name.byteCount > prefix.byteCount
-      && name.extracting(first: prefix.byteCount).isEqual(to: prefix)
+    name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
   /// Whether the name, which must be one, announces or reports an action: its last token is `will` or `did`

@@ -48,7 +48,7 @@ package struct NotificationCenter {
   ///   - seed: keeps peers from choosing names that make it slow.
   ///   - keepsBusApart: whether a star at the beginning of a pattern does not stand for the bus.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
-    routes = RouteCache(placeCount: 2048, seed: seed)
+    routes = RouteCache(placeCount: 4096, seed: seed)
     self.keepsBusApart = keepsBusApart
   }
 
