@@ -27,10 +27,8 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// Where the storage came from, and goes back to.
-  private let pool: BufferPool?
   /// What belongs to the one frame that the buffer then holds, from its first byte on.
-  package let attachment: (any AttachedFile)?
+  @usableFromInline package let attachment: (any AttachedFile)?
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
     precondition(capacity >= 0)
@@ -38,22 +36,10 @@
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(
       to: State(base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity))
-    pool = nil
-  }
-
-  fileprivate init(storage: UnsafeMutableRawPointer, from pool: BufferPool) {
-    unsafe state = .allocate(capacity: 1)
-    unsafe state.initialize(to: State(base: storage, capacity: BufferPool.bufferCapacity))
-    self.pool = pool
-    attachment = nil
   }
 
   deinit {
-    if let pool, capacity == BufferPool.bufferCapacity {
-      unsafe pool.give(state.pointee.base)
-    } else {
-      unsafe state.pointee.base.deallocate()
-    }
+    unsafe state.pointee.base.deallocate()
     unsafe state.deallocate()
   }
 
@@ -117,6 +103,19 @@
     unsafe outgrown?.deallocate()
   }
 
+  /// Appends `source`, which is no part of this buffer, if there is room for it.
+  ///
+  /// - Returns: whether there was.
+  @inlinable package func append(ifItFits source: RawSpan) -> Bool {
+    guard capacity - count >= source.byteCount else { return false }
+    unsafe source.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe (state.pointee.base + state.pointee.count).copyMemory(from: start, byteCount: bytes.count)
+    }
+    unsafe state.pointee.count += source.byteCount
+    return true
+  }
+
   /// Overwrites the integer at `offset`; all of it must have been written before.
   @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size)
@@ -152,56 +151,23 @@
   }
 }
 
-/// Storage that no buffer uses at the moment, so that a busy bus does not ask the allocator for it again
-/// and again. A buffer gives its storage back when its last reference goes.
-@safe package final class BufferPool {
-  /// Bytes in each buffer. Reads are as long as this at most.
-  package static let bufferCapacity = 65_536
-  /// Storages kept: 1 MiB in all.
-  private static let keptMax = 16
-
-  private var free: [UnsafeMutableRawPointer] = unsafe []
-
-  package init() {}
-
-  deinit {
-    while let storage = unsafe free.popLast() { unsafe storage.deallocate() }
-  }
-
-  package func take() -> ByteBuffer {
-    guard let storage = unsafe free.popLast() else {
-      return unsafe ByteBuffer(
-        storage: .allocate(byteCount: Self.bufferCapacity, alignment: 16), from: self)
-    }
-    return unsafe ByteBuffer(storage: storage, from: self)
-  }
-
-  fileprivate func give(_ storage: UnsafeMutableRawPointer) {
-    guard unsafe free.count < Self.keptMax else {
-      unsafe storage.deallocate()
-      return
-    }
-    unsafe free.append(storage)
-  }
-}
-
 /// A part of a buffer that keeps the buffer alive.
 @usableFromInline package struct ByteSlice {
-  package let buffer: ByteBuffer
-  package var range: Range<Int>
+  @usableFromInline package let buffer: ByteBuffer
+  @usableFromInline package var range: Range<Int>
 
-  package init(_ buffer: ByteBuffer, _ range: Range<Int>) {
+  @inlinable package init(_ buffer: ByteBuffer, _ range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= buffer.count)
     self.buffer = buffer
     self.range = range
   }
 
-  package var count: Int { range.count }
+  @inlinable package var count: Int { range.upperBound - range.lowerBound }
 
   /// Bytes that wait with the slice: its own, and those of what is attached to it.
-  package var weight: Int { range.count + (buffer.attachment?.length ?? 0) }
+  @inlinable package var weight: Int { count + (buffer.attachment?.length ?? 0) }
 
-  package var bytes: RawSpan {
+  @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     get { buffer.bytes(in: range) }
   }

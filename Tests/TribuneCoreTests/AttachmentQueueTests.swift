@@ -47,7 +47,7 @@ struct AttachmentQueueTests {
     var traffic = AttachedTraffic()
     for number in 0..<4 { traffic.queue(number, attached: number == 1 ? 10 : nil) }
     let weight = traffic.queue.byteCount
-    traffic.queue.settle(with: BufferPool())
+    traffic.queue.settle(with: BufferPool(bufferCapacity: 65_536, keptMax: 16))
     #expect(traffic.queue.byteCount == weight)
     var attachments: [Int] = []
     while !traffic.queue.isEmpty { attachments += traffic.send(.max) }
@@ -75,7 +75,7 @@ struct AttachmentQueueTests {
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var traffic = AttachedTraffic()
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var attachments: [Int] = []
     var posted = 0
     for number in 0..<2000 {

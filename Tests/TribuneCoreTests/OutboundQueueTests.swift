@@ -119,7 +119,7 @@ struct OutboundQueueTests {
 
   @Test("What is left between what was dropped is copied together")
   func gaps() {
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var traffic = QueuedTraffic()
     for number in 0..<300 {
       traffic.queue(.verdict, number)
@@ -211,7 +211,7 @@ struct OutboundQueueTests {
 
   @Test("Settling changes no byte of what waits, at whatever point of a frame")
   func settling() {
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for count in [0, 1, 33, 50, 100, 5000] {
       var traffic = QueuedTraffic()
       for number in 0..<60 {
@@ -234,11 +234,11 @@ struct OutboundQueueTests {
 
   @Test("What waits does not keep the buffer that it came in")
   func settlingReleases() {
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var queue = OutboundQueue()
     weak var received: ByteBuffer?
     do {
-      let buffer = pool.take()
+      let buffer = ByteBuffer(capacity: 65_536)
       buffer.appendFrame(Post(), serial: 1, name: "a")
       queue.append(ByteSlice(buffer, 0..<buffer.count), isNotification: true)
       received = buffer
@@ -251,7 +251,7 @@ struct OutboundQueueTests {
 
   @Test("What has settled can be dropped, and its loss told, as before")
   func settledAndDropped() {
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var traffic = QueuedTraffic()
     for number in 0..<6 { traffic.queue(.post, number) }
     traffic.send(3)
@@ -292,7 +292,7 @@ struct OutboundQueueTests {
   )
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let pool = BufferPool()
+    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var traffic = QueuedTraffic()
     var posted = 0
     var verdicts: [String] = []

@@ -5,15 +5,16 @@ package import TribuneWire
 /// What waits for one connection to read it: slices of the buffers that the frames came in, in order.
 ///
 /// Frames that lie behind each other and are queued behind each other become one slice, so that a run of
-/// notifications is one entry. Whatever is queued is whole frames, but for the first entry, of which
-/// `headSent` bytes may be gone.
+/// notifications is one entry. Short ones are copied behind each other: for them, that costs less than an entry and
+/// a part of their own in the call that sends it (of 1,000 names posted in turn to 10 observers each: [MEASURED]).
+/// Whatever is queued is whole frames, but for the first entry, of which `headSent` bytes may be gone.
 ///
 /// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts
 /// them. Everything else stays until it is read. A frame of which a part has been sent is never dropped.
 ///
 /// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment goes with the first
 /// byte, and with it its weight.
-package struct OutboundQueue: ~Copyable {
+@usableFromInline package struct OutboundQueue: ~Copyable {
   private struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
@@ -22,6 +23,9 @@ package struct OutboundQueue: ~Copyable {
     /// Lies in the queue's own buffer, or is long enough to stay where it is.
     var isSettled = false
   }
+
+  /// Frames of up to this length together are copied.
+  private static let copiedLength = 1024
 
   /// Slices from this length on stay in the buffer that they came in, even if it waits with them.
   private static let settledLength = 8192
@@ -37,15 +41,15 @@ package struct OutboundQueue: ~Copyable {
   private var lastLost: Int?
   /// Bytes that were dropped since all that waits was copied together.
   private var droppedCount = 0
-  /// Where small slices are copied to that have to wait.
+  /// Where short frames are copied to, and small slices that have to wait.
   private var ownBuffer: ByteBuffer?
 
   /// Bytes in the queue that have not been sent.
-  private var unsentCount = 0
+  @usableFromInline var unsentCount = 0
   /// Bytes of the attachments that have not been sent.
-  private var attachedCount = 0
+  @usableFromInline var attachedCount = 0
   /// Bytes that have not been sent, with those of attachments: what the queue weighs.
-  package var byteCount: Int { unsentCount + attachedCount }
+  @inlinable package var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
   package private(set) var lostCount: UInt64 = 0
   /// What dropping took: entries that were looked at or moved, ever.
@@ -75,6 +79,37 @@ package struct OutboundQueue: ~Copyable {
     entries.append(Entry(slice: slice, isNotification: isNotification))
   }
 
+  /// Queues whole frames, of which short ones are copied into a buffer of `pool`.
+  package mutating func append(_ slice: ByteSlice, isNotification: Bool, copyingInto pool: BufferPool) {
+    guard slice.count <= Self.copiedLength, slice.buffer.attachment == nil else {
+      append(slice, isNotification: isNotification)
+      return
+    }
+    unsentCount += slice.count
+    if ownBuffer?.append(ifItFits: slice.bytes) == true {
+      if extendLast(by: slice.count, isNotification: isNotification) { return }
+    } else {
+      ownBuffer = pool.take()
+      ownBuffer?.append(slice.bytes)
+    }
+    guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
+    if firstUnsettled == entries.count { firstUnsettled += 1 }
+    let copy = ByteSlice(own, own.count - slice.count..<own.count)
+    entries.append(Entry(slice: copy, isNotification: isNotification, isSettled: true))
+  }
+
+  /// Counts the last bytes of the queue's own buffer to the last entry, if they continue it.
+  private mutating func extendLast(by count: Int, isNotification: Bool) -> Bool {
+    let last = entries.count - 1
+    guard last >= head, entries[last].isNotification == isNotification, !entries[last].isLost,
+      entries[last].slice.buffer === ownBuffer,
+      let end = ownBuffer?.count, entries[last].slice.range.upperBound == end - count
+    else { return false }
+    entries[last].slice.range = entries[last].slice.range.lowerBound..<end
+    if isNotification { firstDroppable = min(firstDroppable, last) }
+    return true
+  }
+
   /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
   /// attachment that has not been sent is always with the first of them.
   package func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
@@ -97,14 +132,14 @@ package struct OutboundQueue: ~Copyable {
     if attachedCount > 0, count > 0, headSent == 0 {
       attachedCount -= entries[head].slice.buffer.attachment?.length ?? 0
     }
+    if unsentCount == 0 {
+      removeAll()
+      return true
+    }
     headSent += count
     while head < entries.count, headSent >= entries[head].slice.count {
       headSent -= entries[head].slice.count
       head += 1
-    }
-    if head == entries.count {
-      removeAll()
-      return true
     }
     forgetFront()
     return false
@@ -122,8 +157,12 @@ package struct OutboundQueue: ~Copyable {
 
   /// Forgets everything.
   package mutating func removeAll() {
-    // An idle connection keeps no room for a queue that was long once.
-    entries.removeAll(keepingCapacity: entries.capacity <= 16)
+    if entries.count == 1, entries.capacity <= 16 {
+      entries.removeLast()
+    } else {
+      // An idle connection keeps no room for a queue that was long once.
+      entries.removeAll(keepingCapacity: entries.capacity <= 16)
+    }
     ownBuffer = nil
     head = 0
     headSent = 0
@@ -140,14 +179,17 @@ package struct OutboundQueue: ~Copyable {
   /// of `byteCount`.
   package mutating func settle(with pool: BufferPool) {
     // What was dropped leaves gaps in the buffers of what was not.
-    if droppedCount > unsentCount {
+    let isSpread = droppedCount > unsentCount
+    if isSpread {
       firstUnsettled = 0
       ownBuffer = nil
     }
     if firstUnsettled == 0 { droppedCount = 0 }
     var settled = Array(entries[head..<max(head, firstUnsettled)])
     for entry in entries[max(head, firstUnsettled)...] {
-      guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil else {
+      guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil,
+        isSpread || !entry.isSettled
+      else {
         var entry = entry
         entry.isSettled = true
         settled.append(entry)

@@ -40,7 +40,7 @@ extension BusServer {
   private func deliver(_ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection) -> Int {
     var deliveries = 0
     for receiver in receivers {
-      guard receiver.way == .now || receivesNow(receiver, run, count: UInt64(count)) else { continue }
+      if case .now = receiver.way {} else if !receivesNow(receiver, run, count: UInt64(count)) { continue }
       deliver(run, to: receiver.slot, from: poster)
       deliveries += 1
     }

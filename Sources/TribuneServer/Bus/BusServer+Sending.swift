@@ -100,34 +100,34 @@ extension BusServer {
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool
   ) {
     guard !connection.isDeaf, connection.isServed else { return }
-    var slice = slice
     if slice.buffer.attachment != nil, !connection.takesFiles {
       guard let inlined = inlined(slice) else {
         tellLost(1, to: connection)
         return
       }
-      slice = inlined
+      return enqueue(inlined, rest, for: connection, isNotification: isNotification)
     }
-    connection.queue.append(slice, isNotification: isNotification)
+    connection.queue.append(slice, isNotification: isNotification, copyingInto: queuePool)
     queuedByteCount += slice.weight
     if let rest {
-      connection.queue.append(rest, isNotification: isNotification)
+      connection.queue.append(rest, isNotification: isNotification, copyingInto: queuePool)
       queuedByteCount += rest.count
     }
     markDirty(connection)
-    if connection.queue.byteCount > configuration.hardLimitBytes {
-      // One pass can cause any number of replies and questions: the limit cannot wait for its end.
-      if !isNotification, !connection.isBlocked { flush(connection) }
-      // Notifications may go first; what is left then is what must not be dropped.
-      if connection.flow != .flowing || connection.isBlocked {
-        drop(from: connection, downTo: configuration.highMarkBytes)
-      }
-      if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
-        doom(
-          connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
-      }
-    }
+    if connection.queue.byteCount > configuration.hardLimitBytes { limitQueue(of: connection, isNotification) }
     if queuedByteCount > relievedAbove { relieveQueues() }
+  }
+
+  /// One pass can cause any number of replies and questions: the hard limit cannot wait for its end.
+  private func limitQueue(of connection: Connection, _ isNotification: Bool) {
+    if !isNotification, !connection.isBlocked { flush(connection) }
+    // Notifications may go first; what is left then is what must not be dropped.
+    if connection.flow != .flowing || connection.isBlocked {
+      drop(from: connection, downTo: configuration.highMarkBytes)
+    }
+    if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
+      doom(connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
+    }
   }
 
   func markDirty(_ connection: Connection) {
@@ -168,15 +168,15 @@ extension BusServer {
   ///
   /// - Parameter length: of the frame, if it can be long.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
-    if length > BufferPool.bufferCapacity { return ByteBuffer(capacity: length) }
+    if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
     let isFree = isKnownUniquelyReferenced(&encodeBuffer)
     let buffer = encodeBuffer
     // One that had to grow for something long is not kept.
-    if isFree, buffer.capacity <= BufferPool.bufferCapacity {
+    if isFree, buffer.capacity <= pool.bufferCapacity {
       buffer.truncate(to: 0)
       return buffer
     }
-    if !isFree, buffer.capacity <= BufferPool.bufferCapacity,
+    if !isFree, buffer.capacity <= pool.bufferCapacity,
       buffer.capacity - buffer.count >= max(Self.encodeRoom, length)
     {
       return buffer
@@ -336,7 +336,7 @@ extension BusServer {
         isEmpty = true
       }
     }
-    if isFull { connection.queue.settle(with: pool) }
+    if isFull { connection.queue.settle(with: queuePool) }
     if isFullOfFiles { watchForRoomToPass(connection) }
     if connection.isBlocked != isFull || connection.isFullOfFiles != isFullOfFiles {
       connection.isBlocked = isFull

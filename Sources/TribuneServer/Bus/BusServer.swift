@@ -47,7 +47,10 @@ final class BusServer: RunLoopTarget {
   private var lastConnection: UInt64 = 0
   private(set) var connectionCount = 0
 
-  let pool = BufferPool()
+  /// What is read into, and encoded in.
+  let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
+  /// Where queues keep what is short.
+  let queuePool = BufferPool(bufferCapacity: 16_384, keptMax: 128)
   /// What reads go into.
   var receiveBuffer: ByteBuffer
   /// What the bus itself says is encoded here.
