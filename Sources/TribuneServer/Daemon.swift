@@ -80,7 +80,7 @@ package final class Daemon {
     self.arguments = arguments
     self.log = log
     loop = try RunLoop()
-    server = BusServer(configuration: configuration, log: log, loop: loop)
+    server = try BusServer(configuration: configuration, log: log, loop: loop)
     notifier = ServiceNotifier(log: log)
   }
 

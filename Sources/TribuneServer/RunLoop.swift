@@ -9,6 +9,8 @@ package import TribuneSystem
 nonisolated package enum WatchToken: Equatable {
   case mainQueue
   case listener(Int)
+  /// The alarm of the run loop's target.
+  case alarm
   /// A connection's slot, and the low bits of its id: a slot may have a new tenant by the time that an
   /// event of the same wait is looked at.
   case connection(slot: Int, generation: UInt32)
@@ -20,6 +22,7 @@ nonisolated package enum WatchToken: Equatable {
       switch rawValue >> 62 {
       case 0: .mainQueue
       case 1: .listener(high)
+      case 3: .alarm
       default: .connection(slot: high, generation: low)
       }
   }
@@ -28,6 +31,7 @@ nonisolated package enum WatchToken: Equatable {
     switch self {
     case .mainQueue: 0
     case .listener(let index): 1 << 62 | UInt64(index) << 32
+    case .alarm: 3 << 62
     case .connection(let slot, let generation): 2 << 62 | UInt64(slot) << 32 | UInt64(generation)
     }
   }

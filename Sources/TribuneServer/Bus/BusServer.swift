@@ -76,6 +76,8 @@ final class BusServer: RunLoopTarget {
   /// Accepting has failed for want of something, and has not yet been done with all that wait.
   private var acceptIsShort = false
   private var timer: DeadlineTimer?
+  /// Goes off when what lingers is to be sent.
+  let alarm: Alarm
 
   /// The time of this pass.
   private(set) var now: Instant
@@ -88,7 +90,8 @@ final class BusServer: RunLoopTarget {
   /// Called at the end of each pass.
   var passEnded: (() -> Void)?
 
-  init(configuration: Configuration, log: Log, loop: RunLoop) {
+  init(configuration: Configuration, log: Log, loop: RunLoop) throws(Errno) {
+    alarm = try Alarm()
     self.configuration = configuration
     self.log = log
     self.loop = loop
@@ -104,6 +107,7 @@ final class BusServer: RunLoopTarget {
     busCell = Cell(bus)
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
+    try loop.add(alarm.rawValue, for: .readable, token: .alarm)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
   }
 
@@ -198,6 +202,10 @@ final class BusServer: RunLoopTarget {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
     case .listener(let index): accept(on: listeners[index])
+    case .alarm:
+      alarm.clear()
+      pass.isAlarmSet = false
+      sendLingering()
     case .connection:
       guard let connection = connection(of: token) else { return }
       if readiness.isWritable, connection.isBlocked { markDirty(connection) }
@@ -247,6 +255,14 @@ final class BusServer: RunLoopTarget {
     scheduleTimer()
     passEnded?()
     return true
+  }
+
+  /// Has sent what no company has come for.
+  func sendLingering() {
+    while let connection = pass.lingering.popLast() {
+      connection.isLingering = false
+      markDirty(connection)
+    }
   }
 
   private func scheduleTimer() {

@@ -76,6 +76,8 @@ final class Connection {
 
   /// Something was queued in this pass, and is to be sent at its end.
   var isDirty = false
+  /// Something was queued that is sent with what comes next, or a little later.
+  var isLingering = false
   /// The kernel took no more, or is to get no more for now.
   var isBlocked = false
   /// Nothing can be written any more; what it had sent before can still be read.

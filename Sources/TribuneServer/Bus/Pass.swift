@@ -7,6 +7,9 @@ import TribuneWire
 struct Pass {
   /// Those that something was queued for.
   var dirty: [Connection] = []
+  /// Those that something was queued for which can wait for more.
+  var lingering: [Connection] = []
+  var isAlarmSet = false
   /// Those that are to be dismissed at the end.
   var doomed: [Connection] = []
   /// Those whose frames were left for the next pass, in order.
