@@ -138,3 +138,10 @@ extension SplitMix64 {
     (0..<Int.random(in: 1...(oneIn(8) ? 127 : 6), using: &self)).map { _ in pick(choices) }
   }
 }
+
+extension PatternTree {
+  @discardableResult
+  fileprivate func forEach(matching name: String, object: String, _ found: (Key) -> Void) -> Int {
+    forEach(matching: name.utf8Bytes, object: object.utf8Bytes, found)
+  }
+}

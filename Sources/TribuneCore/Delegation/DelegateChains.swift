@@ -54,9 +54,8 @@ struct DelegateChains {
     let place = routes.place(of: key, nameLength: nameLength)
     if let chain = routes.receivers(at: place, of: key, nameLength: nameLength) { return chain }
     var found: Set<DelegateRegistration> = []
-    let name = String(repairing: key.extracting(first: nameLength))
-    let object = String(repairing: key.extracting(droppingFirst: nameLength))
-    tree.forEach(matching: name, object: object) { found.insert($0) }
+    let object = key.extracting(droppingFirst: nameLength)
+    tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.insert($0) }
     let chain = found.sorted { $0.precedes($1) }
     routes.keep(chain, at: place, of: key, nameLength: nameLength)
     return chain

@@ -101,9 +101,8 @@ struct Holds {
     let place = routes.place(of: key, nameLength: nameLength)
     if let holds = routes.receivers(at: place, of: key, nameLength: nameLength) { return holds }
     var found: [HoldRegistration] = []
-    let name = String(repairing: key.extracting(first: nameLength))
-    let object = String(repairing: key.extracting(droppingFirst: nameLength))
-    tree.forEach(matching: name, object: object) { found.append($0) }
+    let object = key.extracting(droppingFirst: nameLength)
+    tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.append($0) }
     found.sort { $0.identity.id < $1.identity.id }
     routes.keep(found, at: place, of: key, nameLength: nameLength)
     return found

@@ -132,13 +132,13 @@ package struct NotificationCenter {
 
     round += 1
     let round = round
-    var receivers: [Receiver] = []
+    var receivers = routes.takeRoom(at: place)
     let tree = keepsBusApart && NameSyntax.isReserved(name) ? busTree : tree
     if !tree.isEmpty {
       let concernsDelegates = NameSyntax.isWillOrDid(name)
       var places = self.places
       self.places = []
-      tree.forEach(matching: String(repairing: name), object: String(repairing: object)) { found in
+      tree.forEach(matching: name, object: object) { found in
         guard !found.isDelegate || concernsDelegates else { return }
         let slot = found.slot.index
         let way =

@@ -54,6 +54,8 @@ package final class PatternTree<Key: Hashable> {
   private let root = Node(run: [])
   private var tokens = TextNumbers()
   private var objects = TextNumbers()
+  /// For the tokens of the name that is looked up, so that a lookup allocates nothing for them.
+  private var room: [TextNumber] = []
   /// Registrations, those of one key each for itself.
   package private(set) var count = 0
 
@@ -133,10 +135,23 @@ package final class PatternTree<Key: Hashable> {
   ///
   /// - Returns: what it took: nodes and tokens that were looked at.
   @discardableResult
-  package func forEach(matching name: String, object: String, _ found: (Key) -> Void) -> Int {
-    let object = object.isEmpty ? nil : objects.number(of: ExactText(object))
-    let name = tokens.numbers(ofTokensIn: name)
+  package func forEach(matching name: RawSpan, object: RawSpan, _ found: (Key) -> Void) -> Int {
+    let isAsked = object.byteCount > 0 && objects.count > 0
+    let object = isAsked ? objects.number(of: ExactText(String(repairing: object))) : nil
+    var name = takeRoom(for: name)
+    defer {
+      name.removeAll(keepingCapacity: true)
+      swap(&name, &room)
+    }
     return visit(root, name, at: 0, object: object, found)
+  }
+
+  /// The numbers of a name's tokens, in the room that is there.
+  private func takeRoom(for name: RawSpan) -> [TextNumber] {
+    var numbers: [TextNumber] = []
+    swap(&numbers, &room)
+    tokens.append(numbersOfTokensIn: name, to: &numbers)
+    return numbers
   }
 
   /// Goes on behind the run of `node`, which `name` fits up to `position`.

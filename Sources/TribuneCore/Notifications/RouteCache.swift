@@ -34,6 +34,9 @@ struct RouteCache<Receiver> {
   /// Receivers of worthless routes that may stay in memory until their place is used again.
   private static var receiversLeftMax: Int { 4096 }
 
+  /// Receivers that a place has room for when its next route is found.
+  private static var roomKeptMax: Int { 64 }
+
   private var routes: [Route]
   private let firstMask: UInt64
   private var receiversKept = 0
@@ -73,11 +76,28 @@ struct RouteCache<Receiver> {
     return nil
   }
 
+  /// Takes the room of a route that is worthless, or was kept the longest, for the one that is found in its stead: names
+  /// that fall on one place in turn cost no allocations.
+  mutating func takeRoom(at place: Place) -> [Receiver] {
+    let index = indexOfNext(at: place)
+    var room: [Receiver] = []
+    swap(&room, &routes[index].receivers)
+    routes[index].generation = 0
+    receiversKept -= room.count
+    room.removeAll(keepingCapacity: room.capacity <= Self.roomKeptMax)
+    return room
+  }
+
+  /// Where the next route is kept.
+  private func indexOfNext(at place: Place) -> Int {
+    let all = place.first..<place.first + Self.placesEach
+    return all.first { routes[$0].generation != generation } ?? place.first + turn % Self.placesEach
+  }
+
   /// Keeps a route that was not.
   mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) {
-    let all = place.first..<place.first + Self.placesEach
+    let index = indexOfNext(at: place)
     turn += 1
-    let index = all.first { routes[$0].generation != generation } ?? place.first + turn % Self.placesEach
     receiversKept += receivers.count - routes[index].receivers.count
     if receiversKept > Self.receiversKeptMax {
       generation += 1

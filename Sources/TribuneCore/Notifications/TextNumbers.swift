@@ -51,16 +51,13 @@ struct TextNumbers {
   /// nil if nobody uses the text.
   func number(of text: ExactText) -> TextNumber? { entries[text]?.number }
 
-  /// The numbers of a name's tokens.
-  func numbers(ofTokensIn name: String) -> [TextNumber] {
-    let bytes = name.utf8Bytes
-    var numbers: [TextNumber] = []
+  /// Appends the numbers of a name's tokens.
+  func append(numbersOfTokensIn name: RawSpan, to numbers: inout [TextNumber]) {
     var start = 0
-    for offset in 0...bytes.byteCount
-    where offset == bytes.byteCount || bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
-      numbers.append(number(of: ExactText(String(repairing: bytes.extracting(start..<offset)))) ?? .unknown)
+    for offset in 0...name.byteCount
+    where offset == name.byteCount || name.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
+      numbers.append(number(of: ExactText(String(repairing: name.extracting(start..<offset)))) ?? .unknown)
       start = offset + 1
     }
-    return numbers
   }
 }
