@@ -40,7 +40,7 @@ extension BusServer {
   func read(_ connection: Connection) -> Bool {
     // What was sent before comes first.
     guard connection.rest == nil else { return true }
-    let long = connection.begun.map { $0.capacity > Self.receiveRoom } ?? false
+    let long = connection.begun.map { $0.capacity > BegunBuffers.capacity } ?? false
     let buffer = long ? connection.begun ?? receiveBuffer : sharedBuffer(for: connection)
     let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
 
@@ -62,7 +62,7 @@ extension BusServer {
         connection, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
     case .bytes:
       if connection.begun == nil { connection.begunAt = now }
-      if !long { connection.begun = nil }
+      if !long { releaseBegun(connection) }
       take(from: connection, in: buffer, from: start)
     }
     return received != .nothing
@@ -181,7 +181,7 @@ extension BusServer {
     }
     let frameLength =
       try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
-    let isLong = frameLength > Self.receiveRoom
+    let isLong = frameLength > BegunBuffers.capacity
     let length = isLong ? frameLength : count
     // The number of connections bounds the short ones: whoever begins long frames and leaves them does not
     // keep everyone else from sending.
@@ -189,7 +189,7 @@ extension BusServer {
     guard begunReserved + reserved <= configuration.partialFramesMemoryMaxBytes else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
     }
-    let begun = ByteBuffer(capacity: length)
+    let begun = isLong ? ByteBuffer(capacity: length) : begunBuffers.take(for: count)
     begun.append(buffer.bytes(in: start..<buffer.count))
     releaseBegun(connection)
     connection.begun = begun
@@ -203,6 +203,7 @@ extension BusServer {
   func releaseBegun(_ connection: Connection) {
     begunReserved -= connection.begunReserved
     connection.begunReserved = 0
+    if let begun = connection.begun { begunBuffers.give(begun) }
     connection.begun = nil
   }
 

@@ -68,6 +68,7 @@ final class BusServer: RunLoopTarget {
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
+  var begunBuffers = BegunBuffers()
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
