@@ -32,8 +32,8 @@ package enum Effect {
 /// A verdict, with what else is worth knowing about it.
 package struct Decision {
   package let verdict: Verdict
-  /// Which of its outcomes are vetoes, ascending: the failure policy decides for those that broke.
-  package let vetoes: [Int]
+  /// Which of its outcomes are vetoes: the failure policy decides for those that broke.
+  package let vetoes: OutcomePlaces
   package let mode: QueryMode
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneCore
 import TribuneWire
 
 @testable import TribuneServer
@@ -28,7 +29,7 @@ private func entry(
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
       isOverridden: override != nil),
-    vetoes: vetoes, overrideReason: override ?? "", mode: mode, elapsedMicroseconds: 1_234)
+    vetoes: OutcomePlaces(vetoes), overrideReason: override ?? "", mode: mode, elapsedMicroseconds: 1_234)
 }
 
 @Suite("A verdict in the journal")
@@ -159,7 +160,7 @@ struct VerdictEntryTests {
               askerConnection: ConnectionID(rawValue: 3),
               verdict: Verdict(
                 query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: true, outcomes: []),
-              vetoes: [], mode: .parallel, elapsedMicroseconds: 0)
+              vetoes: OutcomePlaces(), mode: .parallel, elapsedMicroseconds: 0)
             #expect(!log.wants(verdict, isOverridden: false))
             #expect(log.wants(verdict, isOverridden: true))
             log.write(entry)

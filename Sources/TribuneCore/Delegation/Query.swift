@@ -256,14 +256,14 @@ struct Query {
       isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden, isDryRun: isDryRun)
   }
 
-  /// Which of the verdict's outcomes are vetoes, ascending.
-  mutating func makeVetoes() -> [Int] {
-    guard hasVeto else { return [] }
-    var vetoes = Array(standing.indices)
+  /// Which of the verdict's outcomes are vetoes.
+  mutating func makeVetoes() -> OutcomePlaces {
+    guard hasVeto else { return OutcomePlaces() }
+    var vetoes = OutcomePlaces(standing.indices)
     var place = standing.count
     for index in participants.indices {
       guard case .settled(let outcome, _) = participants[index].state else { continue }
-      if participants[index].delegate.isVeto(outcome) { vetoes.append(place) }
+      if participants[index].delegate.isVeto(outcome) { vetoes.insert(place) }
       place += 1
     }
     return vetoes

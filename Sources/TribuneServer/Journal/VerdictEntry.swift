@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneCore
 import TribuneJSON
 package import TribuneWire
 
@@ -39,11 +40,11 @@ nonisolated package struct VerdictEntry: Sendable {
   let vetoCount: Int
 
   /// - Parameters:
-  ///   - vetoes: which of the outcomes are vetoes, ascending.
+  ///   - vetoes: which of the outcomes are vetoes.
   ///   - overrideReason: of a verdict that is overridden.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
-    vetoes: [Int], overrideReason: String = "", mode: QueryMode, elapsedMicroseconds: UInt64
+    vetoes: OutcomePlaces, overrideReason: String = "", mode: QueryMode, elapsedMicroseconds: UInt64
   ) {
     self.name = name
     self.object = object
@@ -61,13 +62,11 @@ nonisolated package struct VerdictEntry: Sendable {
     // Vetoes first for a place, then whoever else there is room for.
     var vetoPlaces = min(vetoes.count, Self.outcomesMax)
     var otherPlaces = Self.outcomesMax - vetoPlaces
-    var nextVeto = 0
     var listed: [Listed] = []
     for (index, outcome) in verdict.outcomes.enumerated() {
       if vetoPlaces == 0, otherPlaces == 0 { break }
-      let isVeto = nextVeto < vetoes.count && vetoes[nextVeto] == index
+      let isVeto = vetoes.contains(index)
       if isVeto {
-        nextVeto += 1
         guard vetoPlaces > 0 else { continue }
         vetoPlaces -= 1
       } else {

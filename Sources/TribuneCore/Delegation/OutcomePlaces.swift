@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Some of a verdict's outcomes, by their places. Nearly every verdict has 64 outcomes at most, of which a set is one
+/// word and no allocation.
+package struct OutcomePlaces: Equatable, Sendable {
+  private var first: UInt64 = 0
+  /// 64 places each, for those from 64 on.
+  private var others: [UInt64] = []
+  package private(set) var count = 0
+
+  package init(_ places: some Sequence<Int> = []) {
+    for place in places { insert(place) }
+  }
+
+  /// - Parameter place: from 0 on, and not in it yet.
+  package mutating func insert(_ place: Int) {
+    precondition(place >= 0 && !contains(place), "place \(place) is there already, or none")
+    count += 1
+    let bit: UInt64 = 1 << UInt64(place % 64)
+    if place < 64 {
+      first |= bit
+    } else {
+      let index = place / 64 - 1
+      while others.count <= index { others.append(0) }
+      others[index] |= bit
+    }
+  }
+
+  package func contains(_ place: Int) -> Bool {
+    let index = place / 64 - 1
+    guard index < others.count else { return false }
+    let word = index < 0 ? first : others[index]
+    return word & 1 << UInt64(place % 64) != 0
+  }
+}
