@@ -20,7 +20,7 @@ package enum Effect {
   /// For everyone who observes it.
   case announcement(Announcement)
   /// A notification for the connections that receive it now.
-  case notification(ByteSlice, to: [ConnectionSlot], from: Poster)
+  case notification(ByteSlice, to: [Receiver], from: Poster)
   /// So many that were held for a connection, after the number of what was dropped for want of room.
   case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.

@@ -19,28 +19,44 @@
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var count = 0
+    @usableFromInline var attachment: (any AttachedFile)?
 
-    init(base: UnsafeMutableRawPointer, capacity: Int) {
+    init(base: UnsafeMutableRawPointer, capacity: Int, attachment: (any AttachedFile)? = nil) {
       unsafe self.base = base
       unsafe self.capacity = capacity
+      unsafe self.attachment = attachment
     }
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
   /// What belongs to the one frame that the buffer then holds, from its first byte on.
-  @usableFromInline package let attachment: (any AttachedFile)?
+  @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
     precondition(capacity >= 0)
-    self.attachment = attachment
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(
-      to: State(base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity))
+      to: State(
+        base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity, attachment: attachment))
   }
 
   deinit {
     unsafe state.pointee.base.deallocate()
+    unsafe state.deinitialize(count: 1)
     unsafe state.deallocate()
+  }
+
+  /// Attaches what belongs to the next frame, to a buffer that has no attachment and no bytes.
+  package func attach(_ file: any AttachedFile) {
+    precondition(attachment == nil && count == 0, "the buffer holds another frame")
+    unsafe state.pointee.attachment = file
+  }
+
+  /// Takes the attachment off, when nobody needs the bytes any more that it belongs to.
+  package func removeAttachment() -> (any AttachedFile)? {
+    var removed: (any AttachedFile)?
+    unsafe swap(&removed, &state.pointee.attachment)
+    return removed
   }
 
   /// Bytes that fit before the storage has to grow.

@@ -362,8 +362,8 @@ extension Effect {
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
-    case .notification(let slice, let slots, let poster):
-      return "\(slots.map(\.letter).joined()) \(slice.summary) from \(poster.id)"
+    case .notification(let slice, let receivers, let poster):
+      return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
     case .held(let slot, let slices, _, let lost):
       return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
         + slices.map { ", \($0.summary)" }.joined()

@@ -308,8 +308,8 @@ private final class NotificationSimulation {
     case .okay(let slot, let serial, _): heard[slot, default: []].append(.okay(serial))
     case .refusal(let slot, let serial, let error):
       heard[slot, default: []].append(.refused(serial, error.code))
-    case .notification(let slice, let slots, _):
-      for slot in slots { heard[slot, default: []] += serials(in: slice).map { .post($0) } }
+    case .notification(let slice, let receivers, _):
+      for slot in receivers.map(\.slot) { heard[slot, default: []] += serials(in: slice).map { .post($0) } }
     case .held(let slot, let slices, let count, let lost):
       if lost > 0 { heard[slot, default: []].append(.lost(lost)) }
       let held = slices.flatMap { serials(in: $0) }

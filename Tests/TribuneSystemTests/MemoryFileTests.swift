@@ -20,7 +20,7 @@ struct MemoryFileTests {
     #expect(file.length == length)
     let copy = ByteBuffer(capacity: 0)
     copy.append([1, 2].raw)
-    try file.append(to: copy)
+    try MemoryFile.append(file, to: copy)
     #expect(copy.array == [1, 2] + bytes)
     let mapped = try MappedBytes(file)
     #expect(mapped.count == length)
@@ -71,7 +71,7 @@ struct MemoryFileTests {
     let made = try Self.made(length: 70_000)
     let file = try MemoryFile(checking: made, length: 70_000)
     let copy = ByteBuffer(capacity: 0)
-    try file.append(to: copy)
+    try MemoryFile.append(file, to: copy)
     #expect(copy.array == [UInt8](repeating: 0, count: 70_000))
   }
 

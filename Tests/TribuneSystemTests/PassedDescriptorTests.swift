@@ -36,7 +36,7 @@ struct PassedDescriptorTests {
     #expect(fcntl(descriptor.rawValue, F_GETFD) & FD_CLOEXEC != 0)
     let taken = try MemoryFile(checking: descriptor, length: 3)
     let copy = ByteBuffer(capacity: 0)
-    try taken.append(to: copy)
+    try MemoryFile.append(taken, to: copy)
     #expect(copy.array == [1, 2, 3])
 
     received.reserve(100)

@@ -27,7 +27,7 @@ struct SharedFileTests {
       if acknowledged { try peer.send(Okay(), serial: frame.serial) }
       try peer.readToEnd()
       let copy = ByteBuffer(capacity: 0)
-      try file.append(to: copy)
+      try MemoryFile.append(file, to: copy)
       return [UInt8](copy.bytes)
     }
     let connection = try await Connection.connect(to: bus.address)

@@ -77,11 +77,13 @@ extension Bus {
 
   private mutating func deliver(_ posted: PostedNotification) {
     if posted.fields.options.contains(.retain) { keep(posted) }
-    var slots: [ConnectionSlot] = []
-    for receiver in validReceivers(of: posted) {
-      if isFor(receiver, posted.slice, count: 1, posted.fields.options) { slots.append(receiver.slot) }
+    let options = posted.fields.options
+    var receivers = validReceivers(of: posted)
+    // Hardly ever is one suspended: the route's own array goes on.
+    if receivers.contains(where: { $0.way(for: options) != .now }) {
+      receivers = receivers.filter { isFor($0, posted.slice, count: 1, options) }
     }
-    emit(.notification(posted.slice, to: slots, from: posted.poster))
+    emit(.notification(posted.slice, to: receivers, from: posted.poster))
   }
 
   private mutating func validReceivers(of posted: PostedNotification) -> [Receiver] {

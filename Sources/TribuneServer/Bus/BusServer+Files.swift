@@ -62,9 +62,9 @@ extension BusServer {
     buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
     let bytes = buffer.bytes(in: start..<start + header.frameLength)
     do throws(WireError) {
-      let file = try file(
-        passed, for: FrameView(header, bytes), of: connection.peer.uid, limit: connection.limits.payload)
-      let own = ByteBuffer(capacity: header.frameLength, attachment: file)
+      let own = try frameBuffer(
+        for: FrameView(header, bytes), with: passed, of: connection.peer.uid, limit: connection.limits.payload
+      )
       own.append(bytes)
       let slice = ByteSlice(own, 0..<own.count)
       let frame = FrameView(header, own.bytes)
@@ -76,12 +76,12 @@ extension BusServer {
     }
   }
 
-  /// The file that came with a frame.
+  /// A buffer for a frame, with the file that came with it.
   ///
   /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, with which the descriptor is closed.
-  private func file(
-    _ passed: consuming PassedDescriptors.Passed, for frame: FrameView, of user: UInt32, limit: Int
-  ) throws(WireError) -> HeldFile {
+  private func frameBuffer(
+    for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of user: UInt32, limit: Int
+  ) throws(WireError) -> ByteBuffer {
     let descriptor: FileDescriptor
     switch consume passed {
     case .descriptor(let passed): descriptor = passed
@@ -106,10 +106,11 @@ extension BusServer {
         "\(held.current) files of user \(user) are not delivered yet, of \(filesHeld.current) in all")
     }
     do throws(MemoryFile.Flaw) {
-      return HeldFile(try MemoryFile(checking: descriptor, length: length), in: filesHeld, held)
+      try MemoryFile.check(descriptor.rawValue, length: length)
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
+    return fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held))
   }
 
   /// How many files of a user there are.
@@ -152,7 +153,7 @@ extension BusServer {
     copy.append(slice.bytes.extracting(droppingFirst: FrameHeader.length))
     copy.store(UInt32(0), at: FrameHeader.length + lengthOffset)
     do throws(Errno) {
-      try file.file.append(to: copy)
+      try MemoryFile.append(file, to: copy)
     } catch {
       log.warning("a file of \(file.length) bytes cannot be read: \(error)")
       return nil

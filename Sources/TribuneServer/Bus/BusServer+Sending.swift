@@ -13,9 +13,6 @@ extension BusServer {
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
 
-  /// Bytes of a frame whose userInfo lies in a file: the header, few fields, name and object.
-  private static let frameWithFileLength = 560
-
   /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
   private static let copiedTailLength = 1024
 
@@ -33,18 +30,18 @@ extension BusServer {
   }
 
   /// Queues a notification that wanted more than to be handed on.
-  private func deliver(_ slice: ByteSlice, to slots: [ConnectionSlot], from poster: Poster) {
+  private func deliver(_ slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
     // Who posted it may have gone while it waited.
     let source = connections[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
-    for slot in slots {
+    for receiver in receivers {
       if let source {
-        deliver(slice, to: slot, from: source)
+        deliver(slice, to: receiver.slot, from: source)
       } else {
-        deliverWithoutPacing(slice, to: connection(at: slot))
+        deliverWithoutPacing(slice, to: connection(at: receiver.slot))
       }
     }
-    deliveredCount += UInt64(slots.count)
-    if bus.isMonitored { monitorPost(slice, receivers: slots.count, from: poster.id) }
+    deliveredCount += UInt64(receivers.count)
+    if bus.isMonitored { monitorPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
   /// Queues what was held while a connection was suspended. It is bounded, and the connection has not been sent
@@ -74,7 +71,7 @@ extension BusServer {
     let file = tail.slice.buffer.attachment
     if let file { retained.length = UInt32(file.length) }
     let buffer =
-      file.map { ByteBuffer(capacity: Self.frameWithFileLength, attachment: $0) }
+      file.map { ByteBuffer(capacity: FileFrames.frameLength, attachment: $0) }
       ?? bufferToEncode(for: Self.encodeRoom + tail.slice.count)
     let start = buffer.count
     buffer.appendHead(
@@ -279,8 +276,8 @@ extension BusServer {
       say(ended, to: connection(at: slot), serial: serial)
     case .announcement(let announcement):
       announce(announcement)
-    case .notification(let slice, let slots, let poster):
-      deliver(slice, to: slots, from: poster)
+    case .notification(let slice, let receivers, let poster):
+      deliver(slice, to: receivers, from: poster)
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
       deliveredCount += count

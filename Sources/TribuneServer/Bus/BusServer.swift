@@ -66,6 +66,7 @@ final class BusServer: RunLoopTarget {
   let filesHeld = HeldFile.Count()
   /// The same for each user who has some.
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
+  var fileFrames = FileFrames()
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
   var begunBuffers = BegunBuffers()
@@ -247,6 +248,7 @@ final class BusServer: RunLoopTarget {
       }
     } while !pass.dirty.isEmpty
     pass.inlined = nil
+    fileFrames.collect()
     writeVerdicts()
     resetRelief()
     if let stopBy {

@@ -4,9 +4,11 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// A file in memory that came with a post, for as long as somebody is still to be sent it.
+/// A file in memory that came with a post, for as long as somebody is still to be sent it; and after that, room for the
+/// next one.
 ///
-/// It can be asked for by whatever thread lets go of it last, which the compiler cannot know to be the main one.
+/// It can be asked for by whatever thread lets go of it last, which the compiler cannot know to be the main one: hence
+/// the atomics, which here cost what other integers do.
 nonisolated final class HeldFile: AttachedFile {
   /// How many there are.
   final class Count: Sendable {
@@ -17,19 +19,40 @@ nonisolated final class HeldFile: AttachedFile {
     fileprivate func change(by difference: Int) { value.add(difference, ordering: .relaxed) }
   }
 
-  let file: MemoryFile
-  private let counts: [Count]
+  private static let none: Int32 = -1
 
-  init(_ file: MemoryFile, in counts: Count...) {
-    self.file = file
-    self.counts = counts
-    for count in counts { count.change(by: 1) }
+  private let descriptor = Atomic(HeldFile.none)
+  private let byteCount = Atomic(0)
+  private let count: Count
+  /// Of the files of whoever posted it.
+  let userCount: Count
+
+  /// Holds no file yet.
+  init(countedIn count: Count, _ userCount: Count) {
+    self.count = count
+    self.userCount = userCount
   }
 
-  deinit {
-    for count in counts { count.change(by: -1) }
+  deinit { close() }
+
+  var length: Int { byteCount.load(ordering: .relaxed) }
+  var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
+
+  /// Takes a file over, where none is held.
+  func hold(_ file: consuming FileDescriptor, length: Int) {
+    let before = descriptor.exchange(file.release(), ordering: .relaxed)
+    precondition(before == Self.none, "a file is held already")
+    byteCount.store(length, ordering: .relaxed)
+    count.change(by: 1)
+    userCount.change(by: 1)
   }
 
-  var length: Int { file.length }
-  var rawDescriptor: Int32 { file.rawDescriptor }
+  /// Closes the file, if there is one.
+  func close() {
+    let held = descriptor.exchange(Self.none, ordering: .relaxed)
+    guard held != Self.none else { return }
+    FileDescriptor(owning: held).close()
+    count.change(by: -1)
+    userCount.change(by: -1)
+  }
 }

@@ -35,16 +35,15 @@ struct ControlMessage {
   /// Hands the descriptors over that the kernel wrote into the first `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
     guard length >= Self.headLength else { return }
-    let found = unsafe withBytes { bytes -> [CInt] in
+    unsafe withBytes { bytes in
       let end = unsafe min(length, bytes.load(as: Int.self), bytes.count)
       let level = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: CInt.self)
       let type = unsafe bytes.load(
         fromByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
-      guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return [] }
-      return stride(from: Self.headLength, to: end - 3, by: MemoryLayout<CInt>.size).map {
-        unsafe bytes.load(fromByteOffset: $0, as: CInt.self)
+      guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return }
+      for offset in stride(from: Self.headLength, to: end - 3, by: MemoryLayout<CInt>.size) {
+        passed.append(owning: unsafe bytes.load(fromByteOffset: offset, as: CInt.self))
       }
     }
-    for descriptor in found { passed.append(owning: descriptor) }
   }
 }

@@ -68,7 +68,10 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  private static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
+  /// Looks at a file that somebody passed.
+  ///
+  /// - Parameter length: how long it was said to be.
+  package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
     var status = stat()
     var system = statfs()
     let flags: CInt
@@ -92,14 +95,16 @@ package final class MemoryFile: AttachedFile {
     guard status.st_size == off_t(length) else { throw .hasLength(Int(status.st_size)) }
   }
 
-  /// Appends the file's bytes to `buffer`. What the file has never been given memory for stays without.
-  package func append(to buffer: ByteBuffer) throws(Errno) {
+  /// Appends the bytes of a file that was checked to `buffer`. What the file has never been given memory for stays
+  /// without.
+  package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
+    let descriptor = file.rawDescriptor
+    let length = file.length
     buffer.reserve(length)
     var offset = 0
     while offset < length {
       let rest = length - offset
       let start = off_t(offset)
-      let descriptor = rawDescriptor
       let count = buffer.count
       unsafe try buffer.appendFilling { free throws(Errno) in
         try retrying { unsafe pread(descriptor, free.baseAddress, min(free.count, rest), start) }
