@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// What the daemon allocates on its heap once it has seen the like before: nothing for a post, twice at most for an
+/// ask.
+@Suite("Heap allocations", .timeLimit(.minutes(3)))
+struct AllocationTests {
+  /// Messages that are counted together. What allocated but for one in as many would still be seen.
+  private static let count = 2_000
+  private static let names = 1_000
+
+  @Test("are counted")
+  func counter() throws {
+    let counted = try CountedBus()
+    let least = try counted.allocations { _ = try RawClient.greeted(counted.bus) }
+    #expect(least > 0)
+  }
+
+  // MARK: Posts
+
+  /// A way to post.
+  struct Posting: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var observers = 1
+    /// What each of them observes.
+    var pattern = "load.unit"
+    var object = ""
+    /// Posts that are sent at once.
+    var batch = 1
+    /// How many names are posted in turn.
+    var names = 1
+    var flags: FrameFlags = []
+
+    func name(of number: Int) -> String { names == 1 ? "load.unit" : "load.unit\(number % names)" }
+  }
+
+  @Test(
+    "are not made for a post",
+    arguments: [
+      Posting(testDescription: "one at a time"),
+      Posting(testDescription: "one at a time, to ten", observers: 10),
+      Posting(testDescription: "to nobody", observers: 0),
+      Posting(testDescription: "acknowledged", flags: .acknowledge),
+      Posting(testDescription: "about an object", object: "thing/1"),
+      Posting(testDescription: "that a pattern matches", pattern: "load.*"),
+      Posting(testDescription: "that a pattern for all below matches", pattern: "load.**"),
+      Posting(testDescription: "in batches", batch: 100),
+      Posting(testDescription: "in batches, to ten", observers: 10, batch: 100),
+      Posting(testDescription: "in batches longer than a read", batch: 1_000),
+      Posting(testDescription: "under names in turn", pattern: "load.**", names: names),
+      Posting(
+        testDescription: "under names in turn, in batches", pattern: "load.*", batch: 100, names: names),
+    ])
+  func posts(_ posting: Posting) throws {
+    let counted = try CountedBus()
+    let poster = try RawClient.greeted(counted.bus)
+    let observers = try (0..<posting.observers).map { _ in
+      let observer = try RawClient.greeted(counted.bus)
+      try observer.observe(posting.pattern, object: posting.object, serial: 1)
+      return observer
+    }
+    func post() throws {
+      for start in stride(from: 0, to: Self.count, by: posting.batch) {
+        try poster.send { buffer in
+          for number in start..<start + posting.batch {
+            buffer.appendFrame(
+              Post(), flags: posting.flags, serial: 2, name: posting.name(of: number), object: posting.object,
+              text: String(repeating: "x", count: 64))
+          }
+        }
+        for number in start..<start + posting.batch {
+          for observer in observers { #expect(try observer.next().name == posting.name(of: number)) }
+          if posting.flags.contains(.acknowledge) { _ = try poster.next(.ok) }
+        }
+      }
+      try poster.settle()
+    }
+    try post()
+    #expect(try counted.allocations(in: post) == 0)
+  }
+
+  @Test("are not made for a post among a thousand names that are observed")
+  func observedNames() throws {
+    let counted = try CountedBus()
+    let poster = try RawClient.greeted(counted.bus)
+    let observer = try RawClient.greeted(counted.bus)
+    for number in 0..<Self.names { try observer.observe("load.unit\(number)", serial: Serial(number + 1)) }
+    func post() throws {
+      for number in 0..<Self.count {
+        let name = "load.unit\(number % Self.names)"
+        try poster.send(Post(), serial: 1, name: name)
+        #expect(try observer.next().name == name)
+      }
+      try poster.settle()
+    }
+    try post()
+    #expect(try counted.allocations(in: post) == 0)
+  }
+
+  @Test("are not made for a post whose userInfo lies in a file", arguments: [1, 10])
+  func files(observerCount: Int) throws {
+    let counted = try CountedBus()
+    let poster = try RawClient.greeted(counted.bus)
+    let observers = try (0..<observerCount).map { _ in
+      let observer = try RawClient(counted.bus)
+      try observer.greet(capabilities: .descriptors)
+      try observer.observe("load.unit", serial: 1)
+      return observer
+    }
+    let length = WireLimits.descriptorPayloadLength
+    let file = try SharedFile.make(SharedFile.bytes(length))
+    func post() throws {
+      for _ in 0..<Self.count {
+        try poster.post("load.unit", file: file, length: length, serial: 1)
+        for observer in observers {
+          #expect(try observer.next().name == "load.unit")
+          _ = try observer.takeFile(length: length)
+        }
+      }
+      try poster.settle()
+    }
+    try post()
+    #expect(try counted.allocations(in: post) == 0)
+  }
+
+  // MARK: Asks
+
+  /// A way to ask one delegate, and what it says.
+  struct Asking: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var ask = Ask()
+    var answer = AnswerKind.approve
+    var text = ""
+    /// How often the daemon may allocate for each.
+    var limit = 2
+  }
+
+  @Test(
+    "are two at most for an ask",
+    arguments: [
+      Asking(testDescription: "that is approved", limit: 1),
+      Asking(testDescription: "that is vetoed", answer: .veto, text: "a restore is running on this disk"),
+      Asking(testDescription: "that is abstained from", answer: .abstain),
+      Asking(testDescription: "that waits for all", ask: Ask(mode: .all)),
+      Asking(testDescription: "in order", ask: Ask(mode: .order)),
+      Asking(
+        testDescription: "for a value", ask: Ask(mode: .first), answer: .value,
+        text: "\"a text that is longer than a word\""),
+    ])
+  func asks(_ asking: Asking) throws {
+    let counted = try CountedBus()
+    let asker = try RawClient.greeted(counted.bus)
+    let delegate = try RawClient.greeted(counted.bus)
+    try delegate.attach(Attach(patterns: ["disk.shouldPrune"]), object: "disk/1", serial: 1)
+    func ask() throws {
+      for serial in 1...Serial(Self.count) {
+        try asker.send(
+          asking.ask, serial: serial, name: "disk.shouldPrune", object: "disk/1",
+          text: String(repeating: "x", count: 64))
+        try delegate.answer(delegate.nextQuestion().question, asking.answer, asking.text)
+        #expect(try asker.nextVerdict().isUnanswered == (asking.answer == .abstain))
+        _ = try delegate.nextConclusion()
+      }
+      try asker.settle()
+    }
+    try ask()
+    let allocations = try counted.allocations(in: ask)
+    #expect(allocations <= UInt64(asking.limit * Self.count))
+  }
+
+  @Test("are not made for an ask that nobody responds to")
+  func unansweredAsks() throws {
+    let counted = try CountedBus()
+    let asker = try RawClient.greeted(counted.bus)
+    func ask() throws {
+      for serial in 1...Serial(Self.count) {
+        try asker.send(Ask(), serial: serial, name: "disk.shouldPrune", object: "disk/1")
+        #expect(try asker.nextVerdict().isUnanswered)
+      }
+      try asker.settle()
+    }
+    try ask()
+    #expect(try counted.allocations(in: ask) == 0)
+  }
+}
