@@ -15,6 +15,9 @@ package final class Daemon {
   /// The status line follows what happens at most this often.
   private static let statusIntervalSeconds = 5
 
+  /// Those that it acts on.
+  private static let signals = [SIGTERM, SIGINT, SIGHUP]
+
   private let arguments: DaemonArguments
   private let log: Log
   private let server: BusServer
@@ -52,6 +55,9 @@ package final class Daemon {
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
+    // Before there is another thread: what comes before Dispatch takes it waits, rather than end the process or be
+    // lost.
+    SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
     let (configuration, diagnostics) = loadConfiguration(arguments)
@@ -168,7 +174,6 @@ package final class Daemon {
 
   /// Runs `action` on the main queue for each `number` that the process gets.
   private func on(_ number: CInt, _ action: @escaping @MainActor () -> Void) {
-    signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
     source.setEventHandler { action() }
     source.activate()

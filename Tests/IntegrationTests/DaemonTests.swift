@@ -163,6 +163,17 @@ struct DaemonTests {
     #expect(FileStatus(bus.path) == nil)
   }
 
+  @Test("a signal that comes before the bus is ready is acted on when it is", arguments: ["TERM", "INT"])
+  func earlySignal(name: String) throws {
+    // It waits for the program from the start.
+    let wrapper = [
+      "/usr/bin/env", "--block-signal=\(name)", "sh", "-c", "kill -\(name) $$; exec \"$0\" \"$@\"",
+    ]
+    let bus = try TestBus(wrapper: wrapper)
+    try bus.notifySocket.wait(for: "STOPPING=1")
+    #expect(bus.waitForEnd() == 0)
+  }
+
   @Test("a query under way when it ends has no verdict, and its delegates are told that it is cancelled")
   func endOfQueries() throws {
     let bus = try TestBus()
