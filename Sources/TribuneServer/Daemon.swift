@@ -142,8 +142,8 @@ package final class Daemon {
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     server.passEnded = { [weak self] in self?.followStatus() }
-    letGoOfStarting()
     notifyReady()
+    letGoOfStarting()
   }
 
   private func letGoOfStarting() {
