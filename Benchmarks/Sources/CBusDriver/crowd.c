@@ -3,7 +3,7 @@
  * Many connections that want nothing of what is posted, and posts beside them, one at a time: poster →
  * server → observer.
  */
-#include "peer.h"
+#include "frame.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,9 @@
 
 static const char name[] = "bench.didPost";
 static const char new_names[] = "bench.new.*";
+
+/* Nothing comes on a crowd's connection but what greets it. */
+enum { JOINING_BUFFER = 4096 };
 
 struct driver_crowd {
 	size_t count;
@@ -32,29 +35,30 @@ static void make_pattern(char *pattern, size_t size, bool has_stars, size_t conn
 	snprintf(pattern, size, formats[observation % 4], connection, observation);
 }
 
-static bool observe(struct peer *peer, uint64_t serial, const char *pattern)
+static bool observe_patterns(struct peer *peer, size_t connection, size_t observations, bool has_stars)
 {
-	struct message observe;
-	message_make(&observe, frame_observe, "", 0, pattern, "", 0);
-	STORE(uint64_t, observe.bytes + AT_SERIAL, serial);
-	return peer_send(peer, observe.bytes, observe.length);
+	enum { SIZE = FRAME_NAME_MAX + 1 };
+	char *patterns = calloc(observations + 1, SIZE);
+	const char **each = calloc(observations + 1, sizeof *each);
+	bool done = (patterns && each) || fail(peer->failure, "out of memory");
+	for (size_t i = 0; done && i < observations; i++) {
+		make_pattern(patterns + i * SIZE, SIZE, has_stars, connection, i);
+		each[i] = patterns + i * SIZE;
+	}
+	done = done && tribune_protocol.observe(peer, each, observations);
+	free(each);
+	free(patterns);
+	return done;
 }
 
 /* One connection of the crowd; -1 on failure. */
-static int join(const char *path, size_t connection, size_t observations, bool has_stars,
+static int join(const char *address, size_t connection, size_t observations, bool has_stars,
                 struct driver_failure *failure)
 {
-	struct peer *peer = peer_connect(driver_tribune, path, failure);
+	struct peer *peer = peer_connect(&tribune_protocol, address, JOINING_BUFFER, false, failure);
 	if (!peer)
 		return -1;
-	bool done = true;
-	for (size_t i = 0; done && i < observations; i++) {
-		char pattern[FRAME_NAME_MAX + 1];
-		make_pattern(pattern, sizeof pattern, has_stars, connection, i);
-		done = observe(peer, i + 1, pattern);
-	}
-	for (size_t i = 0; done && i < observations; i++)
-		done = peer_expect(peer, frame_ok);
+	bool done = observe_patterns(peer, connection, observations, has_stars);
 	int fd = done ? dup(peer->fd) : -1;
 	if (done && fd == -1)
 		fail(failure, "connection %zu: %s", connection, strerror(errno));
@@ -69,7 +73,7 @@ static void disperse(struct driver_crowd *crowd)
 	free(crowd);
 }
 
-struct driver_crowd *driver_crowd_open(const char *path, size_t connections, size_t observations,
+struct driver_crowd *driver_crowd_open(const char *address, size_t connections, size_t observations,
                                        bool has_stars, struct driver_failure *failure)
 {
 	struct driver_crowd *crowd = calloc(1, sizeof *crowd + connections * sizeof *crowd->fds);
@@ -78,7 +82,7 @@ struct driver_crowd *driver_crowd_open(const char *path, size_t connections, siz
 		return NULL;
 	}
 	for (size_t i = 0; i < connections; i++) {
-		crowd->fds[i] = join(path, i, observations, has_stars, failure);
+		crowd->fds[i] = join(address, i, observations, has_stars, failure);
 		if (crowd->fds[i] == -1) {
 			disperse(crowd);
 			return NULL;
@@ -101,48 +105,55 @@ int driver_crowd_close(struct driver_crowd *crowd, struct driver_failure *failur
 			done = fail(failure, "connection %zu: %s", i, strerror(errno));
 	}
 	disperse(crowd);
-	return done ? 0 : -1;
+	return done ? driver_done : driver_failed;
 }
 
-static bool is_post(const uint8_t *frame, const struct message *expected)
+static bool is_post(const struct incoming *incoming, const struct message *posted, uint64_t number)
 {
-	size_t begin = FRAME_HEADER, length = expected->length - begin;
-	return frame[AT_KIND] == frame_post && LOAD(uint32_t, frame) == expected->length
-	    && LOAD(uint64_t, frame + AT_SERIAL) == LOAD(uint64_t, expected->bytes + AT_SERIAL)
-	    && memcmp(frame + begin, expected->bytes + begin, length) == 0;
+	const uint8_t *name = posted->bytes + FRAME_HEADER;
+	size_t name_length = posted->payload_at - FRAME_HEADER;
+	return incoming->kind == incoming_post && incoming->number == number
+	    && incoming->length == posted->length && incoming->name_length == name_length
+	    && memcmp(incoming->name, name, name_length) == 0
+	    && payload_is_whole(incoming->payload, incoming->payload_length, 0);
 }
 
 static bool post_all(struct peer *poster, struct peer *observer, bool has_new_names, size_t count,
                      uint64_t *nanoseconds)
 {
-	for (uint64_t trip = 1; trip <= driver_warm_up + count; trip++) {
+	bool done = true;
+	for (uint64_t trip = 1; done && trip <= driver_warm_up + count; trip++) {
 		char new_name[FRAME_NAME_MAX + 1];
 		snprintf(new_name, sizeof new_name, "bench.new.n%08llu", (unsigned long long)trip);
 		struct message post;
-		message_make(&post, frame_post, "", 0, has_new_names ? new_name : name, "", driver_round_trip_bytes);
-		STORE(uint64_t, post.bytes + AT_SERIAL, trip);
-		uint64_t start = now_nanoseconds();
-		const uint8_t *frame = peer_send(poster, post.bytes, post.length) ? peer_next(observer) : NULL;
-		uint64_t end = now_nanoseconds();
-		if (!frame)
-			return false;
-		if (!is_post(frame, &post))
-			return peer_refuse(observer, frame, "the notification that was posted");
-		if (trip > driver_warm_up)
-			nanoseconds[trip - driver_warm_up - 1] = end - start;
+		struct incoming incoming;
+		done = tribune_protocol.make_post(&post, has_new_names ? new_name : name, driver_round_trip_bytes,
+		                                  poster->failure);
+		if (done) {
+			message_number(&post, post.bytes, trip);
+			uint64_t start = now_nanoseconds();
+			done = peer_send(poster, post.bytes, post.length) && peer_next(observer, &incoming);
+			uint64_t end = now_nanoseconds();
+			if (trip > driver_warm_up)
+				nanoseconds[trip - driver_warm_up - 1] = end - start;
+		}
+		if (done && !is_post(&incoming, &post, trip))
+			done = peer_refuse(observer, &incoming, "the post as it was posted");
+		message_free(&post);
 	}
-	return true;
+	return done;
 }
 
-int driver_posts(const char *path, bool has_new_names, size_t count, uint64_t *nanoseconds,
+int driver_posts(const char *address, bool has_new_names, size_t count, uint64_t *nanoseconds,
                  struct driver_failure *failure)
 {
-	struct peer *observer = peer_connect(driver_tribune, path, failure);
-	struct peer *poster = observer ? peer_connect(driver_tribune, path, failure) : NULL;
-	bool done = poster && observe(observer, 1, has_new_names ? new_names : name)
-	    && peer_expect(observer, frame_ok)
+	const struct protocol *protocol = &tribune_protocol;
+	struct peer *observer = peer_connect(protocol, address, PEER_BUFFER, false, failure);
+	struct peer *poster = observer ? peer_connect(protocol, address, PEER_BUFFER, false, failure) : NULL;
+	const char *const names[] = { has_new_names ? new_names : name };
+	bool done = poster && protocol->observe(observer, names, 1)
 	    && post_all(poster, observer, has_new_names, count, nanoseconds);
 	peer_close(poster);
 	peer_close(observer);
-	return done ? 0 : -1;
+	return done ? driver_done : driver_failed;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "peer.h"
+#include "protocol.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { HELLO = 16 };
-
-/* A server that says nothing for so long has lost something. */
-static const struct timeval silence_limit = { .tv_sec = 10 };
+static const struct timeval silence_limit = { .tv_sec = SILENCE_SECONDS };
 
 bool fail(struct driver_failure *failure, const char *format, ...)
 {
@@ -26,65 +26,79 @@ bool fail(struct driver_failure *failure, const char *format, ...)
 	return false;
 }
 
-/* Receives once more behind what is there. */
-static bool fill(struct peer *peer)
+const struct protocol *protocol_of(enum driver_server server)
 {
-	size_t unread = peer->end - peer->start;
-	memmove(peer->bytes, peer->bytes + peer->start, unread);
-	peer->start = 0;
-	peer->end = unread;
-	ssize_t count = recv(peer->fd, peer->bytes + unread, sizeof peer->bytes - unread, 0);
-	if (count == 0)
-		return fail(peer->failure, "the server closed the connection");
-	if (count == -1)
-		return fail(peer->failure, "%s", errno == EAGAIN ? "nothing came for 10 s" : strerror(errno));
-	peer->end += (size_t)count;
-	return true;
+	static const struct protocol *const all[] = {
+		[driver_relay] = &relay_protocol, [driver_tribune] = &tribune_protocol, [driver_redis] = &redis_protocol,
+		[driver_nats] = &nats_protocol,   [driver_mosquitto] = &mqtt_protocol,  [driver_dbus] = &dbus_protocol,
+	};
+	return all[server];
 }
 
-static bool greet(struct peer *peer)
-{
-	static const uint8_t hello[HELLO] = { 0xF1, 'T', 'R', 'I', 'B', 'U', 'N', 'E', 1, 0, 1, 0 };
-	if (!peer_send(peer, hello, sizeof hello))
-		return false;
-	while (peer->end - peer->start < sizeof hello)
-		if (!fill(peer))
-			return false;
-	if (memcmp(peer->bytes + peer->start, hello, 10) != 0)
-		return fail(peer->failure, "the server's hello is not that of version 1");
-	peer->start += sizeof hello;
-	return peer_expect(peer, frame_welcome) != NULL;
-}
+union address {
+	struct sockaddr any;
+	struct sockaddr_un path;
+	struct sockaddr_in port;
+};
 
-static bool connect_waiting(int fd, const char *path, struct driver_failure *failure)
+/* How long it is; 0 when it is none. */
+static socklen_t read_address(const char *text, union address *address, struct driver_failure *failure)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	if (strlen(path) >= sizeof address.sun_path)
-		return fail(failure, "the path is too long for a socket: %s", path);
-	strcpy(address.sun_path, path);
-	uint64_t deadline = now_nanoseconds() + (uint64_t)silence_limit.tv_sec * 1000000000u;
-	while (connect(fd, (struct sockaddr *)&address, sizeof address) == -1) {
-		if ((errno != ENOENT && errno != ECONNREFUSED) || now_nanoseconds() > deadline)
-			return fail(failure, "%s: %s", path, strerror(errno));
-		usleep(2000);
+	*address = (union address){ 0 };
+	if (text[0] == '/') {
+		address->path.sun_family = AF_UNIX;
+		if (strlen(text) >= sizeof address->path.sun_path) {
+			fail(failure, "the path is too long for a socket: %s", text);
+			return 0;
+		}
+		strcpy(address->path.sun_path, text);
+		return sizeof address->path;
 	}
-	return true;
+	char *end;
+	unsigned long port = strtoul(text, &end, 10);
+	if (end == text || *end || port == 0 || port > UINT16_MAX) {
+		fail(failure, "neither a path nor a port: %s", text);
+		return 0;
+	}
+	address->port = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+		                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	return sizeof address->port;
 }
 
-int driver_connect(const char *path, struct driver_failure *failure)
+/* A socket of that kind; -1 on failure. A socket of TCP that was refused once is of no use any more. */
+static int make_socket(int family, struct driver_failure *failure)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd == -1) {
 		fail(failure, "socket: %s", strerror(errno));
 		return -1;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence_limit, sizeof silence_limit);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence_limit, sizeof silence_limit);
-	if (!connect_waiting(fd, path, failure)) {
-		close(fd);
-		return -1;
-	}
+	if (family == AF_INET)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	return fd;
+}
+
+int driver_connect(const char *text, struct driver_failure *failure)
+{
+	union address address;
+	socklen_t length = read_address(text, &address, failure);
+	if (!length)
+		return -1;
+	uint64_t deadline = now_nanoseconds() + (uint64_t)silence_limit.tv_sec * 1000000000u;
+	for (;;) {
+		int fd = make_socket(address.any.sa_family, failure);
+		if (fd == -1 || connect(fd, &address.any, length) == 0)
+			return fd;
+		int error = errno;
+		close(fd);
+		if ((error != ENOENT && error != ECONNREFUSED) || now_nanoseconds() > deadline) {
+			fail(failure, "%s: %s", text, strerror(error));
+			return -1;
+		}
+		usleep(2000);
+	}
 }
 
 bool driver_send(int fd, const void *bytes, size_t length)
@@ -102,32 +116,44 @@ uint64_t driver_nanoseconds(void)
 	return now_nanoseconds();
 }
 
-struct peer *peer_connect(enum driver_server server, const char *path, struct driver_failure *failure)
+struct peer *peer_connect(const struct protocol *protocol, const char *address, size_t capacity, bool takes_files,
+                          struct driver_failure *failure)
 {
-	struct peer *peer = malloc(sizeof *peer);
-	if (!peer) {
+	struct peer *peer = calloc(1, sizeof *peer);
+	uint8_t *bytes = malloc(capacity);
+	if (!peer || !bytes) {
+		free(peer);
+		free(bytes);
 		fail(failure, "out of memory");
 		return NULL;
 	}
-	peer->failure = failure;
-	peer->start = peer->end = 0;
-	peer->fd = driver_connect(path, failure);
-	if (peer->fd == -1) {
-		free(peer);
-		return NULL;
-	}
-	if (server == driver_tribune && !greet(peer)) {
+	*peer = (struct peer){ .protocol = protocol, .failure = failure, .bytes = bytes, .capacity = capacity,
+		               .takes_files = takes_files };
+	peer->fd = driver_connect(address, failure);
+	if (peer->fd == -1 || (protocol->greet && !protocol->greet(peer))) {
 		peer_close(peer);
 		return NULL;
 	}
 	return peer;
 }
 
+static void close_files(struct peer *peer, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(peer->files[i]);
+	memmove(peer->files, peer->files + count, (peer->file_count - count) * sizeof *peer->files);
+	peer->file_count -= count;
+	peer->files_taken = 0;
+}
+
 void peer_close(struct peer *peer)
 {
 	if (!peer)
 		return;
-	close(peer->fd);
+	close_files(peer, peer->file_count);
+	if (peer->fd != -1)
+		close(peer->fd);
+	free(peer->bytes);
 	free(peer);
 }
 
@@ -136,80 +162,165 @@ void peer_interrupt(struct peer *peer)
 	shutdown(peer->fd, SHUT_RDWR);
 }
 
+static bool send_failed(struct peer *peer, ssize_t count)
+{
+	return fail(peer->failure, "the server took no more: %s",
+	            count != -1 || errno == EAGAIN ? "it did not read for 10 s" : strerror(errno));
+}
+
 bool peer_send(struct peer *peer, const uint8_t *bytes, size_t length)
 {
-	while (length > 0) {
-		ssize_t count = send(peer->fd, bytes, length, MSG_NOSIGNAL);
-		if (count == -1)
-			return fail(peer->failure, "%s", errno == EAGAIN ? "nothing was taken for 10 s" : strerror(errno));
-		bytes += count;
-		length -= (size_t)count;
+	ssize_t count = send(peer->fd, bytes, length, MSG_NOSIGNAL);
+	return count == (ssize_t)length || send_failed(peer, count);
+}
+
+bool peer_send_with_file(struct peer *peer, const uint8_t *bytes, size_t length, int file)
+{
+	if (file == -1)
+		return peer_send(peer, bytes, length);
+	union {
+		struct cmsghdr header;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { .iov_base = (void *)bytes, .iov_len = length };
+	struct msghdr all = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+		              .msg_controllen = sizeof control };
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+		                           .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&control.header), &file, sizeof(int));
+	ssize_t count = sendmsg(peer->fd, &all, MSG_NOSIGNAL);
+	return count == (ssize_t)length || send_failed(peer, count);
+}
+
+/* Makes room behind what is there: for all of a message that has begun, at a copy of what is there of it at most. */
+static bool make_room(struct peer *peer)
+{
+	size_t unread = peer->end - peer->start;
+	size_t wanted = peer->wanted > unread ? peer->wanted : unread + 1;
+	if (unread == 0) {
+		peer->start = peer->end = 0;
+	} else if (peer->capacity - peer->start < wanted || peer->capacity - peer->end < peer->capacity / 8) {
+		memmove(peer->bytes, peer->bytes + peer->start, unread);
+		peer->start = 0;
+		peer->end = unread;
 	}
+	return wanted <= peer->capacity
+	    || fail(peer->failure, "a message of %zu bytes came, where %zu are the most", wanted, peer->capacity);
+}
+
+static bool keep_files(struct peer *peer, struct msghdr *all)
+{
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(all); header; header = CMSG_NXTHDR(all, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < count; i++) {
+			int file = LOAD(int, CMSG_DATA(header) + i * sizeof(int));
+			if (peer->file_count == PEER_FILES_MAX) {
+				close(file);
+				return fail(peer->failure, "more than %d files came at once", PEER_FILES_MAX);
+			}
+			peer->files[peer->file_count++] = file;
+		}
+	}
+	return !(all->msg_flags & MSG_CTRUNC) || fail(peer->failure, "files came that could not be taken");
+}
+
+static ssize_t receive(struct peer *peer, int flags)
+{
+	uint8_t *at = peer->bytes + peer->end;
+	size_t room = peer->capacity - peer->end;
+	if (!peer->takes_files)
+		return recv(peer->fd, at, room, flags);
+	union {
+		struct cmsghdr header;
+		uint8_t room[CMSG_SPACE(PEER_FILES_MAX * sizeof(int))];
+	} control;
+	struct iovec part = { .iov_base = at, .iov_len = room };
+	struct msghdr all = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+		              .msg_controllen = sizeof control };
+	ssize_t count = recvmsg(peer->fd, &all, flags | MSG_CMSG_CLOEXEC);
+	if (count > 0 && !keep_files(peer, &all)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return count;
+}
+
+static bool fill(struct peer *peer, int flags)
+{
+	if (!make_room(peer))
+		return false;
+	ssize_t count = receive(peer, flags);
+	if (count == 0)
+		return fail(peer->failure, "the server closed the connection");
+	if (count == -1 && errno == EAGAIN && flags)
+		return false;
+	if (count == -1)
+		return fail(peer->failure, "%s", errno == EAGAIN ? "nothing came for 10 s" : strerror(errno));
+	peer->end += (size_t)count;
 	return true;
 }
 
-const uint8_t *peer_next(struct peer *peer)
+bool peer_fill(struct peer *peer)
+{
+	return fill(peer, 0);
+}
+
+bool peer_fill_now(struct peer *peer)
+{
+	return fill(peer, MSG_DONTWAIT);
+}
+
+enum taken peer_take(struct peer *peer, struct incoming *incoming)
+{
+	close_files(peer, peer->files_taken);
+	*incoming = (struct incoming){ .kind = incoming_nothing, .file = -1 };
+	peer->wanted = 0;
+	return peer->protocol->take(peer, incoming);
+}
+
+bool peer_next(struct peer *peer, struct incoming *incoming)
 {
 	for (;;) {
-		size_t unread = peer->end - peer->start;
-		if (unread >= FRAME_HEADER) {
-			const uint8_t *frame = peer->bytes + peer->start;
-			size_t length = LOAD(uint32_t, frame + AT_LENGTH);
-			if (length < FRAME_HEADER || length > sizeof peer->bytes) {
-				fail(peer->failure, "a frame of %zu bytes came", length);
-				return NULL;
-			}
-			if (unread >= length) {
-				peer->start += length;
-				return frame;
-			}
-		}
-		if (!fill(peer))
-			return NULL;
+		enum taken taken = peer_take(peer, incoming);
+		if (taken == taken_failure || (taken == taken_partial && !peer_fill(peer)))
+			return false;
+		if (taken == taken_message && incoming->kind != incoming_nothing)
+			return true;
 	}
 }
 
-const uint8_t *peer_expect(struct peer *peer, enum frame_kind kind)
+bool peer_expect(struct peer *peer, struct incoming *incoming, enum incoming_kind kind, const char *expected)
 {
-	const uint8_t *frame = peer_next(peer);
-	if (frame && frame[AT_KIND] != kind) {
-		char expected[32];
-		snprintf(expected, sizeof expected, "a frame of kind %d", kind);
-		peer_refuse(peer, frame, expected);
-		return NULL;
+	return peer_next(peer, incoming) && (incoming->kind == kind || peer_refuse(peer, incoming, expected));
+}
+
+bool peer_drain(struct peer *peer)
+{
+	while (peer_fill_now(peer)) {
+		struct incoming incoming;
+		enum taken taken;
+		while ((taken = peer_take(peer, &incoming)) == taken_message)
+			if (incoming.kind != incoming_nothing)
+				return peer_refuse(peer, &incoming, "nothing");
+		if (taken == taken_failure)
+			return false;
 	}
-	return frame;
+	return !has_failed(peer->failure);
 }
 
-bool peer_refuse(struct peer *peer, const uint8_t *frame, const char *expected)
+bool peer_refuse(struct peer *peer, const struct incoming *incoming, const char *expected)
 {
-	size_t length = LOAD(uint32_t, frame + AT_LENGTH);
-	size_t payload = FRAME_HEADER + LOAD(uint32_t, frame + AT_FIELDS) + frame[AT_NAME] + frame[AT_OBJECT];
-	if (frame[AT_KIND] == frame_error && payload <= length)
-		return fail(peer->failure, "expected %s, but the server refused: %.*s", expected,
-		            (int)(length - payload), (const char *)frame + payload);
-	if (frame[AT_KIND] == frame_lost)
-		return fail(peer->failure, "the server dropped %llu notifications",
-		            (unsigned long long)LOAD(uint64_t, frame + FRAME_HEADER));
-	return fail(peer->failure, "expected %s, but a frame of kind %d came", expected, frame[AT_KIND]);
+	static const char *const kinds[] = {
+		[incoming_post] = "a post",         [incoming_call] = "a question",   [incoming_reply] = "a reply",
+		[incoming_conclusion] = "an ending", [incoming_nothing] = "something",
+	};
+	return fail(peer->failure, "expected %s, but %s came, with the number %llu", expected, kinds[incoming->kind],
+	            (unsigned long long)incoming->number);
 }
 
-void message_make(struct message *message, enum frame_kind kind, const void *fields, size_t fields_length,
-                  const char *name, const char *object, size_t payload_length)
+int peer_take_file(struct peer *peer)
 {
-	size_t name_length = strlen(name), object_length = strlen(object);
-	uint8_t *bytes = message->bytes;
-	memset(bytes, 0, sizeof message->bytes);
-	message->length = FRAME_HEADER + fields_length + name_length + object_length + payload_length;
-	STORE(uint32_t, bytes + AT_LENGTH, message->length);
-	bytes[AT_KIND] = (uint8_t)kind;
-	bytes[AT_NAME] = (uint8_t)name_length;
-	bytes[AT_OBJECT] = (uint8_t)object_length;
-	STORE(uint64_t, bytes + AT_SERIAL, 1);
-	STORE(uint32_t, bytes + AT_FIELDS, fields_length);
-	bytes += FRAME_HEADER;
-	memcpy(bytes, fields, fields_length);
-	memcpy(bytes + fields_length, name, name_length);
-	memcpy(bytes + fields_length + name_length, object, object_length);
-	memset(bytes + fields_length + name_length + object_length, 'x', payload_length);
+	return peer->files_taken < peer->file_count ? peer->files[peer->files_taken++] : -1;
 }

@@ -1,53 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As many messages as go through, one way. Each has its number as its serial, which every receiver
- * checks, as it checks that the message begins as it should; of every 64th, it compares all bytes.
+ * As many messages as go through, one way. Every receiver checks the number of each, and compares all of the first
+ * and of every 64th. Of those between, if they are short, it only looks whether they begin as the first did and have
+ * the next number where that had one: so little that it is the server that is timed.
  */
-#include "peer.h"
+#define _GNU_SOURCE
+#include "protocol.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 
-enum { RECEIVERS_MAX = 64, COMPARED_EVERY = 64 };
+enum {
+	RECEIVERS_MAX = 2048,
+	COMPARED_EVERY = 64,
+	/* Bytes of a write, if that is not less than a message. */
+	WRITE = 64 * 1024,
+	/* How far the sender may be ahead of a receiver. Not every server holds a sender up, and one whose memory
+	 * fills would be timed for that. */
+	AHEAD = 64 * 1024 * 1024,
+	/* The sender hears what the server has to say after so many writes. */
+	DRAINED_EVERY = 16,
+	/* Bytes of Tribune's frame besides the payload, and what the whole of it is at most where it is counted whole. */
+	AROUND = 45,
+	WHOLE_MAX = 1024,
+};
 
 static const char name[] = "bench.didTick";
 
 struct receiver {
 	struct peer *peer;
 	struct peer *sender;
-	enum driver_server server;
+	size_t payload;
 	uint64_t count;
+	/* The last number that it has, for the sender to see. */
+	uint64_t received;
 	pthread_t thread;
 	bool runs;
 };
 
-static void message_make_tick(struct message *message)
+/* What all short messages have in common. */
+struct shape {
+	size_t length;
+	size_t number_at;
+	uint64_t opening;
+};
+
+size_t driver_stream_payload(size_t bytes)
 {
-	size_t payload = driver_stream_bytes - FRAME_HEADER - (sizeof name - 1);
-	message_make(message, frame_post, "", 0, name, "", payload);
+	return bytes >= AROUND + PAYLOAD_HEAD && bytes <= WHOLE_MAX ? bytes - AROUND : bytes;
 }
 
-/* Whether all is as it was sent. The sender's id is the bus's to write. */
-static bool is_whole(const uint8_t *frame, const struct message *expected, enum driver_server server)
+/* Maps the file as the library would: only after it is certain that it cannot be changed or cut. */
+static bool is_file_whole(struct peer *peer, const struct incoming *incoming, bool compares)
 {
-	return (server == driver_relay || LOAD(uint64_t, frame + AT_SENDER) != 0)
-	    && memcmp(frame + AT_FIELDS, expected->bytes + AT_FIELDS, driver_stream_bytes - AT_FIELDS) == 0;
+	struct stat status;
+	int seals = fcntl(incoming->file, F_GET_SEALS);
+	if (seals == -1 || (seals & FILE_SEALS) != FILE_SEALS || fstat(incoming->file, &status) == -1
+	    || status.st_size != (off_t)incoming->payload_length)
+		return fail(peer->failure, "a file came that is not sealed, or not as long as was said");
+	void *bytes = mmap(NULL, incoming->payload_length, PROT_READ, MAP_PRIVATE | MAP_POPULATE, incoming->file, 0);
+	if (bytes == MAP_FAILED)
+		return fail(peer->failure, "a file cannot be mapped");
+	bool is_whole = compares ? payload_is_whole(bytes, incoming->payload_length, 0)
+	                         : payload_pages_are_whole(bytes, incoming->payload_length, 0);
+	munmap(bytes, incoming->payload_length);
+	return is_whole;
+}
+
+static bool is_whole(struct receiver *receiver, const struct incoming *incoming, bool compares)
+{
+	if (incoming->payload_length != receiver->payload || incoming->name_length != sizeof name - 1
+	    || memcmp(incoming->name, name, sizeof name - 1) != 0)
+		return false;
+	if (incoming->file != -1)
+		return is_file_whole(receiver->peer, incoming, compares);
+	return compares ? payload_is_whole(incoming->payload, incoming->payload_length, PAYLOAD_HEAD)
+	                : payload_pages_are_whole(incoming->payload, incoming->payload_length, PAYLOAD_HEAD);
+}
+
+/* Takes messages in the buffer that follow each other, up to the one before `limit`. Returns the first number that
+ * it has not taken. */
+static uint64_t skim(struct peer *peer, const struct shape *shape, uint64_t number, uint64_t limit)
+{
+	const uint8_t *at = peer->bytes + peer->start, *end = peer->bytes + peer->end;
+	while (number < limit && (size_t)(end - at) >= shape->length && LOAD(uint64_t, at) == shape->opening
+	       && LOAD(uint64_t, at + shape->number_at) == number) {
+		at += shape->length;
+		number++;
+	}
+	peer->start = (size_t)(at - peer->bytes);
+	return number;
+}
+
+/* Takes one message, and checks it. */
+static bool receive_one(struct receiver *receiver, uint64_t number, bool compares, struct shape *shape)
+{
+	struct peer *peer = receiver->peer;
+	struct incoming incoming;
+	for (;;) {
+		enum taken taken = peer_take(peer, &incoming);
+		if (taken == taken_message && incoming.kind != incoming_nothing)
+			break;
+		if (taken == taken_failure)
+			return false;
+		if (taken == taken_partial) {
+			__atomic_store_n(&receiver->received, number - 1, __ATOMIC_RELAXED);
+			if (!peer_fill(peer))
+				return false;
+		}
+	}
+	if (incoming.kind != incoming_post || incoming.number != number) {
+		char expected[48];
+		snprintf(expected, sizeof expected, "the post %llu", (unsigned long long)number);
+		return peer_refuse(peer, &incoming, expected);
+	}
+	if (!is_whole(receiver, &incoming, compares))
+		return fail(peer->failure, "the post %llu came changed", (unsigned long long)number);
+	if (incoming.file == -1 && incoming.payload_length < PAGE)
+		*shape = (struct shape){ .length = incoming.length, .number_at = incoming.number_at,
+			                 .opening = LOAD(uint64_t, incoming.bytes) };
+	return true;
 }
 
 static bool receive_all(struct receiver *receiver)
 {
-	struct message expected;
-	message_make_tick(&expected);
-	uint64_t opening = LOAD(uint64_t, expected.bytes);
-	for (uint64_t number = 1; number <= receiver->count; number++) {
-		const uint8_t *frame = peer_next(receiver->peer);
-		if (!frame)
+	struct shape shape = { 0 };
+	uint64_t number = 1;
+	while (number <= receiver->count) {
+		uint64_t compared = (number + COMPARED_EVERY - 1) / COMPARED_EVERY * COMPARED_EVERY;
+		if (shape.length && number < compared) {
+			uint64_t limit = compared <= receiver->count ? compared : receiver->count + 1;
+			number = skim(receiver->peer, &shape, number, limit);
+			if (number == limit)
+				continue;
+		}
+		if (!receive_one(receiver, number, number == 1 || number == compared, &shape))
 			return false;
-		if (LOAD(uint64_t, frame) != opening || LOAD(uint64_t, frame + AT_SERIAL) != number)
-			return peer_refuse(receiver->peer, frame, "the next notification");
-		if (number % COMPARED_EVERY == 0 && !is_whole(frame, &expected, receiver->server))
-			return fail(receiver->peer->failure, "notification %llu came changed", (unsigned long long)number);
+		number++;
 	}
+	__atomic_store_n(&receiver->received, receiver->count, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -59,60 +154,109 @@ static void *receive(void *argument)
 	return NULL;
 }
 
-static bool send_all(struct peer *peer, uint64_t count)
+/* Waits while a receiver is too far behind. False when something has failed meanwhile. */
+static bool wait_for(const struct receiver *all, size_t count, uint64_t number)
 {
-	struct message tick;
-	message_make_tick(&tick);
-	uint8_t *batch = malloc((size_t)driver_stream_batch * driver_stream_bytes);
-	if (!batch)
-		return fail(peer->failure, "out of memory");
-	for (size_t i = 0; i < driver_stream_batch; i++)
-		memcpy(batch + i * driver_stream_bytes, tick.bytes, driver_stream_bytes);
-	bool done = true;
-	for (uint64_t number = 1; done && number <= count; number += driver_stream_batch) {
-		for (size_t i = 0; i < driver_stream_batch; i++)
-			STORE(uint64_t, batch + i * driver_stream_bytes + AT_SERIAL, number + i);
-		done = peer_send(peer, batch, (size_t)driver_stream_batch * driver_stream_bytes);
+	for (size_t i = 0; i < count; i++)
+		while (__atomic_load_n(&all[i].received, __ATOMIC_RELAXED) < number) {
+			if (has_failed(all[i].peer->failure))
+				return false;
+			nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		}
+	return true;
+}
+
+/* Messages in one write. What comes with a file goes alone. */
+static size_t batch_of(const struct message *message)
+{
+	size_t batch = message->file == -1 ? WRITE / message->length : 1;
+	return batch < 1 ? 1 : batch > driver_stream_batch ? driver_stream_batch : batch;
+}
+
+/* What is sent: a message, and so many copies of it behind each other; of one with a file there are none. */
+struct load {
+	struct message message, batch;
+	size_t copies;
+};
+
+static bool make_load(struct load *load, const struct protocol *protocol, size_t payload,
+                      struct driver_failure *failure)
+{
+	message_begin(&load->message);
+	message_begin(&load->batch);
+	if (!protocol->make_post(&load->message, name, payload, failure))
+		return false;
+	load->copies = batch_of(&load->message);
+	for (size_t i = 0; i < load->copies; i++)
+		message_add(&load->batch, load->message.bytes, load->message.length);
+	return message_is_made(&load->batch, failure);
+}
+
+static void free_load(struct load *load)
+{
+	message_free(&load->message);
+	message_free(&load->batch);
+}
+
+static bool send_all(struct peer *peer, const struct load *load, const struct receiver *all, size_t receivers,
+                     uint64_t count)
+{
+	const struct message *message = &load->message;
+	uint64_t ahead = AHEAD / message->length < 1 ? 1 : AHEAD / message->length;
+	for (uint64_t number = 1, writes = 1; number <= count; writes++) {
+		uint64_t some = count - number + 1 < load->copies ? count - number + 1 : load->copies;
+		for (uint64_t i = 0; i < some; i++)
+			message_number(message, load->batch.bytes + i * message->length, number + i);
+		number += some;
+		if (number > ahead && !wait_for(all, receivers, number - ahead))
+			return false;
+		if (!peer_send_with_file(peer, load->batch.bytes, some * message->length, message->file))
+			return false;
+		if (writes % DRAINED_EVERY == 0 && !peer_drain(peer))
+			return false;
 	}
-	free(batch);
-	return done;
+	return peer_drain(peer);
 }
 
-static bool observe(struct peer *peer)
+static bool start(struct receiver *receiver, const struct protocol *protocol, const char *address,
+                  struct driver_failure *failure)
 {
-	struct message observe;
-	message_make(&observe, frame_observe, "", 0, name, "", 0);
-	return peer_send(peer, observe.bytes, observe.length) && peer_expect(peer, frame_ok);
-}
-
-static bool start(struct receiver *receiver, const char *path, struct driver_failure *failure)
-{
-	receiver->peer = peer_connect(receiver->server, path, failure);
-	if (!receiver->peer || (receiver->server == driver_tribune && !observe(receiver->peer)))
+	size_t room = receiver->payload + PEER_BUFFER_SPARE;
+	receiver->peer = peer_connect(protocol, address, room > PEER_BUFFER ? room : PEER_BUFFER,
+	                              protocol->file_min && receiver->payload >= protocol->file_min, failure);
+	const char *const names[] = { name };
+	if (!receiver->peer || !protocol->observe(receiver->peer, names, 1))
 		return false;
 	if (pthread_create(&receiver->thread, NULL, receive, receiver) != 0)
 		return fail(failure, "no thread could be made");
 	return receiver->runs = true;
 }
 
-int driver_stream(enum driver_server server, const char *path, size_t receivers, uint64_t count,
-                  uint64_t *nanoseconds, struct driver_failure *failure)
+/* Whether the server can be asked for this at all. */
+static bool can_stream(const struct protocol *protocol, size_t receivers, size_t payload,
+                       struct driver_failure *failure)
 {
-	struct receiver all[RECEIVERS_MAX] = { 0 };
-	if (receivers > RECEIVERS_MAX || (server == driver_relay && receivers != 1)) {
-		fail(failure, "this server cannot have %zu receivers here", receivers);
-		return -1;
-	}
-	struct peer *sender = peer_connect(server, path, failure);
-	if (!sender)
-		return -1;
-	bool done = true;
+	if (receivers < 1 || receivers > RECEIVERS_MAX || (protocol->receivers_max && receivers > protocol->receivers_max))
+		return fail(failure, "there cannot be %zu receivers here", receivers);
+	if (payload < PAYLOAD_HEAD || payload > protocol->payload_max)
+		return fail(failure, "there cannot be %zu bytes of payload here, but %d to %zu", payload, PAYLOAD_HEAD,
+		            protocol->payload_max);
+	return true;
+}
+
+static bool stream(const struct protocol *protocol, const char *address, struct receiver *all, size_t receivers,
+                   uint64_t *nanoseconds, struct driver_failure *failure)
+{
+	struct load load;
+	bool done = make_load(&load, protocol, all[0].payload, failure);
+	struct peer *sender = done ? peer_connect(protocol, address, PEER_BUFFER, false, failure) : NULL;
+	done = sender && (!protocol->prepare_poster || protocol->prepare_poster(sender));
 	for (size_t i = 0; done && i < receivers; i++) {
-		all[i] = (struct receiver){ .sender = sender, .server = server, .count = count };
-		done = start(&all[i], path, failure);
+		all[i].sender = sender;
+		done = start(&all[i], protocol, address, failure);
 	}
 	uint64_t begin = now_nanoseconds();
-	done = done && send_all(sender, count);
+	done = done && send_all(sender, &load, all, receivers, all[0].count);
 	for (size_t i = 0; i < receivers; i++) {
 		if (!done && all[i].peer)
 			peer_interrupt(all[i].peer);
@@ -123,5 +267,25 @@ int driver_stream(enum driver_server server, const char *path, size_t receivers,
 	for (size_t i = 0; i < receivers; i++)
 		peer_close(all[i].peer);
 	peer_close(sender);
-	return done && !failure->taken ? 0 : -1;
+	free_load(&load);
+	return done && !has_failed(failure);
+}
+
+int driver_stream(enum driver_server server, const char *address, size_t receivers, size_t bytes,
+                  uint64_t count, uint64_t *nanoseconds, struct driver_failure *failure)
+{
+	const struct protocol *protocol = protocol_of(server);
+	size_t payload = driver_stream_payload(bytes);
+	if (!can_stream(protocol, receivers, payload, failure))
+		return driver_cannot;
+	struct receiver *all = calloc(receivers, sizeof *all);
+	if (!all) {
+		fail(failure, "out of memory");
+		return driver_failed;
+	}
+	for (size_t i = 0; i < receivers; i++)
+		all[i] = (struct receiver){ .payload = payload, .count = count };
+	bool done = stream(protocol, address, all, receivers, nanoseconds, failure);
+	free(all);
+	return done ? driver_done : driver_failed;
 }

@@ -37,6 +37,11 @@ enum Bench {
     if options.wantsChains { return print(try Growth(tribuned: tribuned).run()) }
     let relay = try Server(.relay, program: options.relay, in: folder)
     defer { relay.stop() }
+    if options.wantsComparison {
+      let comparison = Comparison(ours: [relay, tribuned], peers: options.peers, in: folder)
+      defer { comparison.stop() }
+      return try comparison.run()
+    }
     let crowded = try Server(.crowded, program: options.tribuned, in: folder)
     defer { crowded.stop() }
     let starred = try Server(.starred, program: options.tribuned, in: folder)

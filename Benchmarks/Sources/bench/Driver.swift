@@ -2,9 +2,14 @@
 
 import CBusDriver
 
-/// The C driver's calls.
+/// The C driver's calls. Each throws a `Failure` when something that was sent did not arrive as it was sent.
 enum Driver {
   struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  /// A server was asked for what it cannot do, however it is set up; nothing was sent.
+  struct Incapability: Error, CustomStringConvertible {
     var description: String
   }
 
@@ -12,7 +17,7 @@ enum Driver {
   static func roundTrips(_ count: Int, through server: Server) throws -> [UInt64] {
     var durations = [UInt64](repeating: 0, count: count)
     try checked(server) { failure in
-      unsafe driver_round_trips(server.kind.driver, server.socketPath, count, &durations, &failure)
+      unsafe driver_round_trips(server.kind.driver, server.address, count, &durations, &failure)
     }
     return durations
   }
@@ -22,18 +27,22 @@ enum Driver {
     var durations = [UInt64](repeating: 0, count: count)
     try checked(server) { failure in
       unsafe driver_chain(
-        server.socketPath, chain.connections, chain.delegatesEach, count, &durations, &failure)
+        server.address, chain.connections, chain.delegatesEach, count, &durations, &failure)
     }
     return durations
   }
 
   /// How long it took until `receivers` had `count` messages each, in nanoseconds.
-  static func stream(_ count: Int, to receivers: Int, through server: Server) throws -> UInt64 {
-    precondition(count % Int(driver_stream_batch) == 0)
+  ///
+  /// - Parameter bytes: of each message; see `driver_stream_payload` for what is counted.
+  /// - Throws: `Incapability`, too.
+  static func stream(
+    _ count: Int, of bytes: Int = Int(driver_stream_bytes), to receivers: Int, through server: Server
+  ) throws -> UInt64 {
     var duration: UInt64 = 0
     try checked(server) { failure in
       unsafe driver_stream(
-        server.kind.driver, server.socketPath, receivers, UInt64(count), &duration, &failure)
+        server.kind.driver, server.address, receivers, bytes, UInt64(count), &duration, &failure)
     }
     return duration
   }
@@ -42,14 +51,18 @@ enum Driver {
   static func posts(_ count: Int, newNames: Bool, through server: Server) throws -> [UInt64] {
     var durations = [UInt64](repeating: 0, count: count)
     try checked(server) { failure in
-      unsafe driver_posts(server.socketPath, newNames, count, &durations, &failure)
+      unsafe driver_posts(server.address, newNames, count, &durations, &failure)
     }
     return durations
   }
 
   fileprivate static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
     var failure = driver_failure()
-    if body(&failure) != 0 { throw Failure(description: "\(server.kind): \(failure.message)") }
+    let result = body(&failure)
+    if result == driver_done.rawValue { return }
+    let description = "\(server.kind): \(failure.message)"
+    if result == driver_cannot.rawValue { throw Incapability(description: description) }
+    throw Failure(description: description + server.lastWords)
   }
 }
 
@@ -68,7 +81,7 @@ struct Crowd: Equatable, Codable {
   ) async throws -> Result {
     var crowd: OpaquePointer?
     try Driver.checked(server) { failure in
-      unsafe crowd = driver_crowd_open(server.socketPath, connections, observationsEach, hasStars, &failure)
+      unsafe crowd = driver_crowd_open(server.address, connections, observationsEach, hasStars, &failure)
       return unsafe crowd == nil ? -1 : 0
     }
     let result: Result
@@ -96,6 +109,10 @@ extension Server.Kind {
     switch self {
     case .relay: driver_relay
     case .tribune, .crowded, .starred, .idle: driver_tribune
+    case .redis: driver_redis
+    case .nats: driver_nats
+    case .mosquitto: driver_mosquitto
+    case .dbusDaemon: driver_dbus
     }
   }
 }

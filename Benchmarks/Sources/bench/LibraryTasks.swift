@@ -11,7 +11,7 @@ enum LibraryTasks {
   }
 
   static func roundTrips(_ count: Int, through server: Server) async throws -> [UInt64] {
-    let address = Address(path: server.socketPath)
+    let address = Address(path: server.address)
     let asker = try await Connection.connect(to: address)
     let answerer = try await Connection.connect(to: address)
     let approver = Approver()

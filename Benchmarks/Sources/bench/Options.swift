@@ -34,8 +34,9 @@ struct Effort: Codable, Equatable {
 
 struct Options {
   static let usage = """
-    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--quick] [--json=FILE] | --chains
+    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--peers=FOLDER] [--quick] [--json=FILE] | --chains | --compare
       --quick      only checks that all that is sent arrives: few messages, no verdict on the time
+      --compare    instead: the bus, the relay and its peers, in turns
       --chains     instead: how an ask grows with its chain, up to 10,000 delegates
       --json=FILE  writes the figures there too
     """
@@ -44,6 +45,9 @@ struct Options {
   var relay = ""
   var effort = Effort.full
   var wantsChains = false
+  var wantsComparison = false
+  /// Where servers are that are not installed.
+  var peers = ""
   var jsonFile: String?
   var wantsHelp = false
 
@@ -67,6 +71,8 @@ struct Options {
       case "--json": jsonFile = try value()
       case "--quick": effort = .quick
       case "--chains": wantsChains = true
+      case "--compare": wantsComparison = true
+      case "--peers": peers = try value()
       case "--help", "-h": wantsHelp = true
       default: throw UsageError(description: "unknown option \(argument)")
       }

@@ -13,9 +13,9 @@ enum RelayTasks {
   }
 
   static func roundTrips(_ count: Int, through server: Server) async throws -> [UInt64] {
-    let requester = try Client(server.socketPath)
+    let requester = try Client(server.address)
     defer { requester.end() }
-    let responder = try Client(server.socketPath)
+    let responder = try Client(server.address)
     defer { responder.end() }
     requester.start { requester.resume(with: $0) }
     responder.start { number in

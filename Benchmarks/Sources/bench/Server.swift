@@ -4,7 +4,7 @@ import Foundation
 
 /// What is measured, running on a socket of its own.
 final class Server: Sendable {
-  enum Kind: String, Sendable {
+  enum Kind: String, Sendable, Codable, CaseIterable {
     case relay
     /// A bus on which nobody is but those who measure.
     case tribune
@@ -14,6 +14,10 @@ final class Server: Sendable {
     case starred
     /// One to which connections come that do nothing.
     case idle
+    case redis
+    case nats
+    case mosquitto
+    case dbusDaemon
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -21,24 +25,29 @@ final class Server: Sendable {
   }
 
   let kind: Kind
-  let socketPath: String
+  /// The path of its Unix socket, or its TCP port.
+  let address: String
+  /// What it says where nobody listens; nil if that goes where this program's own complaints go.
+  private let log: URL?
   private let process = Process()
 
   /// Starts the program. Whoever connects waits until it listens.
   init(_ kind: Kind, program: String, in folder: URL) throws {
+    let settings = try Settings(kind, in: folder)
     self.kind = kind
-    socketPath = folder.appending(path: "\(kind).socket").path
+    address = settings.address
     process.executableURL = URL(filePath: program)
-    switch kind {
-    case .relay:
-      process.arguments = [socketPath]
-    case .tribune, .crowded, .starred, .idle:
-      // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
-      // not be let run for 100 ms, and what it then lost would be nobody's fault.
-      let configuration = folder.appending(path: "\(kind).config")
-      try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
-      try Data("[Queue]\nPaceMaxSec=10s\n".utf8).write(to: configuration.appending(path: "tribuned.conf"))
-      process.arguments = ["--listen=\(socketPath)", "--config=\(configuration.path)"]
+    process.arguments = settings.arguments
+    if kind.isPeer {
+      let log = folder.appending(path: "\(kind).log")
+      try Data().write(to: log)
+      let handle = try FileHandle(forWritingTo: log)
+      process.standardOutput = handle
+      process.standardError = handle
+      process.standardInput = FileHandle.nullDevice
+      self.log = log
+    } else {
+      log = nil
     }
     do {
       try process.run()
@@ -57,6 +66,17 @@ final class Server: Sendable {
     {}
   }
 
+  /// The last line of its log, for who is to be told that something went wrong with it.
+  var lastWords: String {
+    guard let log else { return "" }
+    do {
+      let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n")
+      return lines.last.map { "; it said: \($0)" } ?? ""
+    } catch {
+      return "; what it said cannot be read: \(error.localizedDescription)"
+    }
+  }
+
   /// Bytes of memory that the server has resident.
   func residentBytes() throws -> Int {
     let path = "/proc/\(process.processIdentifier)/status"
@@ -67,16 +87,29 @@ final class Server: Sendable {
     return kibibytes * 1024
   }
 
-  /// The processor time that the server has had, in nanoseconds.
+  /// The processor time that the server has had, in nanoseconds: all threads together that it has now.
   func processorTime() throws -> UInt64 {
     guard process.isRunning else {
-      throw Failure(description: "\(process.executableURL?.path ?? "the server") has ended")
+      throw Failure(description: "\(process.executableURL?.path ?? "the server") has ended\(lastWords)")
     }
-    let path = "/proc/\(process.processIdentifier)/schedstat"
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    guard let first = text.split(separator: " ").first, let time = UInt64(first) else {
-      throw Failure(description: "\(path) does not begin with a number")
+    let threads = "/proc/\(process.processIdentifier)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
+      let path = "\(threads)/\(thread)/schedstat"
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      guard let first = text.split(separator: " ").first, let time = UInt64(first) else {
+        throw Failure(description: "\(path) does not begin with a number")
+      }
+      return sum + time
     }
-    return time
+  }
+}
+
+extension Server.Kind {
+  /// Whether it is what a user could pick instead of the bus.
+  var isPeer: Bool {
+    switch self {
+    case .relay, .tribune, .crowded, .starred, .idle: false
+    case .redis, .nats, .mosquitto, .dbusDaemon: true
+    }
   }
 }

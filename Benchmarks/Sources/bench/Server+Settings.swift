@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+extension Server {
+  /// How a server is told where to listen, and to do its best: nothing is kept on disk or logged, and no queue is
+  /// cut short.
+  struct Settings {
+    let address: String
+    let arguments: [String]
+
+    /// Writes what the server reads into `folder`.
+    init(_ kind: Kind, in folder: URL) throws {
+      let socket = folder.appending(path: "\(kind).socket").path
+      func file(_ name: String, _ text: String) throws -> String {
+        let file = folder.appending(path: name)
+        try Data(text.utf8).write(to: file)
+        return file.path
+      }
+      switch kind {
+      case .relay:
+        address = socket
+        arguments = [socket]
+      case .tribune, .crowded, .starred, .idle:
+        // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
+        // not be let run for 100 ms, and what it then lost would be nobody's fault.
+        let configuration = folder.appending(path: "\(kind).config")
+        try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
+        _ = try file("\(kind).config/tribuned.conf", "[Queue]\nPaceMaxSec=10s\n")
+        address = socket
+        arguments = ["--listen=\(socket)", "--config=\(configuration.path)"]
+      case .redis:
+        address = socket
+        arguments = [
+          "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", folder.path,
+          "--client-output-buffer-limit", "pubsub 0 0 0", "--maxclients", "20000", "--loglevel", "warning",
+        ]
+      case .nats:
+        address = String(try Self.freePort())
+        arguments = ["--config", try file("nats.conf", Self.nats(port: address))]
+      case .mosquitto:
+        address = socket
+        arguments = ["-c", try file("mosquitto.conf", Self.mosquitto(socket: socket))]
+      case .dbusDaemon:
+        address = socket
+        let configuration = try file("dbus.conf", Self.dbus(socket: socket))
+        arguments = ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"]
+      }
+    }
+
+    /// It has no Unix sockets. The longest payload is the most that it can be set to; the queues hold what
+    /// the driver can be ahead by.
+    private static func nats(port: String) -> String {
+      """
+      listen: "127.0.0.1:\(port)"
+      max_payload: 64MB
+      max_pending: 16GB
+      max_connections: 20000
+      write_deadline: "60s"
+      ping_interval: "10m"
+
+      """
+    }
+
+    /// Started by root, it would become another user, who may not use the folder.
+    private static func mosquitto(socket: String) -> String {
+      """
+      user \(NSUserName())
+      listener 0 \(socket)
+      allow_anonymous true
+      persistence false
+      max_queued_messages 0
+      max_queued_bytes 0
+      max_inflight_messages 0
+      set_tcp_nodelay true
+      log_dest stderr
+      log_type error
+
+      """
+    }
+
+    /// Everybody may do everything, and limits are beyond what is done here.
+    static func dbus(socket: String) -> String {
+      """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig>
+        <listen>unix:path=\(socket)</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default">
+          <allow user="*"/>
+          <allow own="*"/>
+          <allow send_destination="*" eavesdrop="true"/>
+          <allow eavesdrop="true"/>
+        </policy>
+        <limit name="max_incoming_bytes">2000000000</limit>
+        <limit name="max_outgoing_bytes">16000000000</limit>
+        <limit name="max_message_size">134217728</limit>
+        <limit name="max_connections_per_user">20000</limit>
+        <limit name="max_completed_connections">20000</limit>
+        <limit name="max_match_rules_per_connection">100000</limit>
+        <limit name="max_replies_per_connection">100000</limit>
+      </busconfig>
+
+      """
+    }
+
+    /// A TCP port on 127.0.0.1 that nobody listens on: the kernel's choice.
+    private static func freePort() throws -> UInt16 {
+      let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+      guard descriptor != -1 else { throw Failure(description: "no TCP socket can be made") }
+      defer { close(descriptor) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let found = unsafe withUnsafeMutablePointer(to: &address) { address in
+        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { any in
+          unsafe bind(descriptor, any, length) == 0 && getsockname(descriptor, any, &length) == 0
+        }
+      }
+      guard found else { throw Failure(description: "there is no free TCP port on 127.0.0.1") }
+      return UInt16(bigEndian: address.sin_port)
+    }
+  }
+}
