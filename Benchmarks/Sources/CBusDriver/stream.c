@@ -5,7 +5,7 @@
  * the next number where that had one: so little that it is the server that is timed.
  */
 #define _GNU_SOURCE
-#include "protocol.h"
+#include "reader.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,13 +15,16 @@
 #include <time.h>
 
 enum {
-	RECEIVERS_MAX = 2048,
+	RECEIVERS_MAX = 2000,
+	/* Up to so many receivers have a thread each. */
+	THREADS_MAX = 10,
 	COMPARED_EVERY = 64,
 	/* Bytes of a write, if that is not less than a message. */
 	WRITE = 64 * 1024,
-	/* How far the sender may be ahead of a receiver. Not every server holds a sender up, and one whose memory
-	 * fills would be timed for that. */
-	AHEAD = 64 * 1024 * 1024,
+	/* How far the sender may be ahead of a receiver, in bytes or messages, whichever is more. Not every server
+	 * holds a sender up, and one whose memory fills would be timed for that: with so much they are fastest. */
+	AHEAD = 4 * 1024 * 1024,
+	AHEAD_MESSAGES = 4,
 	/* The sender hears what the server has to say after so many writes. */
 	DRAINED_EVERY = 16,
 	/* Bytes of Tribune's frame besides the payload, and what the whole of it is at most where it is counted whole. */
@@ -31,22 +34,31 @@ enum {
 
 static const char name[] = "bench.didTick";
 
-struct receiver {
-	struct peer *peer;
-	struct peer *sender;
-	size_t payload;
-	uint64_t count;
-	/* The last number that it has, for the sender to see. */
-	uint64_t received;
-	pthread_t thread;
-	bool runs;
-};
-
-/* What all short messages have in common. */
+/* What all short messages have in common; the length is 0 before the first one. */
 struct shape {
 	size_t length;
 	size_t number_at;
 	uint64_t opening;
+};
+
+struct receiver {
+	struct reader reader;
+	size_t payload;
+	uint64_t count;
+	/* The number that comes next. */
+	uint64_t next;
+	struct shape shape;
+	/* The last number that it has, for the sender to see. */
+	uint64_t received;
+};
+
+/* Receivers that share a thread. */
+struct group {
+	struct reader *readers[RECEIVERS_MAX / THREADS_MAX];
+	size_t count;
+	struct peer *sender;
+	pthread_t thread;
+	bool runs;
 };
 
 size_t driver_stream_payload(size_t bytes)
@@ -77,7 +89,7 @@ static bool is_whole(struct receiver *receiver, const struct incoming *incoming,
 	    || memcmp(incoming->name, name, sizeof name - 1) != 0)
 		return false;
 	if (incoming->file != -1)
-		return is_file_whole(receiver->peer, incoming, compares);
+		return is_file_whole(receiver->reader.peer, incoming, compares);
 	return compares ? payload_is_whole(incoming->payload, incoming->payload_length, PAYLOAD_HEAD)
 	                : payload_pages_are_whole(incoming->payload, incoming->payload_length, PAYLOAD_HEAD);
 }
@@ -96,61 +108,56 @@ static uint64_t skim(struct peer *peer, const struct shape *shape, uint64_t numb
 	return number;
 }
 
-/* Takes one message, and checks it. */
-static bool receive_one(struct receiver *receiver, uint64_t number, bool compares, struct shape *shape)
+/* Checks one message, and learns the shape of the others from it. */
+static bool check(struct receiver *receiver, const struct incoming *incoming)
 {
-	struct peer *peer = receiver->peer;
-	struct incoming incoming;
-	for (;;) {
-		enum taken taken = peer_take(peer, &incoming);
-		if (taken == taken_message && incoming.kind != incoming_nothing)
-			break;
-		if (taken == taken_failure)
-			return false;
-		if (taken == taken_partial) {
-			__atomic_store_n(&receiver->received, number - 1, __ATOMIC_RELAXED);
-			if (!peer_fill(peer))
-				return false;
-		}
-	}
-	if (incoming.kind != incoming_post || incoming.number != number) {
+	struct peer *peer = receiver->reader.peer;
+	uint64_t number = receiver->next;
+	if (incoming->kind != incoming_post || incoming->number != number) {
 		char expected[48];
 		snprintf(expected, sizeof expected, "the post %llu", (unsigned long long)number);
-		return peer_refuse(peer, &incoming, expected);
+		return peer_refuse(peer, incoming, expected);
 	}
-	if (!is_whole(receiver, &incoming, compares))
+	if (!is_whole(receiver, incoming, number == 1 || number % COMPARED_EVERY == 0))
 		return fail(peer->failure, "the post %llu came changed", (unsigned long long)number);
-	if (incoming.file == -1 && incoming.payload_length < PAGE)
-		*shape = (struct shape){ .length = incoming.length, .number_at = incoming.number_at,
-			                 .opening = LOAD(uint64_t, incoming.bytes) };
+	if (incoming->file == -1 && incoming->payload_length < PAGE)
+		receiver->shape = (struct shape){ .length = incoming->length, .number_at = incoming->number_at,
+			                          .opening = LOAD(uint64_t, incoming->bytes) };
 	return true;
 }
 
-static bool receive_all(struct receiver *receiver)
+static bool advance(struct reader *reader)
 {
-	struct shape shape = { 0 };
-	uint64_t number = 1;
-	while (number <= receiver->count) {
-		uint64_t compared = (number + COMPARED_EVERY - 1) / COMPARED_EVERY * COMPARED_EVERY;
-		if (shape.length && number < compared) {
-			uint64_t limit = compared <= receiver->count ? compared : receiver->count + 1;
-			number = skim(receiver->peer, &shape, number, limit);
-			if (number == limit)
+	struct receiver *receiver = (struct receiver *)reader;
+	enum taken taken = taken_message;
+	while (receiver->next <= receiver->count) {
+		uint64_t compared = (receiver->next + COMPARED_EVERY - 1) / COMPARED_EVERY * COMPARED_EVERY;
+		uint64_t limit = compared <= receiver->count ? compared : receiver->count + 1;
+		if (receiver->shape.length && receiver->next < limit) {
+			receiver->next = skim(reader->peer, &receiver->shape, receiver->next, limit);
+			if (receiver->next == limit)
 				continue;
 		}
-		if (!receive_one(receiver, number, number == 1 || number == compared, &shape))
+		struct incoming incoming;
+		taken = peer_take(reader->peer, &incoming);
+		if (taken != taken_message)
+			break;
+		if (incoming.kind == incoming_nothing)
+			continue;
+		if (!check(receiver, &incoming))
 			return false;
-		number++;
+		receiver->next++;
 	}
-	__atomic_store_n(&receiver->received, receiver->count, __ATOMIC_RELAXED);
-	return true;
+	reader->is_done = receiver->next > receiver->count;
+	__atomic_store_n(&receiver->received, receiver->next - 1, __ATOMIC_RELAXED);
+	return taken != taken_failure;
 }
 
 static void *receive(void *argument)
 {
-	struct receiver *receiver = argument;
-	if (!receive_all(receiver))
-		peer_interrupt(receiver->sender);
+	struct group *group = argument;
+	if (!read_all(group->readers, group->count))
+		peer_interrupt(group->sender);
 	return NULL;
 }
 
@@ -159,7 +166,7 @@ static bool wait_for(const struct receiver *all, size_t count, uint64_t number)
 {
 	for (size_t i = 0; i < count; i++)
 		while (__atomic_load_n(&all[i].received, __ATOMIC_RELAXED) < number) {
-			if (has_failed(all[i].peer->failure))
+			if (has_failed(all[i].reader.peer->failure))
 				return false;
 			nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 		}
@@ -202,7 +209,7 @@ static bool send_all(struct peer *peer, const struct load *load, const struct re
                      uint64_t count)
 {
 	const struct message *message = &load->message;
-	uint64_t ahead = AHEAD / message->length < 1 ? 1 : AHEAD / message->length;
+	uint64_t ahead = AHEAD / message->length < AHEAD_MESSAGES ? AHEAD_MESSAGES : AHEAD / message->length;
 	for (uint64_t number = 1, writes = 1; number <= count; writes++) {
 		uint64_t some = count - number + 1 < load->copies ? count - number + 1 : load->copies;
 		for (uint64_t i = 0; i < some; i++)
@@ -218,18 +225,15 @@ static bool send_all(struct peer *peer, const struct load *load, const struct re
 	return peer_drain(peer);
 }
 
-static bool start(struct receiver *receiver, const struct protocol *protocol, const char *address,
-                  struct driver_failure *failure)
+static bool join(struct receiver *receiver, const struct protocol *protocol, const char *address, bool is_one_of_many,
+                 struct driver_failure *failure)
 {
-	size_t room = receiver->payload + PEER_BUFFER_SPARE;
-	receiver->peer = peer_connect(protocol, address, room > PEER_BUFFER ? room : PEER_BUFFER,
-	                              protocol->file_min && receiver->payload >= protocol->file_min, failure);
+	size_t room = receiver->payload + PEER_BUFFER_SPARE, usual = is_one_of_many ? PEER_BUFFER_SPARE : PEER_BUFFER;
+	bool takes_files = protocol->file_min && receiver->payload >= protocol->file_min;
+	receiver->reader.peer = peer_connect(protocol, address, takes_files || room < usual ? usual : room, takes_files,
+	                                     failure);
 	const char *const names[] = { name };
-	if (!receiver->peer || !protocol->observe(receiver->peer, names, 1))
-		return false;
-	if (pthread_create(&receiver->thread, NULL, receive, receiver) != 0)
-		return fail(failure, "no thread could be made");
-	return receiver->runs = true;
+	return receiver->reader.peer && protocol->observe(receiver->reader.peer, names, 1);
 }
 
 /* Whether the server can be asked for this at all. */
@@ -244,28 +248,57 @@ static bool can_stream(const struct protocol *protocol, size_t receivers, size_t
 	return true;
 }
 
-static bool stream(const struct protocol *protocol, const char *address, struct receiver *all, size_t receivers,
-                   uint64_t *nanoseconds, struct driver_failure *failure)
+static bool join_all(struct receiver *all, size_t count, const struct protocol *protocol, const char *address,
+                     struct driver_failure *failure)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!join(&all[i], protocol, address, count > THREADS_MAX, failure))
+			return false;
+	return true;
+}
+
+/* Deals the receivers out, and starts a thread for each group. */
+static bool start_groups(struct group *groups, struct receiver *all, size_t count, struct peer *sender,
+                         struct driver_failure *failure)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct group *group = &groups[i % THREADS_MAX];
+		group->sender = sender;
+		group->readers[group->count++] = &all[i].reader;
+	}
+	for (size_t i = 0; i < THREADS_MAX && groups[i].count; i++)
+		if (pthread_create(&groups[i].thread, NULL, receive, &groups[i]) != 0)
+			return fail(failure, "no thread could be made");
+		else
+			groups[i].runs = true;
+	return true;
+}
+
+static void end_groups(struct group *groups, bool interrupts)
+{
+	for (size_t i = 0; i < THREADS_MAX; i++) {
+		for (size_t j = 0; interrupts && j < groups[i].count; j++)
+			peer_interrupt(groups[i].readers[j]->peer);
+		if (groups[i].runs)
+			pthread_join(groups[i].thread, NULL);
+	}
+}
+
+static bool stream(const struct protocol *protocol, const char *address, struct receiver *all, struct group *groups,
+                   size_t receivers, uint64_t *nanoseconds, struct driver_failure *failure)
 {
 	struct load load;
 	bool done = make_load(&load, protocol, all[0].payload, failure);
 	struct peer *sender = done ? peer_connect(protocol, address, PEER_BUFFER, false, failure) : NULL;
-	done = sender && (!protocol->prepare_poster || protocol->prepare_poster(sender));
-	for (size_t i = 0; done && i < receivers; i++) {
-		all[i].sender = sender;
-		done = start(&all[i], protocol, address, failure);
-	}
+	done = sender && (!protocol->prepare_poster || protocol->prepare_poster(sender))
+	    && join_all(all, receivers, protocol, address, failure)
+	    && start_groups(groups, all, receivers, sender, failure);
 	uint64_t begin = now_nanoseconds();
 	done = done && send_all(sender, &load, all, receivers, all[0].count);
-	for (size_t i = 0; i < receivers; i++) {
-		if (!done && all[i].peer)
-			peer_interrupt(all[i].peer);
-		if (all[i].runs)
-			pthread_join(all[i].thread, NULL);
-	}
+	end_groups(groups, !done);
 	*nanoseconds = now_nanoseconds() - begin;
 	for (size_t i = 0; i < receivers; i++)
-		peer_close(all[i].peer);
+		peer_close(all[i].reader.peer);
 	peer_close(sender);
 	free_load(&load);
 	return done && !has_failed(failure);
@@ -279,13 +312,12 @@ int driver_stream(enum driver_server server, const char *address, size_t receive
 	if (!can_stream(protocol, receivers, payload, failure))
 		return driver_cannot;
 	struct receiver *all = calloc(receivers, sizeof *all);
-	if (!all) {
-		fail(failure, "out of memory");
-		return driver_failed;
-	}
-	for (size_t i = 0; i < receivers; i++)
-		all[i] = (struct receiver){ .payload = payload, .count = count };
-	bool done = stream(protocol, address, all, receivers, nanoseconds, failure);
+	struct group *groups = calloc(THREADS_MAX, sizeof *groups);
+	bool done = (all && groups) || fail(failure, "out of memory");
+	for (size_t i = 0; done && i < receivers; i++)
+		all[i] = (struct receiver){ .reader.advance = advance, .payload = payload, .count = count, .next = 1 };
+	done = done && stream(protocol, address, all, groups, receivers, nanoseconds, failure);
+	free(groups);
 	free(all);
 	return done ? driver_done : driver_failed;
 }

@@ -40,7 +40,7 @@ enum Bench {
     if options.wantsComparison {
       let comparison = Comparison(ours: [relay, tribuned], peers: options.peers, in: folder)
       defer { comparison.stop() }
-      return try comparison.run()
+      return try await comparison.run()
     }
     let crowded = try Server(.crowded, program: options.tribuned, in: folder)
     defer { crowded.stop() }

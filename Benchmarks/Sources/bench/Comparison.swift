@@ -32,7 +32,7 @@ struct Comparison {
     for server in servers.reversed() where server.kind.isPeer { server.stop() }
   }
 
-  func run() throws {
+  func run() async throws {
     try table("round trip, 64 B, p50 µs") { server in
       Double(try Driver.roundTrips(2_000, through: server).sorted()[1_000]) / 1_000
     }
@@ -43,10 +43,25 @@ struct Comparison {
         return Double(count * receivers) * 1_000 / Double(duration)
       }
     }
+    try table("100 posters, 100 observers, 1,000 names, M/s delivered") { server in
+      let count = server.kind.isSlow ? 20_000 : 200_000
+      let crew = Crew(posters: 100, observers: 100, names: 1_000)
+      let duration = try Driver.mixed(count, crew, through: server)
+      return Double(count * Crew.fanOut) * 1_000 / Double(duration)
+    }
     try table("stream of 1 MiB, 1 to 10, GB/s delivered") { server in
       let count = server.kind == .tribune ? 1_000 : 100
       let duration = try Driver.stream(count, of: 1 << 20, to: 10, through: server)
       return Double(count * 10 << 20) / Double(duration)
+    }
+    let tribune = servers[servers.firstIndex { $0.kind == .tribune } ?? 0]
+    for _ in 0..<Self.rounds {
+      func tail() throws -> Double {
+        Double(try Driver.roundTrips(10_000, through: tribune).sorted()[9_900]) / 1_000
+      }
+      let alone = try tail()
+      let (beside, amount) = try await Background.around(tribune, postsPerSecond: 100_000) { try tail() }
+      print("ask, p99 µs: \(alone.fixed(1)), beside \(amount.posted) posts \(beside.fixed(1))")
     }
     for line in missing { print(line) }
   }

@@ -47,6 +47,19 @@ enum Driver {
     return duration
   }
 
+  /// How long it took until `count` posts had arrived at all of their observers, in nanoseconds.
+  ///
+  /// - Throws: `Incapability`, too.
+  static func mixed(_ count: Int, _ crew: Crew, through server: Server) throws -> UInt64 {
+    var duration: UInt64 = 0
+    try checked(server) { failure in
+      unsafe driver_mixed(
+        server.kind.driver, server.address, crew.posters, crew.observers, crew.names, UInt64(count),
+        &duration, &failure)
+    }
+    return duration
+  }
+
   /// How long each of `count` posts took to its observer, in nanoseconds.
   static func posts(_ count: Int, newNames: Bool, through server: Server) throws -> [UInt64] {
     var durations = [UInt64](repeating: 0, count: count)
@@ -63,6 +76,54 @@ enum Driver {
     let description = "\(server.kind): \(failure.message)"
     if result == driver_cannot.rawValue { throw Incapability(description: description) }
     throw Failure(description: description + server.lastWords)
+  }
+}
+
+/// Who takes part in the mixed work.
+struct Crew: Equatable, Codable {
+  /// How many observe each name.
+  static let fanOut = Int(driver_mixed_fan_out)
+
+  var posters: Int
+  /// A multiple of `fanOut`, of which `names` is a multiple.
+  var observers: Int
+  var names: Int
+}
+
+/// Posts to others beside which something is measured.
+enum Background {
+  /// What has been posted, and has arrived.
+  struct Amount: Equatable, Codable {
+    var posted: Int
+    /// Nanoseconds from the first to the last.
+    var duration: UInt64
+  }
+
+  /// Runs `body` while there are so many posts a second, and checks that all of them arrive.
+  nonisolated(nonsending) static func around<Result>(
+    _ server: Server, postsPerSecond: Int, _ body: nonisolated(nonsending) () async throws -> Result
+  ) async throws -> (Result, Amount) {
+    var background: OpaquePointer?
+    try Driver.checked(server) { failure in
+      unsafe background = driver_background_start(server.address, UInt64(postsPerSecond), &failure)
+      return unsafe background == nil ? driver_failed.rawValue : driver_done.rawValue
+    }
+    let start = driver_nanoseconds()
+    var posted: UInt64 = 0
+    var received: UInt64 = 0
+    let result: Result
+    do {
+      result = try await body()
+    } catch {
+      // What went wrong first is what is told.
+      var failure = driver_failure()
+      _ = unsafe driver_background_stop(background, &posted, &received, &failure)
+      throw error
+    }
+    try Driver.checked(server) { failure in
+      unsafe driver_background_stop(background, &posted, &received, &failure)
+    }
+    return (result, Amount(posted: Int(posted), duration: driver_nanoseconds() - start))
   }
 }
 
