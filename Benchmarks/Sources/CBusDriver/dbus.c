@@ -185,7 +185,8 @@ static bool read_fields(const uint8_t *bytes, size_t end, struct header *header)
 {
 	for (size_t at = AT_FIELDS; at < end;) {
 		at = (at + 7) / 8 * 8;
-		if (at + 8 > end || bytes[at + 1] != 1)
+		/* Its code, its type as a signature of one letter, and two bytes of a value at least; numbers have four. */
+		if (at + 6 > end || bytes[at + 1] != 1 || (bytes[at + 2] != 'g' && at + 8 > end))
 			return false;
 		uint8_t field = bytes[at], type = bytes[at + 2];
 		struct text text;

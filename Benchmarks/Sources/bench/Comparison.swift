@@ -19,7 +19,7 @@ struct Comparison {
       do {
         let program = try PeerProgram(kind, peers: folder)
         servers.append(try Server(kind, program: program.path, in: scratch))
-        print("\(kind): \(program.name) \(program.version)")
+        print("\(program.name) \(program.version)")
       } catch {
         missing.append("\(kind): not measured: \(error)")
       }
@@ -91,7 +91,7 @@ struct Comparison {
 extension Server.Kind {
   fileprivate var isSlow: Bool {
     switch self {
-    case .mosquitto, .dbusDaemon: true
+    case .mosquitto, .dbusDaemon, .dbusBroker: true
     default: false
     }
   }

@@ -173,7 +173,7 @@ extension Server.Kind {
     case .redis: driver_redis
     case .nats: driver_nats
     case .mosquitto: driver_mosquitto
-    case .dbusDaemon: driver_dbus
+    case .dbusDaemon, .dbusBroker: driver_dbus
     }
   }
 }

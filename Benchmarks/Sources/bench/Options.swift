@@ -34,7 +34,7 @@ struct Effort: Codable, Equatable {
 
 struct Options {
   static let usage = """
-    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--peers=FOLDER] [--quick] [--json=FILE] | --chains | --compare
+    usage: bench --tribuned=PROGRAM --relay=PROGRAM [--peers=FOLDERS] [--quick] [--json=FILE] | --chains | --compare
       --quick      only checks that all that is sent arrives: few messages, no verdict on the time
       --compare    instead: the bus, the relay and its peers, in turns
       --chains     instead: how an ask grows with its chain, up to 10,000 delegates
@@ -46,7 +46,7 @@ struct Options {
   var effort = Effort.full
   var wantsChains = false
   var wantsComparison = false
-  /// Where servers are that are not installed.
+  /// Folders with servers that are not installed, separated by colons.
   var peers = ""
   var jsonFile: String?
   var wantsHelp = false

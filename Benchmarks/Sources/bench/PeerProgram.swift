@@ -14,47 +14,50 @@ struct PeerProgram: Codable, Equatable {
     var description: String
   }
 
-  /// - Parameter folder: where `tools/setup bench` puts what it does not install.
-  init(_ kind: Server.Kind, peers folder: String) throws {
-    let (command, option) = Self.command(of: kind)
+  /// - Parameter folders: where to look before `PATH`, separated like those there: where `tools/setup bench`
+  ///   puts what it does not install.
+  /// - Throws: `Failure`, too, if it is not here or cannot run here.
+  init(_ kind: Server.Kind, peers folders: String) throws {
+    let (name, command, option) = Self.command(of: kind)
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     // Where Debian has servers is not in everybody's path.
-    let folders = [folder] + path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
-    guard let found = folders.map({ "\($0)/\(command)" }).first(where: FileManager.default.isExecutableFile)
+    let all = "\(folders):\(path):/usr/sbin:/usr/local/sbin".split(separator: ":")
+    guard let found = all.map({ "\($0)/\(command)" }).first(where: FileManager.default.isExecutableFile)
     else { throw Failure(description: "there is no \(command) here: tools/setup bench gets it") }
     self.path = found
-    name = command
-    version = try Self.version(said: Self.output(of: found, option), by: command)
+    self.name = name
+    version = try Self.version(of: found, option)
   }
 
-  private static func command(of kind: Server.Kind) -> (String, versionOption: String) {
+  private static func command(of kind: Server.Kind) -> (name: String, command: String, versionOption: String)
+  {
     switch kind {
-    case .redis: ("redis-server", "--version")
-    case .nats: ("nats-server", "--version")
-    case .mosquitto: ("mosquitto", "-h")
-    case .dbusDaemon: ("dbus-daemon", "--version")
+    case .redis: ("Redis", "redis-server", "--version")
+    case .nats: ("NATS", "nats-server", "--version")
+    case .mosquitto: ("Mosquitto", "mosquitto", "-h")
+    case .dbusDaemon: ("dbus-daemon", "dbus-daemon", "--version")
+    case .dbusBroker: ("dbus-broker", "run-dbus-broker", "--version")
     case .relay, .tribune, .crowded, .starred, .idle:
       preconditionFailure("\(kind) is one of our own programs")
     }
   }
 
-  private static func version(said text: String, by command: String) throws -> String {
-    guard let version = text.firstMatch(of: /[0-9]+(\.[0-9]+)*/) else {
-      throw Failure(description: "\(command) does not say its version, but: \(text)")
-    }
-    return String(version.output.0)
-  }
-
-  /// What the program prints, whatever its exit status.
-  private static func output(of program: String, _ option: String) throws -> String {
+  /// The first number in what the program prints. The exit status tells nothing: not all think that asking for
+  /// the version is a success.
+  private static func version(of program: String, _ option: String) throws -> String {
     let process = Process()
-    let pipe = Pipe()
+    let output = Pipe()
+    let complaint = Pipe()
     process.executableURL = URL(filePath: program)
     process.arguments = [option]
-    process.standardOutput = pipe
-    process.standardError = pipe
+    process.standardOutput = output
+    process.standardError = complaint
     try process.run()
-    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    return String(decoding: said, as: UTF8.self)
+    let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    if let version = said.firstMatch(of: /[0-9]+(\.[0-9]+)*/) { return String(version.output.0) }
+    let reason = String(decoding: try complaint.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    throw Failure(
+      description: reason.isEmpty
+        ? "\(program) does not say its version" : reason.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 }

@@ -45,6 +45,9 @@ extension Server {
         address = socket
         let configuration = try file("dbus.conf", Self.dbus(socket: socket))
         arguments = ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"]
+      case .dbusBroker:
+        address = socket
+        arguments = [socket, try file("dbus-broker.conf", Self.dbus(socket: socket))]
       }
     }
 
@@ -90,8 +93,8 @@ extension Server {
         <policy context="default">
           <allow user="*"/>
           <allow own="*"/>
-          <allow send_destination="*" eavesdrop="true"/>
-          <allow eavesdrop="true"/>
+          <allow send_destination="*"/>
+          <allow receive_sender="*"/>
         </policy>
         <limit name="max_incoming_bytes">2000000000</limit>
         <limit name="max_outgoing_bytes">16000000000</limit>

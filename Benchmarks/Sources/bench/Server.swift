@@ -18,6 +18,7 @@ final class Server: Sendable {
     case nats
     case mosquitto
     case dbusDaemon
+    case dbusBroker
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -77,9 +78,23 @@ final class Server: Sendable {
     }
   }
 
+  /// The process that serves. dbus-broker is its launcher's child.
+  private func servingProcess() throws -> pid_t {
+    let started = process.processIdentifier
+    guard kind == .dbusBroker else { return started }
+    let path = "/proc/\(started)/task/\(started)/children"
+    let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ").compactMap {
+      pid_t($0)
+    }
+    guard children.count == 1 else {
+      throw Failure(description: "dbus-broker's launcher has \(children.count) children, not one\(lastWords)")
+    }
+    return children[0]
+  }
+
   /// Bytes of memory that the server has resident.
   func residentBytes() throws -> Int {
-    let path = "/proc/\(process.processIdentifier)/status"
+    let path = "/proc/\(try servingProcess())/status"
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     guard let line = lines.first(where: { $0.hasPrefix("VmRSS:") }),
       let kibibytes = Int(line.filter(\.isNumber))
@@ -92,7 +107,7 @@ final class Server: Sendable {
     guard process.isRunning else {
       throw Failure(description: "\(process.executableURL?.path ?? "the server") has ended\(lastWords)")
     }
-    let threads = "/proc/\(process.processIdentifier)/task"
+    let threads = "/proc/\(try servingProcess())/task"
     return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
       let path = "\(threads)/\(thread)/schedstat"
       let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -109,7 +124,7 @@ extension Server.Kind {
   var isPeer: Bool {
     switch self {
     case .relay, .tribune, .crowded, .starred, .idle: false
-    case .redis, .nats, .mosquitto, .dbusDaemon: true
+    case .redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker: true
     }
   }
 }
