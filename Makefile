@@ -47,7 +47,7 @@ demo: build
 
 ## test       every test; the integration tests drive the release programs
 test: build examples
-	@tools/setup test
+	@tools/setup test bench
 	TRIBUNED='$(abspath $(RELEASE))/tribuned' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
@@ -71,6 +71,7 @@ fmt:
 
 ## bench      measures, and prints the ratios that matter (BENCH_OPTIONS=)
 bench: build
+	@tools/setup bench
 	TRIBUNED='$(abspath $(RELEASE))/tribuned' Benchmarks/run $(BENCH_OPTIONS)
 
 ## fuzz       feeds the decoders with what nobody would send (FUZZ_SECONDS=60)

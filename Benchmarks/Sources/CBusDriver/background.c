@@ -109,9 +109,10 @@ static bool prepare(struct driver_background *background, const char *address)
 	for (size_t i = 0; i < BATCH; i++)
 		message_add(&background->batch, background->post.bytes, background->post.length);
 	background->reader.peer = peer_connect(protocol, address, PEER_BUFFER, false, failure);
-	background->poster = background->reader.peer ? peer_connect(protocol, address, PEER_BUFFER, false, failure) : NULL;
-	return message_is_made(&background->batch, failure) && background->poster
-	    && protocol->observe(background->reader.peer, names, 1);
+	if (!background->reader.peer || !protocol->observe(background->reader.peer, names, 1))
+		return false;
+	background->poster = peer_connect(protocol, address, PEER_BUFFER, false, failure);
+	return message_is_made(&background->batch, failure) && background->poster;
 }
 
 static void release(struct driver_background *background)
@@ -148,7 +149,8 @@ struct driver_background *driver_background_start(const char *address, uint64_t 
 	message_begin(&background->post);
 	bool done = prepare(background, address);
 	background->receives = done && pthread_create(&background->receiving, NULL, receive, background) == 0;
-	background->posts = background->receives && pthread_create(&background->posting, NULL, post_evenly, background) == 0;
+	background->posts = background->receives
+	    && pthread_create(&background->posting, NULL, post_evenly, background) == 0;
 	if (background->posts)
 		return background;
 	fail(&background->failure, "no thread could be made");

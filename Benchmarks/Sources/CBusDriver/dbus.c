@@ -185,7 +185,8 @@ static bool read_fields(const uint8_t *bytes, size_t end, struct header *header)
 {
 	for (size_t at = AT_FIELDS; at < end;) {
 		at = (at + 7) / 8 * 8;
-		/* Its code, its type as a signature of one letter, and two bytes of a value at least; numbers have four. */
+		/* Its code, its type as a signature of one letter, and a value: of two bytes at least, if it is a
+		 * signature, or else of four. */
 		if (at + 6 > end || bytes[at + 1] != 1 || (bytes[at + 2] != 'g' && at + 8 > end))
 			return false;
 		uint8_t field = bytes[at], type = bytes[at + 2];
@@ -215,8 +216,8 @@ static bool read_fields(const uint8_t *bytes, size_t end, struct header *header)
 static bool refuse(struct peer *peer, const struct header *header, const uint8_t *body, size_t length)
 {
 	const struct text *error = &header->texts[field_error];
-	size_t said = length > 4 && header->texts[field_signature].length && *header->texts[field_signature].at == 's'
-	    ? LOAD(uint32_t, body) : 0;
+	const struct text *signature = &header->texts[field_signature];
+	size_t said = length > 4 && signature->length && *signature->at == 's' ? LOAD(uint32_t, body) : 0;
 	return fail(peer->failure, "the server refused: %.*s: %.*s", (int)error->length, (const char *)error->at,
 	            (int)(said <= length - 4 ? said : 0), (const char *)body + 4);
 }

@@ -227,7 +227,8 @@ static bool write_some(struct work *work, size_t index)
 	}
 	if (!message_is_made(&poster->batch, work->failure))
 		return false;
-	ssize_t count = send(poster->peer->fd, poster->batch.bytes + poster->sent, poster->batch.length - poster->sent,
+	const struct message *batch = &poster->batch;
+	ssize_t count = send(poster->peer->fd, batch->bytes + poster->sent, batch->length - poster->sent,
 	                     MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (count == -1 && errno != EAGAIN)
 		return fail(work->failure, "the server took no more: %s", strerror(errno));
@@ -258,7 +259,8 @@ static bool write_all(struct work *work)
 		left = 0;
 		for (size_t i = 0; i < work->posters; i++) {
 			bool waits = !is_sent(&work->poster[i]);
-			waiting[i] = (struct pollfd){ .fd = waits ? work->poster[i].peer->fd : -1, .events = POLLOUT };
+			int fd = waits ? work->poster[i].peer->fd : -1;
+			waiting[i] = (struct pollfd){ .fd = fd, .events = POLLOUT };
 			left += waits;
 		}
 		int ready = left ? poll(waiting, work->posters, SILENCE_SECONDS * 1000) : 1;
@@ -366,10 +368,12 @@ int driver_mixed(enum driver_server server, const char *address, size_t posters,
 		fail(failure, "there are no names here");
 		return driver_cannot;
 	}
-	if (posters < 1 || posters > CONNECTIONS_MAX || observers < driver_mixed_fan_out || observers > CONNECTIONS_MAX
-	    || observers % driver_mixed_fan_out != 0 || names > NAMES_MAX || names < observers
-	    || names % observers != 0) {
-		fail(failure, "observers have to be a multiple of %d, and names one of those", driver_mixed_fan_out);
+	bool are_counts_right = posters >= 1 && posters <= CONNECTIONS_MAX && observers >= driver_mixed_fan_out
+	    && observers <= CONNECTIONS_MAX && observers % driver_mixed_fan_out == 0 && names >= observers
+	    && names <= NAMES_MAX && names % observers == 0;
+	if (!are_counts_right) {
+		fail(failure, "observers have to be a multiple of %d, and names one of those",
+		     driver_mixed_fan_out);
 		return driver_failed;
 	}
 	bool done = allocate(&work) && make_posts(&work);

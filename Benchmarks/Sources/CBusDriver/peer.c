@@ -29,8 +29,9 @@ bool fail(struct driver_failure *failure, const char *format, ...)
 const struct protocol *protocol_of(enum driver_server server)
 {
 	static const struct protocol *const all[] = {
-		[driver_relay] = &relay_protocol, [driver_tribune] = &tribune_protocol, [driver_redis] = &redis_protocol,
-		[driver_nats] = &nats_protocol,   [driver_mosquitto] = &mqtt_protocol,  [driver_dbus] = &dbus_protocol,
+		[driver_relay] = &relay_protocol,     [driver_tribune] = &tribune_protocol,
+		[driver_redis] = &redis_protocol,     [driver_nats] = &nats_protocol,
+		[driver_mosquitto] = &mqtt_protocol,  [driver_dbus] = &dbus_protocol,
 	};
 	return all[server];
 }
@@ -192,7 +193,7 @@ bool peer_send_with_file(struct peer *peer, const uint8_t *bytes, size_t length,
 	return count == (ssize_t)length || send_failed(peer, count);
 }
 
-/* Makes room behind what is there: for all of a message that has begun, at a copy of what is there of it at most. */
+/* Makes room behind what is there: for all of a message that has begun. */
 static bool make_room(struct peer *peer)
 {
 	size_t unread = peer->end - peer->start;

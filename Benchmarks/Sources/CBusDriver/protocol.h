@@ -31,8 +31,8 @@ struct incoming {
 struct protocol {
 	/* Says hello, and returns when the server will have understood everything that comes behind. */
 	bool (*greet)(struct peer *peer);
-	/* Finds the next whole message in what was received, and takes it. For a partial one it stores in `peer->wanted`
-	 * how long it will be, if that can be told. What the server should never say is a failure. */
+	/* Finds the next whole message in what was received, and takes it. For a partial one it stores in
+	 * `peer->wanted` how long it will be, if that can be told. What the server should never say is a failure. */
 	enum taken (*take)(struct peer *peer, struct incoming *incoming);
 
 	/* The connection will post, and wants to hear no more of it than need be; NULL for nothing to do. */

@@ -8,7 +8,7 @@
 
 struct reader {
 	struct peer *peer;
-	/* Takes what was received, and stores in `is_done` whether that was all that is to come. False on failure. */
+	/* Takes what was received, and stores in `is_done` whether no more is to come. False on failure. */
 	bool (*advance)(struct reader *reader);
 	bool is_done;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Redis's RESP3. A connection that has said HELLO 3 can publish and subscribe. To a poster nothing is replied
- * (CLIENT REPLY OFF): what it has published is not counted back to it.
+ * Redis's RESP3. A connection that has said HELLO 3 can publish and subscribe. To who publishes nothing is replied
+ * (CLIENT REPLY OFF), which would be how many have received it: a round trip takes a quarter less without.
  */
 #include "protocol.h"
 
@@ -25,7 +25,8 @@ static enum taken read_header(struct reader *reader, char *type, long *number)
 	*type = (char)*reader->at;
 	long value = 0;
 	bool is_negative = reader->at[1] == '-';
-	for (const uint8_t *digit = reader->at + 1 + is_negative; digit < end && *digit >= '0' && *digit <= '9'; digit++)
+	const uint8_t *digit = reader->at + 1 + is_negative;
+	for (; digit < end && *digit >= '0' && *digit <= '9'; digit++)
 		value = value > UINT32_MAX ? value : 10 * value + (*digit - '0');
 	*number = is_negative ? -value : value;
 	reader->at = end + 1;
@@ -97,7 +98,8 @@ static enum taken take_reply(struct peer *peer, struct reader *reader, struct in
 	if (taken == taken_failure)
 		fail(peer->failure, "the server said what is no RESP3: %.16s", (const char *)line.at);
 	if (taken == taken_message && *line.at == '-') {
-		fail(peer->failure, "the server refused: %.*s", (int)(reader->at - line.at - 2), (const char *)line.at);
+		fail(peer->failure, "the server refused: %.*s", (int)(reader->at - line.at - 2),
+		     (const char *)line.at);
 		return taken_failure;
 	}
 	if (taken == taken_message)
@@ -178,14 +180,14 @@ static bool make_post(struct message *message, const char *name, size_t payload,
 static bool prepare_requester(struct peer *peer)
 {
 	const char *const names[] = { answer_channel };
-	return observe(peer, names, 1);
+	return observe(peer, names, 1) && silence(peer);
 }
 
 static bool prepare_responder(struct peer *peer, size_t delegates)
 {
 	(void)delegates;
 	const char *const names[] = { request_channel };
-	return observe(peer, names, 1);
+	return observe(peer, names, 1) && silence(peer);
 }
 
 static bool make_request(struct message *message, struct driver_failure *failure)

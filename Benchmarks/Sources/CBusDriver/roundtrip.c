@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One request at a time: requester → server → responder → server → requester. Each message has the trip's number,
- * which both sides check. Through the bus there can be several responders, each with several delegates: a chain, all
- * of which is asked.
+ * One request at a time: requester → server → responder → server → requester. Each message has the trip's
+ * number, which both sides check. Through the bus there can be several responders, each with several delegates: a
+ * chain, all of which is asked.
  */
 #include "protocol.h"
 
@@ -136,7 +136,9 @@ static int round_trips(const struct protocol *protocol, const char *address, siz
 	struct peer *requester = peer_connect(protocol, address, PEER_BUFFER, false, failure);
 	bool done = requester && (!protocol->prepare_requester || protocol->prepare_requester(requester));
 	for (size_t i = 0; done && i < connections; i++) {
-		all[i] = (struct responder){ .requester = requester, .delegates = delegates, .trips = warm_up + count };
+		all[i] = (struct responder){
+			.requester = requester, .delegates = delegates, .trips = warm_up + count
+		};
 		done = start(&all[i], protocol, address, failure);
 	}
 	done = done && request_all(requester, connections * delegates, warm_up, count, nanoseconds);

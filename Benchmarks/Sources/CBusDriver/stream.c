@@ -27,7 +27,7 @@ enum {
 	AHEAD_MESSAGES = 4,
 	/* The sender hears what the server has to say after so many writes. */
 	DRAINED_EVERY = 16,
-	/* Bytes of Tribune's frame besides the payload, and what the whole of it is at most where it is counted whole. */
+	/* Bytes of Tribune's frame besides the payload, and of the longest that is counted as a whole. */
 	AROUND = 45,
 	WHOLE_MAX = 1024,
 };
@@ -74,7 +74,7 @@ static bool is_file_whole(struct peer *peer, const struct incoming *incoming, bo
 	if (seals == -1 || (seals & FILE_SEALS) != FILE_SEALS || fstat(incoming->file, &status) == -1
 	    || status.st_size != (off_t)incoming->payload_length)
 		return fail(peer->failure, "a file came that is not sealed, or not as long as was said");
-	void *bytes = mmap(NULL, incoming->payload_length, PROT_READ, MAP_PRIVATE | MAP_POPULATE, incoming->file, 0);
+	void *bytes = mmap(NULL, incoming->payload_length, PROT_READ, MAP_PRIVATE, incoming->file, 0);
 	if (bytes == MAP_FAILED)
 		return fail(peer->failure, "a file cannot be mapped");
 	bool is_whole = compares ? payload_is_whole(bytes, incoming->payload_length, 0)
@@ -225,12 +225,13 @@ static bool send_all(struct peer *peer, const struct load *load, const struct re
 	return peer_drain(peer);
 }
 
-static bool join(struct receiver *receiver, const struct protocol *protocol, const char *address, bool is_one_of_many,
-                 struct driver_failure *failure)
+static bool join(struct receiver *receiver, const struct protocol *protocol, const char *address,
+                 bool is_one_of_many, struct driver_failure *failure)
 {
-	size_t room = receiver->payload + PEER_BUFFER_SPARE, usual = is_one_of_many ? PEER_BUFFER_SPARE : PEER_BUFFER;
 	bool takes_files = protocol->file_min && receiver->payload >= protocol->file_min;
-	receiver->reader.peer = peer_connect(protocol, address, takes_files || room < usual ? usual : room, takes_files,
+	size_t usual = is_one_of_many ? PEER_BUFFER_SPARE : PEER_BUFFER;
+	size_t needed = takes_files ? 0 : receiver->payload + PEER_BUFFER_SPARE;
+	receiver->reader.peer = peer_connect(protocol, address, needed < usual ? usual : needed, takes_files,
 	                                     failure);
 	const char *const names[] = { name };
 	return receiver->reader.peer && protocol->observe(receiver->reader.peer, names, 1);
@@ -240,11 +241,12 @@ static bool join(struct receiver *receiver, const struct protocol *protocol, con
 static bool can_stream(const struct protocol *protocol, size_t receivers, size_t payload,
                        struct driver_failure *failure)
 {
-	if (receivers < 1 || receivers > RECEIVERS_MAX || (protocol->receivers_max && receivers > protocol->receivers_max))
+	size_t most = protocol->receivers_max ? protocol->receivers_max : RECEIVERS_MAX;
+	if (receivers < 1 || receivers > most)
 		return fail(failure, "there cannot be %zu receivers here", receivers);
 	if (payload < PAYLOAD_HEAD || payload > protocol->payload_max)
-		return fail(failure, "there cannot be %zu bytes of payload here, but %d to %zu", payload, PAYLOAD_HEAD,
-		            protocol->payload_max);
+		return fail(failure, "there cannot be %zu bytes of payload here, but %d to %zu", payload,
+		            PAYLOAD_HEAD, protocol->payload_max);
 	return true;
 }
 
@@ -284,8 +286,9 @@ static void end_groups(struct group *groups, bool interrupts)
 	}
 }
 
-static bool stream(const struct protocol *protocol, const char *address, struct receiver *all, struct group *groups,
-                   size_t receivers, uint64_t *nanoseconds, struct driver_failure *failure)
+static bool stream(const struct protocol *protocol, const char *address, struct receiver *all,
+                   struct group *groups, size_t receivers, uint64_t *nanoseconds,
+                   struct driver_failure *failure)
 {
 	struct load load;
 	bool done = make_load(&load, protocol, all[0].payload, failure);
@@ -315,7 +318,9 @@ int driver_stream(enum driver_server server, const char *address, size_t receive
 	struct group *groups = calloc(THREADS_MAX, sizeof *groups);
 	bool done = (all && groups) || fail(failure, "out of memory");
 	for (size_t i = 0; done && i < receivers; i++)
-		all[i] = (struct receiver){ .reader.advance = advance, .payload = payload, .count = count, .next = 1 };
+		all[i] = (struct receiver){
+			.reader.advance = advance, .payload = payload, .count = count, .next = 1
+		};
 	done = done && stream(protocol, address, all, groups, receivers, nanoseconds, failure);
 	free(groups);
 	free(all);

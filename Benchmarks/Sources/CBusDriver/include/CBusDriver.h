@@ -77,8 +77,8 @@ int driver_chain(const char *address, size_t connections, size_t delegates, size
 size_t driver_stream_payload(size_t bytes);
 
 /* Sends `count` messages of `bytes`, 16 to 16 MiB, to each of `receivers`, as fast as they go, and stores how long
- * it took until all had all. The relay has one receiver. A sender that is 4 MiB ahead of a receiver, and four messages, waits
- * for it.
+ * it took until all had all. The relay has one receiver. A sender that is 4 MiB ahead of a receiver, and four
+ * messages, waits for it.
  *
  * Each receiver checks the number of each message and a byte in each of its pages, and compares all of every 64th.
  * To Tribune, payloads that the library would send as a file in memory are sent as one, which is made beforehand. */
