@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
 
 #include "memory.h"
@@ -25,6 +24,11 @@ struct tribune_ucred {
 };
 
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
+
+/* <sys/timerfd.h> would make the C library's times this module's. Its flags are those of open(2). */
+struct itimerspec;
+int timerfd_create(int clock, int flags);
+int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
 /* The handle that becomes readable when the Dispatch main queue has work (an eventfd), and the
  * function that does that work. libdispatch exports both for run loops that host its main queue. */

@@ -22,13 +22,7 @@ package final class DelegateRegistration {
   /// Protocols that it says it conforms to.
   package let protocols: [String]
 
-  /// With more queries than this, finding one by its id goes by a table.
-  private static let searchedMax = 32
-
-  /// Queries that wait for it.
-  private(set) var openQueries: [QueryID] = []
-  /// Places by query, once there have been many; by the id's number for the reason that `QueryTable` gives.
-  private var openPlaces: [UInt64: Int] = [:]
+  private let open = Cell(OpenQueries())
 
   /// Cleared when it leaves the chain, and never set again.
   package internal(set) var isAttached = true
@@ -63,27 +57,15 @@ package final class DelegateRegistration {
     Self.likeness(object: object, patterns: patterns, label: identity.label)
   }
 
-  func beginWaiting(_ query: QueryID) {
-    openQueries.append(query)
-    if !openPlaces.isEmpty {
-      openPlaces[query.rawValue] = openQueries.count - 1
-    } else if openQueries.count > Self.searchedMax {
-      for (place, query) in openQueries.enumerated() { openPlaces[query.rawValue] = place }
-    }
-  }
+  /// Queries that wait for it.
+  var openQueries: [QueryID] { open.value.all }
+
+  func beginWaiting(_ query: QueryID) { open.value.insert(query) }
 
   func endWaiting(_ query: QueryID) {
-    let isByTable = !openPlaces.isEmpty
-    guard let place = isByTable ? openPlaces[query.rawValue] : openQueries.firstIndex(of: query) else {
+    guard open.value.remove(query) else {
       preconditionFailure("query \(query.rawValue) did not wait for delegate \(identity.id.rawValue)")
     }
-    // The last takes its place, so that no others move.
-    let last = openQueries.removeLast()
-    if place < openQueries.count { openQueries[place] = last }
-    guard isByTable else { return }
-    openPlaces[last.rawValue] = place
-    openPlaces[query.rawValue] = nil
-    if openQueries.isEmpty { openPlaces = [:] }
   }
 
   /// Whether that, coming of it, counts as a veto.

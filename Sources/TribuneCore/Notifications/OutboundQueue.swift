@@ -22,6 +22,17 @@ package import TribuneWire
     var isLost = false
     /// Lies in the queue's own buffer, or is long enough to stay where it is.
     var isSettled = false
+
+    mutating func extend(by count: Int) {
+      slice.range = slice.range.lowerBound..<slice.range.upperBound + count
+    }
+  }
+
+  /// What the last entry is, if it ends where the queue's own buffer does and more can be added to it.
+  private enum OpenEntry {
+    case none
+    case notification
+    case other
   }
 
   /// Frames of up to this length together are copied.
@@ -43,6 +54,7 @@ package import TribuneWire
   private var droppedCount = 0
   /// Where short frames are copied to, and small slices that have to wait.
   private var ownBuffer: ByteBuffer?
+  private var openEntry = OpenEntry.none
 
   /// Bytes in the queue that have not been sent.
   @usableFromInline var unsentCount = 0
@@ -66,6 +78,7 @@ package import TribuneWire
 
   /// Queues whole frames.
   package mutating func append(_ slice: ByteSlice, isNotification: Bool) {
+    openEntry = .none
     unsentCount += slice.count
     if let attachment = slice.buffer.attachment { attachedCount += attachment.length }
     if let last = entries.indices.last, last >= head, entries[last].isNotification == isNotification,
@@ -86,8 +99,14 @@ package import TribuneWire
       return
     }
     unsentCount += slice.count
+    let kind = isNotification ? OpenEntry.notification : .other
     if ownBuffer?.append(ifItFits: slice.bytes) == true {
-      if extendLast(by: slice.count, isNotification: isNotification) { return }
+      if openEntry == kind {
+        let last = entries.count - 1
+        entries[last].extend(by: slice.count)
+        if isNotification, firstDroppable > last { firstDroppable = last }
+        return
+      }
     } else {
       ownBuffer = pool.take()
       ownBuffer?.append(slice.bytes)
@@ -96,18 +115,7 @@ package import TribuneWire
     if firstUnsettled == entries.count { firstUnsettled += 1 }
     let copy = ByteSlice(own, own.count - slice.count..<own.count)
     entries.append(Entry(slice: copy, isNotification: isNotification, isSettled: true))
-  }
-
-  /// Counts the last bytes of the queue's own buffer to the last entry, if they continue it.
-  private mutating func extendLast(by count: Int, isNotification: Bool) -> Bool {
-    let last = entries.count - 1
-    guard last >= head, entries[last].isNotification == isNotification, !entries[last].isLost,
-      entries[last].slice.buffer === ownBuffer,
-      let end = ownBuffer?.count, entries[last].slice.range.upperBound == end - count
-    else { return false }
-    entries[last].slice.range = entries[last].slice.range.lowerBound..<end
-    if isNotification { firstDroppable = min(firstDroppable, last) }
-    return true
+    openEntry = kind
   }
 
   /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
@@ -164,6 +172,7 @@ package import TribuneWire
       entries.removeAll(keepingCapacity: entries.capacity <= 16)
     }
     ownBuffer = nil
+    openEntry = .none
     head = 0
     headSent = 0
     firstUnsettled = 0
@@ -178,6 +187,7 @@ package import TribuneWire
   /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
   /// of `byteCount`.
   package mutating func settle(with pool: BufferPool) {
+    openEntry = .none
     // What was dropped leaves gaps in the buffers of what was not.
     let isSpread = droppedCount > unsentCount
     if isSpread {
@@ -231,6 +241,7 @@ package import TribuneWire
   @discardableResult
   package mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
+    openEntry = .none
     let start = max(head, firstDroppable)
     var index = start
     var kept: [Entry] = []
@@ -344,6 +355,7 @@ package import TribuneWire
   /// Says that notifications were dropped before they came to be queued here.
   package mutating func appendLost(_ count: UInt64) {
     lostCount += count
+    openEntry = .none
     tell(count, at: entries.count)
   }
 

@@ -65,7 +65,7 @@ extension BusServer {
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
     for receiver in receivers {
-      guard let observer = connections[receiver.slot.index] else {
+      guard let observer = connections.value[receiver.slot.index] else {
         preconditionFailure("an observer has no connection")
       }
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }

@@ -110,7 +110,7 @@ extension BusServer {
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
-    return fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held))
+    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held))
   }
 
   /// How many files of a user there are.

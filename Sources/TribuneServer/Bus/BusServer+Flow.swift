@@ -106,10 +106,10 @@ extension BusServer {
     // Nothing that this causes begins it anew.
     relievedAbove = .max
     // What could be read already does not wait.
-    for case let connection? in connections where !connection.isBlocked && connection.isServed {
+    for case let connection? in connections.value where !connection.isBlocked && connection.isServed {
       if !connection.queue.isEmpty { flush(connection) }
     }
-    let slow = connections.lazy.compactMap { $0 }.filter { $0.isBlocked && $0.isServed }
+    let slow = connections.value.lazy.compactMap { $0 }.filter { $0.isBlocked && $0.isServed }
     let target = min(configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
     for connection in slow where connection.queue.byteCount > target {
       drop(from: connection, downTo: target)

@@ -17,7 +17,7 @@ extension BusServer {
       case .bus: say(Entry.bus(busEntry), to: connection, serial: serial)
       case .connections:
         // Slots are used again, so their order says nothing.
-        let listed = connections.lazy.compactMap { $0 }
+        let listed = connections.value.lazy.compactMap { $0 }
           .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
           .sorted { $0.id < $1.id }
         sayAll(listed.lazy.map { .connection(self.entry(of: $0)) }, to: connection, serial: serial)

@@ -20,9 +20,13 @@ extension BusServer {
 
   /// Queues a run of notifications.
   func deliver(_ slice: ByteSlice, to slot: ConnectionSlot, from poster: Connection) {
-    guard let observer = connections[slot.index] else { preconditionFailure("an observer has no connection") }
+    guard let observer = connections.value[slot.index] else { preconditionFailure("an observer has no connection") }
     enqueue(slice, for: observer, isNotification: true)
-    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
+    if observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes { slow(observer, poster) }
+  }
+
+  /// An observer has more to read than it should.
+  private func slow(_ observer: Connection, _ poster: Connection) {
     switch observer.flow {
     case .flowing, .pacing: pace(poster, for: observer)
     case .lossy: drop(from: observer, downTo: configuration.highMarkBytes)
@@ -32,7 +36,7 @@ extension BusServer {
   /// Queues a notification that wanted more than to be handed on.
   private func deliver(_ slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
     // Who posted it may have gone while it waited.
-    let source = connections[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
+    let source = connections.value[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
     for receiver in receivers {
       if let source {
         deliver(slice, to: receiver.slot, from: source)
@@ -224,14 +228,15 @@ extension BusServer {
     var effects: [Effect] = []
     swap(&pass.effects, &effects)
     bus.takeEffects(&effects)
-    for index in effects.indices { carryOut(&effects[index]) }
-    effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+    // Taken off the end, so that nothing that an effect holds is copied.
+    effects.reverse()
+    while let effect = effects.popLast() { carryOut(effect) }
+    if effects.capacity > 1024 { effects = [] }
     swap(&pass.effects, &effects)
   }
 
-  /// - Parameter effect: `inout` only so that it is not copied, with all that it holds retained.
-  private func carryOut(_ effect: inout Effect) {
-    switch effect {
+  private func carryOut(_ effect: consuming Effect) {
+    switch consume effect {
     case .okay(let slot, let serial, let okay):
       say(okay, to: connection(at: slot), serial: serial)
     case .refusal(let slot, let serial, let error):
@@ -303,7 +308,7 @@ extension BusServer {
   }
 
   private func connection(at slot: ConnectionSlot) -> Connection {
-    guard let connection = connections[slot.index] else {
+    guard let connection = connections.value[slot.index] else {
       preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
     }
     return connection

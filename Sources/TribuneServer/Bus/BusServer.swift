@@ -29,20 +29,20 @@ final class BusServer: RunLoopTarget {
   private let passCell = Cell(Pass())
   private let timeoutsCell = Cell(Timeouts())
   var bus: Bus {
-    _read { yield busCell.value }
-    _modify { yield &busCell.value }
+    @inline(__always) _read { yield busCell.value }
+    @inline(__always) _modify { yield &busCell.value }
   }
   var pass: Pass {
-    _read { yield passCell.value }
-    _modify { yield &passCell.value }
+    @inline(__always) _read { yield passCell.value }
+    @inline(__always) _modify { yield &passCell.value }
   }
   var timeouts: Timeouts {
-    _read { yield timeoutsCell.value }
-    _modify { yield &timeoutsCell.value }
+    @inline(__always) _read { yield timeoutsCell.value }
+    @inline(__always) _modify { yield &timeoutsCell.value }
   }
 
   /// By slot.
-  var connections: [Connection?] = []
+  let connections = Cell<[Connection?]>([])
   private var freeSlots: [Int] = []
   private var lastConnection: UInt64 = 0
   private(set) var connectionCount = 0
@@ -66,7 +66,6 @@ final class BusServer: RunLoopTarget {
   let filesHeld = HeldFile.Count()
   /// The same for each user who has some.
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
-  var fileFrames = FileFrames()
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
   var begunBuffers = BegunBuffers()
@@ -172,14 +171,14 @@ final class BusServer: RunLoopTarget {
     }
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
-    for case let connection? in connections { readRest(of: connection) }
+    for case let connection? in connections.value { readRest(of: connection) }
     deliverSoon()
     isIdle()
     // Nobody shall take the end of the bus for that of a delegate.
     bus.stop(at: now)
     carryOutEffects()
     writeOmittedClosings()
-    for case let connection? in connections {
+    for case let connection? in connections.value {
       dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
     }
   }
@@ -248,7 +247,7 @@ final class BusServer: RunLoopTarget {
       }
     } while !pass.dirty.isEmpty
     pass.inlined = nil
-    fileFrames.collect()
+    pass.fileFrames.collect()
     writeVerdicts()
     resetRelief()
     if let stopBy {
@@ -305,7 +304,7 @@ final class BusServer: RunLoopTarget {
 
   /// The connection that is meant, if it is still there.
   private func connection(of token: WatchToken) -> Connection? {
-    guard case .connection(let slot, _) = token, let connection = connections[slot], connection.token == token
+    guard case .connection(let slot, _) = token, let connection = connections.value[slot], connection.token == token
     else { return nil }
     return connection
   }
@@ -335,7 +334,7 @@ final class BusServer: RunLoopTarget {
 
   private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
     let credentials = try UnixSocket.peer(of: descriptor)
-    let slot = ConnectionSlot(index: freeSlots.last ?? connections.count)
+    let slot = ConnectionSlot(index: freeSlots.last ?? connections.value.count)
     let connection = Connection(
       id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
       peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
@@ -343,9 +342,9 @@ final class BusServer: RunLoopTarget {
     lastConnection += 1
     connectionCount += 1
     if freeSlots.popLast() == nil {
-      connections.append(connection)
+      connections.value.append(connection)
     } else {
-      connections[slot.index] = connection
+      connections.value[slot.index] = connection
     }
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
     guard connectionCount <= configuration.connectionsMax else {
@@ -484,7 +483,7 @@ final class BusServer: RunLoopTarget {
     connection.queue.removeAll()
     unwatch(connection.descriptor.rawValue)
     UnixSocket.shutdown(connection.descriptor)
-    connections[connection.slot.index] = nil
+    connections.value[connection.slot.index] = nil
     freeSlots.append(connection.slot.index)
     connectionCount -= 1
   }

@@ -27,6 +27,12 @@ final class Connection {
     case lossy
   }
 
+  /// What every read and every write goes through (see `Cell`).
+  private struct Traffic: ~Copyable {
+    var queue = OutboundQueue()
+    var descriptors = PassedDescriptors()
+  }
+
   let id: ConnectionID
   let slot: ConnectionSlot
   let descriptor: FileDescriptor
@@ -36,10 +42,11 @@ final class Connection {
   let limits: FrameLimits
 
   var phase = Phase.awaitingHello
-  private let queueCell = Cell(OutboundQueue())
+  private let traffic = Cell(Traffic())
+  /// What waits for it to be read.
   var queue: OutboundQueue {
-    _read { yield queueCell.value }
-    _modify { yield &queueCell.value }
+    @inline(__always) _read { yield traffic.value.queue }
+    @inline(__always) _modify { yield &traffic.value.queue }
   }
   var flow = Flow.flowing
   /// When it has had its time to catch up, while it is paced.
@@ -65,7 +72,10 @@ final class Connection {
   /// Its hello said that it takes userInfo as a file.
   var takesFiles = false
   /// Descriptors that came before the rest of their frames, and how many of them the bus has counted.
-  var descriptors = PassedDescriptors()
+  var descriptors: PassedDescriptors {
+    @inline(__always) _read { yield traffic.value.descriptors }
+    @inline(__always) _modify { yield &traffic.value.descriptors }
+  }
   var descriptorsCounted = 0
   /// Bytes of the files that it was sent since it had last taken everything.
   var passedByteCount = 0

@@ -22,6 +22,8 @@ struct Pass {
   var verdicts: [VerdictEntry] = []
   /// What was last posted with a file, and what those get who take none.
   var inlined: (original: ByteBuffer, copy: ByteSlice)?
+  /// Posts whose userInfo came as a file.
+  var fileFrames = FileFrames()
   /// What is being taken from a client, while somebody watches.
   var taken: BusServer.TakenFrame?
 }

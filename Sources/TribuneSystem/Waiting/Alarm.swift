@@ -9,7 +9,7 @@ package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
   package init() throws(Errno) {
-    let flags = CInt(TFD_CLOEXEC) | CInt(TFD_NONBLOCK)
+    let flags = O_CLOEXEC | O_NONBLOCK
     timer = FileDescriptor(owning: try retrying { timerfd_create(CLOCK_MONOTONIC, flags) })
   }
 

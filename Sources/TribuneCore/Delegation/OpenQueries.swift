@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// The queries that wait for one delegate, in no order.
+struct OpenQueries {
+  /// With more queries than this, finding one by its id goes by a table.
+  private static let searchedMax = 32
+
+  private(set) var all: [QueryID] = []
+  /// Places by query, once there have been many; by the id's number for the reason that `QueryTable` gives.
+  private var places: [UInt64: Int] = [:]
+
+  mutating func insert(_ query: QueryID) {
+    all.append(query)
+    if !places.isEmpty {
+      places[query.rawValue] = all.count - 1
+    } else if all.count > Self.searchedMax {
+      for (place, query) in all.enumerated() { places[query.rawValue] = place }
+    }
+  }
+
+  /// - Returns: whether it was there.
+  mutating func remove(_ query: QueryID) -> Bool {
+    let isByTable = !places.isEmpty
+    guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }
+    // The last takes its place, so that no others move.
+    let last = all.removeLast()
+    if place < all.count { all[place] = last }
+    guard isByTable else { return true }
+    places[last.rawValue] = place
+    places[query.rawValue] = nil
+    if all.isEmpty { places = [:] }
+    return true
+  }
+}
