@@ -16,7 +16,7 @@ extension Bus {
     try requireAnswerable(frame.name, of: frame.object)
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     let nameLength = frame.header.nameLength
-    let delegates = chains.responding(to: key, nameLength: nameLength)
+    let delegates = try chains.responding(to: key, nameLength: nameLength)
     var entries: [Entry] = []
     if let entry = objectEntry(of: frame.object) { entries.append(.object(entry)) }
     entries += holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }

@@ -11,8 +11,8 @@ extension Bus {
   ) throws(WireError) {
     let fields = try frame.decode(Ask.self)
     let header = frame.header
-    try frame.name.requireName()
-    try frame.object.requireObject()
+    let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
+    let delegates = try chains.responding(to: key, nameLength: header.nameLength)
     guard !NameSyntax.isReserved(frame.name) else {
       throw WireError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
     }
@@ -24,10 +24,8 @@ extension Bus {
     let method =
       declarations.isEmpty ? nil : try method(of: frame, for: fields.mode.isForValues ? .query : .ask)
 
-    let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
 
-    let delegates = chains.responding(to: key, nameLength: header.nameLength)
     guard connection(at: slot).participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(
         .limitExceeded,

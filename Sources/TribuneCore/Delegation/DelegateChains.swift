@@ -48,11 +48,16 @@ struct DelegateChains {
 
   /// Those who respond to a name for an object, in order.
   ///
-  /// - Parameter key: a valid name and object, joined as they lie in the frame.
-  mutating func responding(to key: RawSpan, nameLength: Int) -> [DelegateRegistration] {
-    if tree.isEmpty { return [] }
+  /// - Parameter key: name and object, joined as they lie in the frame. They are looked at only when they are new.
+  /// - Throws: `invalidName`, `invalidObject`.
+  mutating func responding(
+    to key: RawSpan, nameLength: Int
+  ) throws(WireError) -> [DelegateRegistration] {
     let place = routes.place(of: key, nameLength: nameLength)
     if let chain = routes.receivers(at: place, of: key, nameLength: nameLength) { return chain }
+    try key.extracting(first: nameLength).requireName()
+    try key.extracting(droppingFirst: nameLength).requireObject()
+    if tree.isEmpty { return [] }
     var found: Set<DelegateRegistration> = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.insert($0) }

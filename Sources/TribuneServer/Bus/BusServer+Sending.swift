@@ -228,15 +228,19 @@ extension BusServer {
     var effects: [Effect] = []
     swap(&pass.effects, &effects)
     bus.takeEffects(&effects)
-    // Taken off the end, so that nothing that an effect holds is copied.
-    effects.reverse()
-    while let effect = effects.popLast() { carryOut(effect) }
-    if effects.capacity > 1024 { effects = [] }
+    for index in effects.indices {
+      // Taken out of the array, so that nothing that it holds is copied.
+      var effect = Effect.none
+      swap(&effect, &effects[index])
+      carryOut(effect)
+    }
+    effects.removeAll(keepingCapacity: effects.capacity <= 1024)
     swap(&pass.effects, &effects)
   }
 
   private func carryOut(_ effect: consuming Effect) {
     switch consume effect {
+    case .none: preconditionFailure("an effect was carried out before")
     case .okay(let slot, let serial, let okay):
       say(okay, to: connection(at: slot), serial: serial)
     case .refusal(let slot, let serial, let error):
