@@ -27,3 +27,21 @@
     @inline(__always) nonmutating _modify { yield unsafe &address.pointee }
   }
 }
+
+extension Cell where Value: ~Copyable {
+  /// A way to the value that keeps nothing alive: what counts references has to touch the object that owns the cell,
+  /// which costs more than anything else that is done for one of many in turn.
+  @usableFromInline @safe package struct Reference {
+    @usableFromInline let address: UnsafeMutablePointer<Value>
+
+    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<Value>) { unsafe self.address = unsafe address }
+
+    @inlinable package var value: Value {
+      @inline(__always) _read { yield unsafe address.pointee }
+      @inline(__always) nonmutating _modify { yield unsafe &address.pointee }
+    }
+  }
+
+  /// Must be forgotten before the cell is.
+  @unsafe package var reference: Reference { unsafe Reference(address) }
+}

@@ -38,15 +38,50 @@ extension BusServer {
   ///
   /// - Returns: how many they are.
   private func deliver(_ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection) -> Int {
+    let deliveries: Int
+    if areAllPlain(receivers, run) {
+      for receiver in receivers { enqueue(run, for: receiver.slot) }
+      deliveries = receivers.count
+    } else {
+      deliveries = deliverOneByOne(run, count: count, to: receivers, from: poster)
+    }
+    deliveredCount += UInt64(count * deliveries)
+    poster.postedCount += UInt64(count)
+    postedCount += UInt64(count)
+    return deliveries
+  }
+
+  /// Whether nobody who receives a run needs a thought.
+  ///
+  /// All are looked at before the first gets it. That fetches the memory of all, which is seldom at hand where they are
+  /// many, at once rather than one after the other.
+  private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
+    let roomMax = configuration.highMarkBytes - run.count
+    for receiver in receivers {
+      guard case .now = receiver.way, let observer = traffic.value[receiver.slot.index],
+        observer.value.isServed, !observer.value.isDeaf, observer.value.queue.byteCount <= roomMax
+      else { return false }
+    }
+    return true
+  }
+
+  private func enqueue(_ run: ByteSlice, for slot: ConnectionSlot) {
+    guard let observer = traffic.value[slot.index] else { preconditionFailure("an observer has no connection") }
+    observer.value.queue.append(run, isNotification: true, copyingInto: queuePool)
+    queuedByteCount += run.count
+    if !observer.value.isDirty { markDirty(connection(at: slot)) }
+    if queuedByteCount > relievedAbove { relieveQueues() }
+  }
+
+  private func deliverOneByOne(
+    _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection
+  ) -> Int {
     var deliveries = 0
     for receiver in receivers {
       if case .now = receiver.way {} else if !receivesNow(receiver, run, count: UInt64(count)) { continue }
       deliver(run, to: receiver.slot, from: poster)
       deliveries += 1
     }
-    deliveredCount += UInt64(count * deliveries)
-    poster.postedCount += UInt64(count)
-    postedCount += UInt64(count)
     return deliveries
   }
 

@@ -22,11 +22,7 @@ extension BusServer {
   func deliver(_ slice: ByteSlice, to slot: ConnectionSlot, from poster: Connection) {
     guard let observer = connections.value[slot.index] else { preconditionFailure("an observer has no connection") }
     enqueue(slice, for: observer, isNotification: true)
-    if observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes { slow(observer, poster) }
-  }
-
-  /// An observer has more to read than it should.
-  private func slow(_ observer: Connection, _ poster: Connection) {
+    guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
     switch observer.flow {
     case .flowing, .pacing: pace(poster, for: observer)
     case .lossy: drop(from: observer, downTo: configuration.highMarkBytes)
@@ -121,12 +117,12 @@ extension BusServer {
       queuedByteCount += rest.count
     }
     if lingers { linger(connection) } else { markDirty(connection) }
-    if connection.queue.byteCount > configuration.hardLimitBytes { limitQueue(of: connection, isNotification) }
+    if connection.queue.byteCount > configuration.hardLimitBytes { limitQueue(of: connection, isNotification: isNotification) }
     if queuedByteCount > relievedAbove { relieveQueues() }
   }
 
   /// One pass can cause any number of replies and questions: the hard limit cannot wait for its end.
-  private func limitQueue(of connection: Connection, _ isNotification: Bool) {
+  private func limitQueue(of connection: Connection, isNotification: Bool) {
     if !isNotification, !connection.isBlocked { flush(connection) }
     // Notifications may go first; what is left then is what must not be dropped.
     if connection.flow != .flowing || connection.isBlocked {
@@ -311,7 +307,7 @@ extension BusServer {
     return hasRoom() || delegate.queue.isEmpty
   }
 
-  private func connection(at slot: ConnectionSlot) -> Connection {
+  func connection(at slot: ConnectionSlot) -> Connection {
     guard let connection = connections.value[slot.index] else {
       preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
     }

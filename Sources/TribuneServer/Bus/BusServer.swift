@@ -43,6 +43,8 @@ final class BusServer: RunLoopTarget {
 
   /// By slot.
   let connections = Cell<[Connection?]>([])
+  /// Theirs, by slot; nil where nobody is.
+  let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
   private var freeSlots: [Int] = []
   private var lastConnection: UInt64 = 0
   private(set) var connectionCount = 0
@@ -232,16 +234,7 @@ final class BusServer: RunLoopTarget {
   func endPass() -> Bool {
     if bus.hasSoonPosts { deliverSoon() }
     repeat {
-      // In the order in which they were spoken to: an asker has its verdict before its delegates hear
-      // how it ended.
-      var next = 0
-      while next < pass.dirty.count {
-        let connection = pass.dirty[next]
-        connection.isDirty = false
-        flush(connection)
-        next += 1
-      }
-      pass.dirty.removeAll(keepingCapacity: true)
+      flushDirty()
       while let connection = pass.doomed.popLast() {
         if let doom = connection.doom { dismiss(connection, doom) }
       }
@@ -257,6 +250,19 @@ final class BusServer: RunLoopTarget {
     scheduleTimer()
     passEnded?()
     return true
+  }
+
+  /// Sends what waits, in the order in which connections were spoken to: an asker has its verdict before its delegates
+  /// hear how it ended.
+  private func flushDirty() {
+    var next = 0
+    while next < pass.dirty.count {
+      let connection = pass.dirty[next]
+      connection.isDirty = false
+      flush(connection)
+      next += 1
+    }
+    pass.dirty.removeAll(keepingCapacity: true)
   }
 
   /// Has sent what no company has come for.
@@ -343,9 +349,12 @@ final class BusServer: RunLoopTarget {
     connectionCount += 1
     if freeSlots.popLast() == nil {
       connections.value.append(connection)
+      traffic.value.append(nil)
     } else {
       connections.value[slot.index] = connection
     }
+    // Both are forgotten together.
+    traffic.value[slot.index] = unsafe connection.traffic.reference
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
     guard connectionCount <= configuration.connectionsMax else {
       let most = configuration.connectionsMax
@@ -484,6 +493,7 @@ final class BusServer: RunLoopTarget {
     unwatch(connection.descriptor.rawValue)
     UnixSocket.shutdown(connection.descriptor)
     connections.value[connection.slot.index] = nil
+    traffic.value[connection.slot.index] = nil
     freeSlots.append(connection.slot.index)
     connectionCount -= 1
   }

@@ -27,10 +27,22 @@ final class Connection {
     case lossy
   }
 
-  /// What every read and every write goes through (see `Cell`).
-  private struct Traffic: ~Copyable {
+  /// What every read, every write and every notification goes through (see `Cell`).
+  struct Traffic: ~Copyable {
+    /// What waits for it to be read.
     var queue = OutboundQueue()
+    /// Descriptors that came before the rest of their frames.
     var descriptors = PassedDescriptors()
+    /// Its frames are still taken, and others queued for it.
+    var isServed = true
+    /// Nothing can be written any more; what it had sent before can still be read.
+    var isDeaf = false
+    /// Its hello said that it takes userInfo as a file.
+    var takesFiles = false
+    /// Something was queued in this pass, and is to be sent at its end.
+    var isDirty = false
+    /// The kernel took no more, or is to get no more for now.
+    var isBlocked = false
   }
 
   let id: ConnectionID
@@ -41,12 +53,27 @@ final class Connection {
   /// What its frames may have, as its welcome says.
   let limits: FrameLimits
 
-  var phase = Phase.awaitingHello
-  private let traffic = Cell(Traffic())
-  /// What waits for it to be read.
+  var phase = Phase.awaitingHello { didSet { updateIsServed() } }
+  let traffic = Cell(Traffic())
   var queue: OutboundQueue {
     @inline(__always) _read { yield traffic.value.queue }
     @inline(__always) _modify { yield &traffic.value.queue }
+  }
+  var isDeaf: Bool {
+    get { traffic.value.isDeaf }
+    set { traffic.value.isDeaf = newValue }
+  }
+  var takesFiles: Bool {
+    get { traffic.value.takesFiles }
+    set { traffic.value.takesFiles = newValue }
+  }
+  var isDirty: Bool {
+    get { traffic.value.isDirty }
+    set { traffic.value.isDirty = newValue }
+  }
+  var isBlocked: Bool {
+    get { traffic.value.isBlocked }
+    set { traffic.value.isBlocked = newValue }
   }
   var flow = Flow.flowing
   /// When it has had its time to catch up, while it is paced.
@@ -69,13 +96,11 @@ final class Connection {
   /// A timeout is queued that will look at `begunAt`.
   var isWatchedForProgress = false
 
-  /// Its hello said that it takes userInfo as a file.
-  var takesFiles = false
-  /// Descriptors that came before the rest of their frames, and how many of them the bus has counted.
   var descriptors: PassedDescriptors {
     @inline(__always) _read { yield traffic.value.descriptors }
     @inline(__always) _modify { yield &traffic.value.descriptors }
   }
+  /// How many of them the bus has counted.
   var descriptorsCounted = 0
   /// Bytes of the files that it was sent since it had last taken everything.
   var passedByteCount = 0
@@ -84,21 +109,15 @@ final class Connection {
   /// A timeout is queued that will look whether it has.
   var isWatchedForRoomToPass = false
 
-  /// Something was queued in this pass, and is to be sent at its end.
-  var isDirty = false
   /// Something was queued that is sent with what comes next, or a little later.
   var isLingering = false
-  /// The kernel took no more, or is to get no more for now.
-  var isBlocked = false
-  /// Nothing can be written any more; what it had sent before can still be read.
-  var isDeaf = false
   /// How many slow observers wait for this poster not to be read.
   var pauseCount = 0
   /// The posters that are not read because of this observer.
   var pausedPosters: [Connection] = []
   var postedCount: UInt64 = 0
   /// Why it is to be closed at the end of the pass.
-  var doom: WireError?
+  var doom: WireError? { didSet { updateIsServed() } }
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, peer: PeerIdentity,
@@ -117,7 +136,11 @@ final class Connection {
   }
 
   /// Whether its frames are still taken, and others queued for it.
-  var isServed: Bool { doom == nil && (phase == .open || phase == .awaitingHello) }
+  var isServed: Bool { traffic.value.isServed }
+
+  private func updateIsServed() {
+    traffic.value.isServed = doom == nil && (phase == .open || phase == .awaitingHello)
+  }
 
   var isPaused: Bool { pauseCount > 0 }
 
