@@ -290,6 +290,8 @@ final class BusServer: RunLoopTarget {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
       }
     }
+    // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
+    timeouts.drop(.hello) { connection(of: $0)?.phase != .awaitingHello }
     while let token = timeouts.popDue(.frame, at: now) {
       if let connection = connection(of: token) { checkProgress(of: connection) }
     }

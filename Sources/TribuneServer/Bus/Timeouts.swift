@@ -37,7 +37,21 @@ nonisolated struct Timeouts {
   /// Who is to be looked at next, of those whose time has come.
   mutating func popDue(_ kind: Kind, at now: Instant) -> WatchToken? {
     guard let token = queues[kind.rawValue].popDue(at: now) else { return nil }
-    nextDue = queues.compactMap(\.nextDue).min()
+    updateNextDue()
     return token
+  }
+
+  /// Looks no more at the first of those who need not be, until one is found that does.
+  mutating func drop(_ kind: Kind, while isSettled: (WatchToken) -> Bool) {
+    queues[kind.rawValue].drop(while: isSettled)
+    updateNextDue()
+  }
+
+  private mutating func updateNextDue() {
+    nextDue = nil
+    for queue in queues {
+      guard let due = queue.nextDue else { continue }
+      nextDue = nextDue.map { min($0, due) } ?? due
+    }
   }
 }
