@@ -201,9 +201,10 @@ extension BusServer {
   }
 
   func releaseBegun(_ connection: Connection) {
+    guard let begun = connection.begun else { return }
     begunReserved -= connection.begunReserved
     connection.begunReserved = 0
-    if let begun = connection.begun { begunBuffers.give(begun) }
+    begunBuffers.give(begun)
     connection.begun = nil
   }
 

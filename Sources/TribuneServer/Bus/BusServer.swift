@@ -240,7 +240,7 @@ final class BusServer: RunLoopTarget {
       }
     } while !pass.dirty.isEmpty
     pass.inlined = nil
-    pass.fileFrames.collect()
+    if pass.fileFrames.areLent { pass.fileFrames.collect() }
     writeVerdicts()
     resetRelief()
     if let stopBy {

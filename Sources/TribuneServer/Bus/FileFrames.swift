@@ -15,6 +15,8 @@ struct FileFrames {
   static let frameLength = 560
 
   private var lent: [ByteBuffer] = []
+  /// Whether there are some to be looked at.
+  var areLent: Bool { !lent.isEmpty }
   private var free: [(buffer: ByteBuffer, file: HeldFile)] = []
 
   /// A buffer for one frame.
