@@ -35,6 +35,9 @@ package struct FrameFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// An empty literal, where it is written in another module than this, is some 1,000 instructions: the
+  /// compiler cannot see there what a set is made of.
+  package static var none: FrameFlags { FrameFlags(rawValue: 0) }
   /// The sender wants an `ok` when the bus has taken the frame.
   package static let acknowledge = FrameFlags(rawValue: 0x01)
   /// The frame's userInfo lies in a descriptor that comes with it, and its payload is empty.

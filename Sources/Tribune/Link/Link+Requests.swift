@@ -45,9 +45,12 @@ extension Link {
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var message = message
     var post = fields
-    try await waitForRoom()
-    try attachFile(&post, &message)
-    let flags: FrameFlags = message.file == nil ? [] : .descriptor
+    if message.payload.count >= WireLimits.descriptorPayloadLength {
+      // The file would be memory that nothing counts yet.
+      try await waitForRoom()
+      try attachFile(&post, &message)
+    }
+    let flags: FrameFlags = message.file == nil ? .none : .descriptor
     while true {
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
         try state.requireOpen()
@@ -67,7 +70,7 @@ extension Link {
 
   /// Sends a post and waits for what the bus says to it, as any request.
   func request<Value: Sendable>(
-    _ post: Post, _ message: Message, flags: FrameFlags = .init(rawValue: 0), isTakenBack: Bool = false,
+    _ post: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
     _ request: (Reply<Value>) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var message = message
@@ -85,7 +88,7 @@ extension Link {
   ///   - isTakenBack: whether cancelling the task has to reach the bus.
   ///   - request: what the bus's reply will be taken for.
   func request<F: FrameFields, Value: Sendable>(
-    _ fields: F, _ message: Message = Message(), flags: FrameFlags = .init(rawValue: 0),
+    _ fields: F, _ message: Message = Message(), flags: FrameFlags = .none,
     isTakenBack: Bool = false,
     _ request: (Reply<Value>) -> LinkState.Request
   ) async throws(TribuneError) -> Value {

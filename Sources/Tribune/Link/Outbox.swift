@@ -59,7 +59,7 @@ struct Outbox {
 
   /// - Parameter canWait: nobody waits for a reply to the frame, so that it may go in a burst.
   mutating func append<F: FrameFields>(
-    _ fields: F, flags: FrameFlags = .init(rawValue: 0), serial: Serial, name: String = "",
+    _ fields: F, flags: FrameFlags = .none, serial: Serial, name: String = "",
     object: String = "",
     payload: [UInt8] = [], file: MemoryFile? = nil, canWait: Bool = false
   ) -> Duty {

@@ -7,7 +7,7 @@ import TribuneWire
 extension PostOptions {
   /// Plain options are no fields at all.
   var fields: Post {
-    var options: TribuneWire.PostOptions = []
+    var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }
     if isRetained { options.insert(.retain) }
     if coalescing.contains(.name) { options.insert(.coalesceByName) }

@@ -6,6 +6,8 @@ package struct PostOptions: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// As with `FrameFlags.none`, what an empty literal is in other modules.
+  package static var none: PostOptions { PostOptions(rawValue: 0) }
   /// Is for suspended connections, too, after what they were spared until now.
   package static let immediately = PostOptions(rawValue: 1)
   /// Is kept as the last of its name and object; without userInfo, what was kept is forgotten.
