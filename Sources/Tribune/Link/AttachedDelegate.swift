@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// Notifications are told one at a time and in order, and each only once the questions before it have reached
 /// the delegate; questions wait for nothing. Who tells is a task that lives for as long as there is something
-/// to tell. The lock inside is taken for moments, and nothing is resumed under it.
+/// to tell; it starts on the link's thread, as questions do. The lock inside is taken for moments, and nothing is resumed under it.
 final class AttachedDelegate: Sendable {
   /// What waits to be told.
   private enum News: LossReporting {
@@ -70,13 +70,21 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Telling
 
-  func deliver(_ delivery: Delivery) {
+  /// - Returns: whether a task has to be started that tells.
+  func deliver(_ delivery: Delivery) -> Bool {
     tell { .delivery(delivery, behind: $0) }
   }
 
   /// Tells that another delegate has taken its place, which is the last that it is told.
-  func replace(by info: DelegateInfo) {
+  ///
+  /// - Returns: whether a task has to be started that tells.
+  func replace(by info: DelegateInfo) -> Bool {
     tell { .replaced(info, behind: $0) }
+  }
+
+  /// Starts the task that tells, here and now.
+  func startTelling() {
+    Task.immediate { await tellAll() }
   }
 
   /// Tells nothing more.
@@ -84,15 +92,14 @@ final class AttachedDelegate: Sendable {
     state.withLock { $0.isOver = true }
   }
 
-  private func tell(_ news: (UInt64) -> News) {
-    let startsTelling = state.withLock { state -> Bool in
+  private func tell(_ news: (UInt64) -> News) -> Bool {
+    state.withLock { state -> Bool in
       guard !state.isOver else { return false }
       // What delegates are told is never awaited.
       _ = state.news.append(news(state.lastQuestion))
       defer { state.isTelling = true }
       return !state.isTelling
     }
-    if startsTelling { Task { await tellAll() } }
   }
 
   private func tellAll() async {
@@ -143,19 +150,8 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// Has the delegate answer a question that notifications could overtake.
-  func answer(number: UInt64, _ answer: @escaping @Sendable () async -> Void) async {
-    // Runs on the spot up to its first suspension: by then it is at the delegate, or in its actor's queue.
-    let answering = Task.immediate { await answer() }
-    noteStart(of: number)
-    await withTaskCancellationHandler {
-      await answering.value
-    } onCancel: {
-      answering.cancel()
-    }
-  }
-
-  private func noteStart(of number: UInt64) {
+  /// A question is at the delegate, or in its actor's queue.
+  func noteStart(of number: UInt64) {
     let teller = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.unstarted.remove(number)
       guard let waiting = state.waiting, state.hasStarted(upTo: waiting.number) else { return nil }

@@ -5,7 +5,7 @@ import TribuneWire
 
 /// Questions, and what is said to them.
 extension Link {
-  /// Puts a question to its delegate, in a task of its own.
+  /// Has a question put to its delegate, in a task of its own.
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
     let duties = state.withLock { state -> [Outbox.Duty] in
@@ -15,33 +15,22 @@ extension Link {
       guard let delegate = attached.delegate else {
         return [state.appendAnswer(.abstain, to: key), state.dropAttachment(serial)]
       }
-      let task =
-        if let number = attached.noteQuestion() {
-          Task { [self] in
-            await attached.answer(number: number) { [self] in await answer(question, by: delegate) }
-          }
-        } else {
-          Task { [self] in await answer(question, by: delegate) }
-        }
-      state.questions[key] = LinkState.OpenQuestion(
-        query: question.query, attachment: serial, delegate: delegate, task: task)
+      let open = OpenQuestion(
+        question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
+      state.questions[key] = open
+      work.withLock { $0.append(.question(open)) }
       return []
     }
     for duty in duties { perform(duty) }
   }
 
-  private func answer(_ question: Question, by delegate: any Delegate) async {
-    let answer: Answer
-    do {
-      answer = try await delegate.answer(question)
-    } catch {
-      answer = .failed("\(error)")
-    }
-    let key = LinkState.QuestionKey(question)
+  /// Tells the bus what a delegate says.
+  func answer(_ open: OpenQuestion, _ answer: Answer) {
+    let key = LinkState.QuestionKey(open.question)
     let duty = state.withLock { state -> Outbox.Duty in
       // Withdrawn meanwhile: the bus does not wait for it any more.
-      guard state.questions[key] != nil else { return .none }
-      state.questions[key]?.isAnswered = true
+      guard state.questions[key] === open else { return .none }
+      open.noteAnswer()
       return state.appendAnswer(answer, to: key)
     }
     perform(duty)
@@ -50,7 +39,8 @@ extension Link {
   /// A query has ended that one of the delegates was asked in.
   func conclude(_ concluded: Concluded) {
     let key = LinkState.QuestionKey(query: concluded.query, delegate: concluded.delegate)
-    state.withLock({ $0.questions.removeValue(forKey: key) })?.conclude(.init(concluded.conclusion))
+    guard let open = state.withLock({ $0.questions.removeValue(forKey: key) }) else { return }
+    work.withLock { $0.append(.conclusion(open, .init(concluded.conclusion))) }
   }
 
   func `defer`(_ question: Question, by span: Duration, status: String) throws(TribuneError) {
@@ -72,7 +62,7 @@ extension Link {
   func deliver(_ delivery: Delivery, to attachments: [(serial: Serial, attached: AttachedDelegate)]) {
     for (serial, attached) in attachments {
       if attached.delegate != nil {
-        attached.deliver(delivery)
+        if attached.deliver(delivery) { work.withLock { $0.append(.news(attached)) } }
       } else {
         let duty = state.withLock { state -> Outbox.Duty in
           state.attachments[serial] === attached ? state.dropAttachment(serial) : .none
@@ -118,23 +108,6 @@ extension LinkState {
     return outbox.append(
       TribuneWire.Answer(query: key.query, delegate: key.delegate, answer: kind), serial: nextSerial(),
       payload: payload)
-  }
-}
-
-extension LinkState.OpenQuestion {
-  /// Nobody waits for the answer any more, and the delegate knows why.
-  func withdraw() {
-    if !isAnswered { task.cancel() }
-  }
-
-  /// Withdraws the question, if it is not answered, and tells the delegate how the query ended.
-  func conclude(_ ending: Conclusion.Ending) {
-    withdraw()
-    let conclusion = Conclusion(query: query, ending: ending)
-    Task { [task, delegate] in
-      await task.value
-      await delegate?.concluded(conclusion)
-    }
   }
 }
 

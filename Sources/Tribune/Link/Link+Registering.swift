@@ -79,9 +79,11 @@ extension Link {
         (state.attachments.removeValue(forKey: serial), state.takeQuestions(of: serial))
       }
       routesVersion.add(1, ordering: .releasing)
-      replaced.0?.replace(by: DelegateInfo(entry))
+      if let attached = replaced.0, attached.replace(by: DelegateInfo(entry)) {
+        work.withLock { $0.append(.news(attached)) }
+      }
       // The bus tells it nothing more of the queries that it was asked in.
-      for question in replaced.1 { question.conclude(.cancelled) }
+      for question in replaced.1 { question.conclude(.cancelled, here: false) }
     }
   }
 }

@@ -9,7 +9,7 @@ import TribuneWire
 /// Two kinds of thread meet here. Callers append frames and, when nobody else is writing, write them on
 /// the spot, so that a query is in the kernel before its caller suspends. The link's own thread is blocked
 /// in the kernel until there is something to read; it decodes frames, resumes those who wait for them,
-/// and writes what callers left. What they share is `state`, the one lock of a connection: a client's
+/// puts questions to delegates, and writes what callers left. What they share is `state`, the one lock of a connection: a client's
 /// callers are on any thread, so unlike the bus it has no isolation to live in. Nothing is resumed and
 /// nothing is written while the lock is held.
 ///
@@ -18,6 +18,8 @@ final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state = Mutex(LinkState())
+  /// For delegates, and tasks of the executor. Its lock is taken behind that of `state`, if both are.
+  let work = Mutex(WorkQueue())
   /// Changes with every change of an observation or an attachment, so that the thread sees without the lock
   /// that the routes it remembers are still right.
   let routesVersion = Atomic(0)
@@ -133,7 +135,7 @@ final class Link: Sendable {
     for stream in ending.notifications { stream.finish(error) }
     for stream in ending.traffic { stream.finish(error) }
     // How those queries end nobody can tell these delegates any more.
-    for question in ending.questions { question.conclude(.cancelled) }
+    for question in ending.questions { question.conclude(.cancelled, here: false) }
     for term in ending.terms { term.end(expired: false) }
     for closer in ending.closers { closer.resume(returning: error) }
   }

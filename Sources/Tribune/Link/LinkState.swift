@@ -110,15 +110,6 @@ struct LinkState {
     var delegate: DelegateID
   }
 
-  /// A question that the bus has not concluded yet.
-  struct OpenQuestion {
-    let query: UInt64
-    let attachment: Serial
-    weak var delegate: (any Delegate)?
-    let task: Task<Void, Never>
-    var isAnswered = false
-  }
-
   var phase = Phase.connecting
   var outbox = Outbox()
   /// The one who connects, until the bus has welcomed it.

@@ -4,7 +4,7 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// What a link's own thread does: connects, reads until the connection ends, writes what callers left.
+/// What a link's own thread does for the link: connects, reads until the connection ends, writes what callers left.
 ///
 /// Its buffer grows with what has arrived, never with what a length announces.
 struct LinkThread: ~Copyable {
@@ -33,6 +33,9 @@ struct LinkThread: ~Copyable {
   /// The whole length of the frame that has begun to arrive; 0 while unknown.
   private var awaited = 0
   private var greeting = Greeting.hello
+  private let greetingDeadline = ContinuousClock.now.advanced(by: greetingPatience)
+  /// The bus has been told that nothing more comes.
+  private var isHalfClosed = false
   private var receiver: FrameReceiver
 
   private init(_ link: Link) {
@@ -42,13 +45,9 @@ struct LinkThread: ~Copyable {
 
   /// Runs a link from its first call to its end.
   static func run(_ link: Link, _ address: Address) {
-    var thread = LinkThread(link)
-    do throws(TribuneError) {
-      try thread.connect(to: address)
-      try thread.serve()
-    } catch {
-      link.end(error)
-    }
+    let thread = LinkThread(link)
+    do throws(TribuneError) { try thread.connect(to: address) } catch { return link.end(error) }
+    Lookout(link, thread).takeTurns()
   }
 
   private var hasEnded: Bool {
@@ -73,46 +72,70 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  private mutating func serve() throws(TribuneError) {
-    let greetingDeadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
-    var isHalfClosed = false
-    while true {
-      let (phase, isStuck, isFullOfFiles, isIdle, closingDeadline) = link.state.withLock {
-        ($0.phase, $0.outbox.isStuck, $0.outbox.isFullOfFiles, $0.outbox.isIdle, $0.closingDeadline)
+  /// Reads once and writes once, when there is something to read or to write.
+  ///
+  /// - Parameter isWaiting: whether to wait for that.
+  /// - Returns: whether the link goes on.
+  mutating func receive(isWaiting: Bool) -> Bool {
+    do throws(TribuneError) {
+      return try serve(isWaiting: isWaiting)
+    } catch {
+      link.end(error)
+      return false
+    }
+  }
+
+  private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
+    let (isOpen, isStuck, isFullOfFiles) = link.state.withLock {
+      ($0.phase == .open, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
+    }
+    var timeout: Duration?
+    if !isOpen {
+      guard let deadline = try deadline() else { return false }
+      timeout = ContinuousClock.now.duration(to: deadline)
+    }
+    if !isWaiting { timeout = .zero }
+    if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
+    let ready = try poll(forWriting: isStuck, timeout: timeout)
+    if ready.isWoken { link.wakeup.clear() }
+    // Whoever leaves something to this thread wakes it.
+    if ready.isWoken || isStuck || isFullOfFiles { write() }
+    if ready.isReadable, try read() == .ended {
+      try endOfStream()
+      return false
+    }
+    return true
+  }
+
+  /// When a connection that is not open yet, or not any more, is not waited for any longer.
+  ///
+  /// - Returns: nil when it has ended.
+  /// - Throws: `unreachable` when there has been no greeting in time.
+  private mutating func deadline() throws(TribuneError) -> ContinuousClock.Instant? {
+    let (phase, isIdle, closingDeadline) = link.state.withLock {
+      ($0.phase, $0.outbox.isIdle, $0.closingDeadline)
+    }
+    switch phase {
+    case .connecting:
+      guard greetingDeadline > .now else {
+        throw TribuneError(.unreachable, "what listens there does not say hello")
       }
-      var deadline: ContinuousClock.Instant?
-      switch phase {
-      case .connecting:
-        deadline = greetingDeadline
-      case .open:
-        deadline = nil
-      case .closing:
-        deadline = closingDeadline
-        if isIdle, !isHalfClosed {
-          UnixSocket.endWriting(link.socket)
-          isHalfClosed = true
-        }
-      case .ended:
-        return
+      return greetingDeadline
+    case .open:
+      preconditionFailure("only the link's thread opens it")
+    case .closing:
+      guard let closingDeadline else { preconditionFailure("closing has a deadline") }
+      if isIdle, !isHalfClosed {
+        UnixSocket.endWriting(link.socket)
+        isHalfClosed = true
       }
-      if let deadline, deadline <= .now {
-        if phase == .connecting {
-          throw TribuneError(.unreachable, "what listens there does not say hello")
-        }
+      guard closingDeadline > .now else {
         link.end(nil)
-        return
+        return nil
       }
-      var timeout = deadline.map { ContinuousClock.now.duration(to: $0) }
-      if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
-      let ready = try poll(forWriting: isStuck, timeout: timeout)
-      if ready.isWoken { link.wakeup.clear() }
-      write()
-      if ready.isReadable {
-        if try read() == .ended {
-          try endOfStream()
-          return
-        }
-      }
+      return closingDeadline
+    case .ended:
+      return nil
     }
   }
 

@@ -4,6 +4,12 @@
 ///
 /// A connection does not retain its delegates, as in Cocoa: keep yours for as long as it is to be asked.
 /// A class, an actor or a class on the main actor can be one.
+///
+/// What is asked and told begins on the connection's own thread, so that a quick answer wakes no other; behind
+/// its first suspension, and on an actor from its beginning, it runs where Swift runs tasks. Until it suspends,
+/// the connection does not receive. A delegate that takes longer than some 10 ms for that, or blocks, costs its
+/// connection that much: then another thread goes on receiving, and until the first is back, delegates are
+/// asked and told on Swift's own threads.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///

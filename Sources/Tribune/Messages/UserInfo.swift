@@ -21,6 +21,9 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// The text's UTF-8.
   public init(_ text: String) { storage = .own(Array(text.utf8)) }
 
+  /// The bytes as they are, which are not copied.
+  public init(_ bytes: [UInt8]) { storage = .own(bytes) }
+
   /// The bytes as they are.
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }
 

@@ -5,6 +5,14 @@ import Glibc
 
 /// A thread of its own, for what blocks in the kernel.
 package enum Thread {
+  /// Tells threads apart that exist at the same time.
+  package struct ID: Equatable, Sendable {
+    private let rawValue: pthread_t
+
+    /// The thread that asks.
+    package static var current: ID { ID(rawValue: pthread_self()) }
+  }
+
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneSystem
+
+/// Has a link's thread receive, and work for others, in turns.
+///
+/// The thread that was woken by a question is the one that puts it to the delegate: an answer that does not suspend
+/// is on its way without another thread having been woken, which costs more than all else that the
+/// library does for it. The same holds for the tasks of the connection's executor.
+///
+/// Such code may block its thread, though it should not. When a turn of working has lasted for a while, another
+/// thread takes over the receiving. Until the first is back, what is to be worked at goes to Swift's own
+/// threads: a link never has more than two. The one that comes back and finds the other receiving ends. Whether
+/// this is needed is looked at by a task that sleeps in between, and only while there is work.
+final class Lookout: Sendable {
+  /// How long a turn of working may last, and up to twice that.
+  private static let patience = Duration.milliseconds(10)
+
+  private let link: Link
+  /// Who holds the lock receives: for the whole of a turn, which is mostly spent waiting in the kernel. It is never
+  /// waited for.
+  private let receiver: Mutex<LinkThread>
+
+  init(_ link: Link, _ receiver: consuming sending LinkThread) {
+    self.link = link
+    self.receiver = Mutex(receiver)
+  }
+
+  /// Returns when the link has ended, or when another thread receives.
+  func takeTurns() {
+    let own = Thread.ID.current
+    while let next = receiver.withLockIfAvailable({ receive(own, &$0) }) {
+      guard case .work(let turn, let count, let isWatched) = next else { return end() }
+      if !isWatched { Task { [self] in await watch() } }
+      for _ in 0..<count {
+        guard let work = link.work.withLock({ $0.next(in: turn) }) else { break }
+        work.run(on: link)
+      }
+      link.work.withLock { $0.endWorking(turn) }
+    }
+  }
+
+  /// Receives until there is something to work at.
+  ///
+  /// - Returns: what the next turn is, which is one of receiving only if there will be nothing more to receive.
+  private func receive(_ own: Thread.ID, _ receiver: inout LinkThread) -> WorkQueue.Next {
+    link.work.withLock { $0.beginReceiving(own) }
+    var isWaiting = link.work.withLock { $0.isEmpty }
+    while receiver.receive(isWaiting: isWaiting) {
+      isWaiting = true
+      switch link.work.withLock({ $0.next() }) {
+      case .receive: continue
+      case .handOver(let work): handOver(work)
+      case let next: return next
+      }
+    }
+    return .receive
+  }
+
+  private func end() { handOver(link.work.withLock { $0.end() }) }
+
+  /// Leaves work to Swift's own threads.
+  private func handOver(_ all: [WorkQueue.Work]) {
+    for work in all {
+      if case .job(let job) = work {
+        globalConcurrentExecutor.enqueue(job)
+      } else {
+        Task { [link] in work.run(on: link) }
+      }
+    }
+  }
+
+  /// Sees to it that the link receives, for as long as there is work.
+  private func watch() async {
+    var turn = link.work.withLock { $0.lastTurn }
+    while true {
+      do { try await Task.sleep(for: Self.patience) } catch { preconditionFailure("nobody cancels a watch") }
+      switch link.work.withLock({ $0.look(after: turn) }) {
+      case .nothing: return
+      case .turns(let last): turn = last
+      case .relief:
+        do throws(Errno) {
+          return try Thread.start { [self] in takeTurns() }
+        } catch {
+          // There may be one a little later.
+          link.work.withLock { $0.takeReliefBack(turn) }
+        }
+      }
+    }
+  }
+}

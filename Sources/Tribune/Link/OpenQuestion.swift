@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneWire
+
+/// A question that the bus has not concluded yet, and its delegate's task.
+///
+/// The task, the bus's word on how the query ended and the end of the connection come from different threads, and
+/// each has to find what the others did. The lock is taken for moments, within the link's if both are.
+final class OpenQuestion: Sendable {
+  private struct State {
+    /// What answers, unless it has returned by the time that it is known.
+    var task: Task<Void, Never>?
+    /// Nobody waits for the answer.
+    var isWithdrawn = false
+    /// The answer is among what is written to the bus.
+    var isAnswered = false
+    /// `answer` has returned, and the delegate can be told how the query ended.
+    var hasReturned = false
+    /// How it did, if it was known before.
+    var ending: Conclusion.Ending?
+  }
+
+  let attachment: Serial
+  let question: Question
+  private weak let delegate: (any Delegate)?
+  private let attached: AttachedDelegate
+  /// The question's place among those that notifications are not to overtake.
+  private let number: UInt64?
+  private let state = Mutex(State())
+
+  init(
+    _ question: Question, to delegate: any Delegate, through attached: AttachedDelegate, serial: Serial,
+    number: UInt64?
+  ) {
+    self.question = question
+    self.delegate = delegate
+    self.attached = attached
+    self.number = number
+    attachment = serial
+  }
+
+  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+
+  func noteAnswer() { state.withLock { $0.isAnswered = true } }
+
+  /// Has the delegate answer, here and now up to its first suspension.
+  func start(on link: Link) {
+    let task = Task.immediate { await answer(on: link) }
+    // By now it is at the delegate, or in its actor's queue.
+    if let number { attached.noteStart(of: number) }
+    let isWithdrawn = state.withLock { state -> Bool in
+      if !state.hasReturned { state.task = task }
+      return state.isWithdrawn
+    }
+    if isWithdrawn { task.cancel() }
+  }
+
+  private func answer(on link: Link) async {
+    var answer = Answer.abstain
+    do {
+      if let delegate { answer = try await delegate.answer(question) }
+    } catch {
+      answer = .failed("\(error)")
+    }
+    link.answer(self, answer)
+    let ending = state.withLock { state -> Conclusion.Ending? in
+      state.hasReturned = true
+      state.task = nil
+      return state.ending
+    }
+    if let ending { tell(ending, here: true) }
+  }
+
+  /// Nobody waits for the answer any more, and the delegate knows why.
+  func withdraw() {
+    let task = state.withLock { state -> Task<Void, Never>? in
+      if state.isAnswered { return nil }
+      state.isWithdrawn = true
+      return state.task
+    }
+    task?.cancel()
+  }
+
+  /// Withdraws the question, if it is not answered, and tells the delegate how the query ended when `answer` has
+  /// returned.
+  ///
+  /// - Parameter here: whether the delegate may be told by the thread that calls, up to its first suspension.
+  func conclude(_ ending: Conclusion.Ending, here: Bool) {
+    withdraw()
+    let hasReturned = state.withLock { state in
+      if !state.hasReturned { state.ending = ending }
+      return state.hasReturned
+    }
+    if hasReturned { tell(ending, here: here) }
+  }
+
+  private func tell(_ ending: Conclusion.Ending, here: Bool) {
+    let conclusion = Conclusion(query: question.query, ending: ending)
+    if here {
+      Task.immediate { [delegate] in await delegate?.concluded(conclusion) }
+    } else {
+      Task { [delegate] in await delegate?.concluded(conclusion) }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+
+@testable import Tribune
+
+/// Whose turn it is, as a value.
+@Suite struct WorkQueueTests {
+  @Test func withoutWorkThereIsOnlyReceiving() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    #expect(queue.step == "receive")
+    #expect(queue.sighting(after: 0) == "nothing")
+  }
+
+  @Test func aTurnOfWorkingIsWatchedOnceAndEnds() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    queue.append(news())
+    queue.append(news())
+    #expect(queue.step == "work 1: 2, unwatched")
+    // What comes meanwhile is for the next turn, and for this one's thread.
+    queue.append(news())
+    #expect(queue.next(in: 1) != nil)
+    #expect(queue.next(in: 1) != nil)
+    queue.endWorking(1)
+    queue.beginReceiving(.current)
+    #expect(queue.step == "work 2: 1, watched")
+    #expect(queue.next(in: 2) != nil)
+    queue.endWorking(2)
+    queue.beginReceiving(.current)
+    #expect(queue.sighting(after: 0) == "turns to 2")
+    #expect(queue.sighting(after: 2) == "nothing")
+    queue.append(news())
+    #expect(queue.step == "work 3: 1, unwatched")
+  }
+
+  @Test func aTurnThatDoesNotEndIsRelievedOnceAndItsThreadComesBack() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    queue.append(news())
+    queue.append(news())
+    #expect(queue.step == "work 1: 2, unwatched")
+    #expect(queue.next(in: 1) != nil)
+    #expect(queue.sighting(after: 0) == "turns to 1")
+    #expect(queue.sighting(after: 1) == "relief")
+    #expect(queue.sighting(after: 1) == "nothing")
+    // The other thread leaves to others what the first has not come to.
+    queue.beginReceiving(.current)
+    #expect(queue.step == "hand over 1")
+    queue.append(news())
+    #expect(queue.step == "hand over 1")
+    // The first has nothing more to do, and then work is the other's again.
+    #expect(queue.next(in: 1) == nil)
+    queue.endWorking(1)
+    queue.append(news())
+    #expect(queue.step == "work 2: 1, unwatched")
+  }
+
+  @Test func whoComesBackWhileTheOtherWorksReceives() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    queue.append(news())
+    queue.append(news())
+    #expect(queue.step == "work 1: 2, unwatched")
+    #expect(queue.next(in: 1) != nil)
+    queue.beginReceiving(.current)
+    // Whose turn was ended from outside does no more of it, and until it is over nobody else begins one.
+    #expect(queue.next(in: 1) == nil)
+    #expect(queue.step == "hand over 1")
+    queue.endWorking(1)
+    queue.append(news())
+    #expect(queue.step == "work 2: 1, watched")
+  }
+
+  @Test func withoutAThreadForReliefItIsTriedAgain() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    queue.append(news())
+    #expect(queue.step == "work 1: 1, unwatched")
+    #expect(queue.sighting(after: 1) == "relief")
+    queue.takeReliefBack(1)
+    #expect(queue.sighting(after: 1) == "relief")
+    queue.endWorking(1)
+    queue.takeReliefBack(1)
+    #expect(queue.sighting(after: 1) == "nothing")
+  }
+
+  @Test func whatIsLeftAtTheEndIsForOthers() {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    queue.append(news())
+    #expect(queue.end().count == 1)
+    #expect(queue.end().isEmpty)
+    #expect(queue.sighting(after: 0) == "nothing")
+  }
+
+  private func news() -> WorkQueue.Work {
+    .news(AttachedDelegate(Nobody(), object: "", patterns: []))
+  }
+}
+
+private final class Nobody: Delegate {
+  func answer(_ question: Question) -> Answer { .abstain }
+}
+
+extension WorkQueue {
+  /// What the thread that receives is to do next, in words.
+  fileprivate var step: String {
+    mutating get {
+      switch next() {
+      case .receive: "receive"
+      case .work(let turn, let count, let isWatched):
+        "work \(turn): \(count), \(isWatched ? "watched" : "unwatched")"
+      case .handOver(let work): "hand over \(work.count)"
+      }
+    }
+  }
+
+  fileprivate mutating func sighting(after turn: UInt64) -> String {
+    switch look(after: turn) {
+    case .nothing: "nothing"
+    case .turns(let last): "turns to \(last)"
+    case .relief: "relief"
+    }
+  }
+}
