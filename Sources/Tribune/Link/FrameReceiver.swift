@@ -203,10 +203,10 @@ private struct NotificationRoute {
       }
       return
     }
-    let notification = Notification(name, object: object, sender: senderText, userInfo: userInfo)
-    let delivery = Delivery.notification(notification)
+    let delivery = Delivery.notification(
+      Notification(name, object: object, sender: senderText, userInfo: userInfo))
     for stream in observers.streams { stream.deliver(delivery) }
-    if frame.isAwaitedPost {
+    if frame.isAwaitedPost, case .notification(let notification) = delivery {
       deliverAwaited(notification, header, link)
     } else {
       for stream in observers.awaitedStreams { stream.deliver(delivery) }
