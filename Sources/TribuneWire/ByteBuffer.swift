@@ -133,7 +133,9 @@
   }
 
   /// Overwrites the integer at `offset`; all of it must have been written before.
-  @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+  @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(
+    _ value: T, at offset: Int
+  ) {
     precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size)
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }

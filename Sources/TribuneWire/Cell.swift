@@ -34,7 +34,9 @@ extension Cell where Value: ~Copyable {
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<Value>
 
-    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<Value>) { unsafe self.address = unsafe address }
+    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<Value>) {
+      unsafe self.address = unsafe address
+    }
 
     @inlinable package var value: Value {
       @inline(__always) _read { yield unsafe address.pointee }

@@ -6,7 +6,7 @@ package import TribuneWire
 ///
 /// Frames that lie behind each other and are queued behind each other become one slice, so that a run of
 /// notifications is one entry. Short ones are copied behind each other: for them, that costs less than an entry and
-/// a part of their own in the call that sends it (of 1,000 names posted in turn to 10 observers each: [MEASURED]).
+/// a part of their own in the call that sends it.
 /// Whatever is queued is whole frames, but for the first entry, of which `headSent` bytes may be gone.
 ///
 /// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts

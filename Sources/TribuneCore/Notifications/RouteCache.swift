@@ -70,7 +70,8 @@ struct RouteCache<Receiver> {
   func receivers(at place: Place, of key: RawSpan, nameLength: Int) -> [Receiver]? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
-      && routes[index].nameLength == nameLength && routes[index].hasKey(key) {
+      && routes[index].nameLength == nameLength && routes[index].hasKey(key)
+    {
       return routes[index].receivers
     }
     return nil

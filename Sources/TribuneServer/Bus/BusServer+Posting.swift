@@ -15,7 +15,8 @@ extension BusServer {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
     let isDeclared = bus.isDeclared(key.extracting(droppingFirst: first.nameLength))
     let run = PostRun(
-      in: buffer, at: start, first: first, from: connection.id, limits: connection.limits, isAlone: isDeclared)
+      in: buffer, at: start, first: first, from: connection.id, limits: connection.limits, isAlone: isDeclared
+    )
     let slice = ByteSlice(buffer, run.range)
     let wantsAnswers = first.flags.contains(.acknowledge)
     do throws(WireError) {
@@ -37,7 +38,8 @@ extension BusServer {
   /// Queues a run for all who receive it now.
   ///
   /// - Returns: how many they are.
-  private func deliver(_ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection) -> Int {
+  private func deliver(_ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection) -> Int
+  {
     let deliveries: Int
     if areAllPlain(receivers, run) {
       for receiver in receivers { enqueue(run, for: receiver.slot) }
@@ -66,7 +68,9 @@ extension BusServer {
   }
 
   private func enqueue(_ run: ByteSlice, for slot: ConnectionSlot) {
-    guard let observer = traffic.value[slot.index] else { preconditionFailure("an observer has no connection") }
+    guard let observer = traffic.value[slot.index] else {
+      preconditionFailure("an observer has no connection")
+    }
     observer.value.queue.append(run, isNotification: true, copyingInto: queuePool)
     queuedByteCount += run.count
     if !observer.value.isDirty { markDirty(connection(at: slot)) }

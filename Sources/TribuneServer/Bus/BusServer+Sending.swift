@@ -20,7 +20,9 @@ extension BusServer {
 
   /// Queues a run of notifications.
   func deliver(_ slice: ByteSlice, to slot: ConnectionSlot, from poster: Connection) {
-    guard let observer = connections.value[slot.index] else { preconditionFailure("an observer has no connection") }
+    guard let observer = connections.value[slot.index] else {
+      preconditionFailure("an observer has no connection")
+    }
     enqueue(slice, for: observer, isNotification: true)
     guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
     switch observer.flow {
@@ -117,7 +119,9 @@ extension BusServer {
       queuedByteCount += rest.count
     }
     if lingers { linger(connection) } else { markDirty(connection) }
-    if connection.queue.byteCount > configuration.hardLimitBytes { limitQueue(of: connection, isNotification: isNotification) }
+    if connection.queue.byteCount > configuration.hardLimitBytes {
+      limitQueue(of: connection, isNotification: isNotification)
+    }
     if queuedByteCount > relievedAbove { relieveQueues() }
   }
 
@@ -140,7 +144,7 @@ extension BusServer {
   }
 
   /// Has what was queued sent with what comes next for the connection, or in a millisecond. To be woken for news costs
-  /// a client more than the news: of an ask, a fifth [MEASURED].
+  /// a client more than the news: a fifth of what an ask takes.
   private func linger(_ connection: Connection) {
     guard !connection.isLingering else { return }
     connection.isLingering = true

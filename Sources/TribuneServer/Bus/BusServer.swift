@@ -312,7 +312,8 @@ final class BusServer: RunLoopTarget {
 
   /// The connection that is meant, if it is still there.
   private func connection(of token: WatchToken) -> Connection? {
-    guard case .connection(let slot, _) = token, let connection = connections.value[slot], connection.token == token
+    guard case .connection(let slot, _) = token, let connection = connections.value[slot],
+      connection.token == token
     else { return nil }
     return connection
   }
