@@ -11,10 +11,7 @@ import TribuneWire
 /// ready is read once and its frames are taken where they lie; what they cause is queued, and sent when
 /// the pass ends, so that a connection gets all that a pass has for it in one call.
 final class BusServer: RunLoopTarget {
-  /// Whoever connects faster than the bus accepts does not keep it from everything else.
-  private static let acceptsPerPass = 64
-
-  private let loop: RunLoop
+  let loop: RunLoop
   let log: Log
   var configuration: Configuration
   /// What connections are welcomed with; each keeps what it was promised then.
@@ -45,9 +42,9 @@ final class BusServer: RunLoopTarget {
   let connections = Cell<[Connection?]>([])
   /// Theirs, by slot; nil where nobody is.
   let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
-  private var freeSlots: [Int] = []
-  private var lastConnection: UInt64 = 0
-  private(set) var connectionCount = 0
+  var freeSlots: [Int] = []
+  var lastConnection: UInt64 = 0
+  var connectionCount = 0
 
   /// What is read into, and encoded in.
   let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
@@ -63,7 +60,7 @@ final class BusServer: RunLoopTarget {
   /// With more than that in them, they are relieved.
   var relievedAbove = Int.max
   /// Of the log, for what is said of those who are closed because of what they did.
-  private var closingLines = LineBudget(linesPerSecond: 20)
+  var closingLines = LineBudget(linesPerSecond: 20)
   /// Files that are still to be sent to somebody.
   let filesHeld = HeldFile.Count()
   /// The same for each user who has some.
@@ -74,10 +71,10 @@ final class BusServer: RunLoopTarget {
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
 
-  private var listeners: [Listener] = []
-  private var acceptIsPaused = false
+  var listeners: [Listener] = []
+  var acceptIsPaused = false
   /// Accepting has failed for want of something, and has not yet been done with all that wait.
-  private var acceptIsShort = false
+  var acceptIsShort = false
   private var timer: DeadlineTimer?
   /// Goes off when what lingers is to be sent.
   let alarm: Alarm
@@ -89,7 +86,7 @@ final class BusServer: RunLoopTarget {
   var lostCount: UInt64 = 0
 
   /// Set when the bus is to end: by when, at the latest.
-  private var stopBy: Instant?
+  var stopBy: Instant?
   /// Called at the end of each pass.
   var passEnded: (() -> Void)?
 
@@ -316,188 +313,5 @@ final class BusServer: RunLoopTarget {
       connection.token == token
     else { return nil }
     return connection
-  }
-
-  // MARK: Coming and going
-
-  private func accept(on listener: Listener) {
-    do throws(Errno) {
-      for _ in 0..<Self.acceptsPerPass {
-        guard let descriptor = try UnixSocket.accept(listener.descriptor) else {
-          if acceptIsShort {
-            acceptIsShort = false
-            log.info("accepting connections again")
-          }
-          return
-        }
-        try admit(descriptor)
-      }
-    } catch {
-      if error.isOutOfResources {
-        pauseAccepting(because: error)
-      } else {
-        log.error("cannot accept a connection: \(error)")
-      }
-    }
-  }
-
-  private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
-    let credentials = try UnixSocket.peer(of: descriptor)
-    let slot = ConnectionSlot(index: freeSlots.last ?? connections.value.count)
-    let connection = Connection(
-      id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
-      peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
-    try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
-    lastConnection += 1
-    connectionCount += 1
-    if freeSlots.popLast() == nil {
-      connections.value.append(connection)
-      traffic.value.append(nil)
-    } else {
-      connections.value[slot.index] = connection
-    }
-    // Both are forgotten together.
-    traffic.value[slot.index] = unsafe connection.traffic.reference
-    log.debug("connection \(connection.id) from \(connection.peer.summary)")
-    guard connectionCount <= configuration.connectionsMax else {
-      let most = configuration.connectionsMax
-      dismiss(
-        connection,
-        WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
-      return
-    }
-    timeouts.append(
-      .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
-  }
-
-  private func pauseAccepting(because error: Errno) {
-    guard !acceptIsPaused else { return }
-    acceptIsPaused = true
-    if !acceptIsShort {
-      acceptIsShort = true
-      log.warning(
-        "no new connections for now, with \(connectionCount) open: \(error)",
-        ["TRIBUNE_ERRNO": "\(error.rawValue)"])
-    }
-    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
-    timeouts.append(.accept, .listener(0), due: now.advanced(byNanoseconds: 1_000_000_000))
-  }
-
-  private func resumeAccepting() {
-    guard acceptIsPaused, stopBy == nil else { return }
-    acceptIsPaused = false
-    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: .readable) }
-  }
-
-  private func watch(_ listener: Listener, at index: Int, for interest: Readiness) {
-    do throws(Errno) {
-      try loop.modify(listener.descriptor.rawValue, for: interest, token: .listener(index))
-    } catch {
-      preconditionFailure("cannot watch a listening socket: \(error)")
-    }
-  }
-
-  /// Changes what the run loop watches `connection` for.
-  func updateInterest(of connection: Connection) {
-    guard connection.phase != .closed else { return }
-    do throws(Errno) {
-      try loop.modify(
-        connection.descriptor.rawValue, for: connection.interest, token: connection.token)
-    } catch {
-      preconditionFailure("cannot watch connection \(connection.id): \(error)")
-    }
-  }
-
-  private func unwatch(_ descriptor: CInt) {
-    do throws(Errno) {
-      try loop.remove(descriptor)
-    } catch {
-      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
-    }
-  }
-
-  /// Has the connection dismissed when the pass ends: for whoever is in the middle of going through
-  /// connections.
-  func doom(_ connection: Connection, _ error: WireError) {
-    guard connection.isServed else { return }
-    connection.doom = error
-    pass.doomed.append(connection)
-  }
-
-  /// Tells the connection why, and closes it when it has read that, or after a second.
-  func dismiss(_ connection: Connection, _ error: WireError) {
-    guard connection.phase != .closing, connection.phase != .closed else { return }
-    connection.doom = nil
-    logClosing(of: connection, error)
-    if connection.phase == .awaitingHello {
-      sendHello(to: connection)
-    } else {
-      leave(connection, because: error.code)
-    }
-    refuse(connection, serial: 0, error)
-    connection.phase = .closing
-    connection.rest = nil
-    releaseBegun(connection)
-    releaseDescriptors(of: connection)
-    timeouts.append(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
-    updateInterest(of: connection)
-  }
-
-  /// Writes down why a connection is closed; of many in one second the first, and then how many more.
-  private func logClosing(of connection: Connection, _ error: WireError) {
-    // The end of the bus is nothing that a peer did.
-    let level = error.code == .shuttingDown ? Log.Level.debug : .warning
-    guard level == .debug || closingLines.take(at: now) else {
-      if closingLines.omittedCount == 1 {
-        timeouts.append(.log, .mainQueue, due: now.advanced(byNanoseconds: LineBudget.periodNanoseconds))
-      }
-      return
-    }
-    log.write(
-      level, "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
-      [
-        "TRIBUNE_CONNECTION": "\(connection.id)", "TRIBUNE_PID": "\(connection.peer.pid)",
-        "TRIBUNE_UNIT": connection.peer.unit, "TRIBUNE_ERROR": "\(error.code)",
-      ])
-  }
-
-  private func writeOmittedClosings() {
-    let count = closingLines.takeOmittedCount()
-    guard count > 0 else { return }
-    log.warning("closed \(count) more connections for what they did", ["TRIBUNE_DROPPED": "\(count)"])
-  }
-
-  /// Takes the connection off the bus.
-  ///
-  /// - Parameter reason: why, if the bus ends it.
-  private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
-    bus.disconnect(connection.slot, because: reason, at: now)
-    connection.flow = .flowing
-    releasePosters(of: connection)
-    carryOutEffects()
-  }
-
-  func close(_ connection: Connection) {
-    guard connection.phase != .closed else { return }
-    if connection.phase == .open { leave(connection) }
-    connection.rest = nil
-    releaseBegun(connection)
-    releaseDescriptors(of: connection)
-    forget(connection)
-    if acceptIsPaused { resumeAccepting() }
-  }
-
-  /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
-  private func forget(_ connection: Connection) {
-    if connection.phase != .closed { log.debug("connection \(connection.id) closed") }
-    connection.phase = .closed
-    queuedByteCount -= connection.queue.byteCount
-    connection.queue.removeAll()
-    unwatch(connection.descriptor.rawValue)
-    UnixSocket.shutdown(connection.descriptor)
-    connections.value[connection.slot.index] = nil
-    traffic.value[connection.slot.index] = nil
-    freeSlots.append(connection.slot.index)
-    connectionCount -= 1
   }
 }
