@@ -291,12 +291,12 @@ extension Bus {
       let question = Question(
         query: queries[place].id, delegate: delegate.identity.id,
         timeout: until.milliseconds(since: now), asker: queries[place].askerPeer,
-        isDryRun: queries[place].flags.contains(.isDryRun), wantsValue: queries[place].mode.isForValues)
+        isDryRun: queries[place].isDryRun, wantsValue: queries[place].mode.isForValues)
       emit(
         .question(
           delegate.slot, delegate.serial, asker: queries[place].askerID, question,
           tail ?? queries.tail(at: place)))
-      if queries[place].flags.contains(.tellsProgress) {
+      if queries[place].tellsProgress {
         emitProgress(place, index, .asked, timeout: question.timeout, status: "")
       }
     }
@@ -353,7 +353,7 @@ extension Bus {
       emit(.concluded(delegate.slot, delegate.serial, concluded, shownTail(at: place)))
     }
     // What was only tried is no news.
-    if isObserved, !queries[place].flags.contains(.isDryRun) {
+    if isObserved, !queries[place].isDryRun {
       let ending = ending(place, conclusion, at: now)
       announce(.didConclude(ending))
     }

@@ -36,7 +36,12 @@ struct Query {
   let askerPeer: PeerIdentity
   let serial: Serial
   let mode: QueryMode
-  let flags: QueryFlags
+  /// Its flags, each told apart once.
+  let isDryRun: Bool
+  let tellsProgress: Bool
+  private let overrides: Bool
+  /// Whether a veto, or a value where one is wanted, ends it before everyone has been heard.
+  private let waitsForAll: Bool
   let fallback: VerdictKind
   /// The query that it was asked within.
   let parent: QueryID?
@@ -75,7 +80,10 @@ struct Query {
     self.askerPeer = askerPeer
     self.serial = serial
     mode = ask.mode
-    flags = ask.flags
+    isDryRun = ask.flags.contains(.isDryRun)
+    tellsProgress = ask.flags.contains(.tellsProgress)
+    overrides = ask.flags.contains(.overrides)
+    waitsForAll = overrides || ask.mode == .all || ask.mode == .collect
     fallback = ask.fallback
     parent = ask.parent == 0 ? nil : QueryID(rawValue: ask.parent)
     overrideReason = ask.overrideReason
@@ -127,9 +135,6 @@ struct Query {
 
   // MARK: How it goes on
 
-  /// Whether a veto, or a value where one is wanted, ends it before everyone has been heard.
-  private var waitsForAll: Bool { mode == .all || mode == .collect || flags.contains(.overrides) }
-
   /// Whether nothing that can still come would change the verdict, or be waited for.
   mutating func isDecided() -> Bool {
     if !waitsForAll, mode.isForValues ? hasConsent : hasVeto { return true }
@@ -174,7 +179,7 @@ struct Query {
     if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
-    if flags.contains(.tellsProgress) { newlySettled.append(index) }
+    if tellsProgress { newlySettled.append(index) }
   }
 
   /// Notes that the question did not get to a participant.
@@ -242,13 +247,12 @@ struct Query {
           delegate: participants[index].delegate.identity, outcome: outcome, reason: reason,
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
-    let isDryRun = flags.contains(.isDryRun)
     if mode.isForValues {
       return Verdict(
         query: id, verdict: hasConsent ? .allowed : .vetoed, isUnanswered: !hasConsent, outcomes: outcomes,
         isDryRun: isDryRun)
     }
-    let isOverridden = hasVeto && flags.contains(.overrides)
+    let isOverridden = hasVeto && overrides
     let isAnswered = hasVeto || hasConsent
     return Verdict(
       query: id,

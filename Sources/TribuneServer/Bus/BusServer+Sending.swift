@@ -232,7 +232,7 @@ extension BusServer {
       // Taken out of the array, so that nothing that it holds is copied.
       var effect = Effect.none
       swap(&effect, &effects[index])
-      carryOut(effect)
+      carryOut(consume effect)
     }
     effects.removeAll(keepingCapacity: effects.capacity <= 1024)
     swap(&pass.effects, &effects)
