@@ -5,7 +5,7 @@ package import TribuneWire
 /// What the server has to send because of an event, in the order in which it must be sent.
 package enum Effect {
   /// What is left where an effect was taken out.
-  case none
+  case spent
   case okay(ConnectionSlot, Serial, Okay)
   /// The frame of this serial is refused; the connection goes on.
   case refusal(ConnectionSlot, Serial, WireError)

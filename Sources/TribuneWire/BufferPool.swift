@@ -8,6 +8,8 @@ package final class BufferPool {
     var buffers: [ByteBuffer] = []
     /// The one that was handed out last. Those behind it have had the longest time to become free.
     var last = 0
+    /// How often not to look for a free one, since none was when all were looked at.
+    var pause = 0
   }
 
   /// Bytes in each buffer.
@@ -26,7 +28,14 @@ package final class BufferPool {
   }
 
   /// A buffer in which nothing has been written.
-  package func take() -> ByteBuffer {
+  package func take() -> ByteBuffer { takeIfFree() ?? ByteBuffer(capacity: bufferCapacity) }
+
+  /// One of those that are kept; nil if all are in use.
+  package func takeIfFree() -> ByteBuffer? {
+    guard kept.value.pause == 0 else {
+      kept.value.pause -= 1
+      return nil
+    }
     let count = kept.value.buffers.count
     for _ in 0..<count {
       let index = kept.value.last + 1 == count ? 0 : kept.value.last + 1
@@ -39,8 +48,12 @@ package final class BufferPool {
       kept.value.buffers[index].truncate(to: 0)
       return kept.value.buffers[index]
     }
+    guard count < keptMax else {
+      kept.value.pause = count
+      return nil
+    }
     let buffer = ByteBuffer(capacity: bufferCapacity)
-    if count < keptMax { kept.value.buffers.append(buffer) }
+    kept.value.buffers.append(buffer)
     return buffer
   }
 }

@@ -341,6 +341,7 @@ extension Effect {
   /// How the frame looks in a transcript.
   var line: String {
     switch self {
+    case .spent: preconditionFailure("an effect was taken out before")
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")

@@ -326,7 +326,7 @@ private final class NotificationSimulation {
           ), length: tail.payloadLength, age: retained.age))
     case .awaited(let slot, let serial, let awaited, _):
       heard[slot, default: []].append(.awaited(serial, awaited))
-    case .question, .progress, .verdict, .concluded, .ended, .announcement:
+    case .spent, .question, .progress, .verdict, .concluded, .ended, .announcement:
       expect(false, "nobody asks, and nobody observes the bus")
     }
   }

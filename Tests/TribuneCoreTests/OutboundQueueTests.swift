@@ -209,6 +209,42 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["0", "verdict 1", "lost 2"])
   }
 
+  @Test("Short frames from many buffers go out in one piece, but for the first")
+  func copying() {
+    var traffic = QueuedTraffic()
+    traffic.pool = BufferPool(bufferCapacity: 4_096, keptMax: 4)
+    for number in 0..<20 {
+      traffic.queue(.post, number, payloadLength: 40)
+      traffic.startNewBuffer()
+    }
+    #expect(traffic.pieceCount == 2)
+    traffic.queue(.verdict, 20)
+    traffic.queue(.post, 21, payloadLength: 2_000)
+    traffic.queue(.post, 22)
+    #expect(traffic.received == (0..<20).map(String.init) + ["verdict 20", "21", "22"])
+  }
+
+  @Test("A queue with little in it copies only into what the pool has left")
+  func copyingInMany() {
+    let pool = BufferPool(bufferCapacity: 4_096, keptMax: 1)
+    let taken = pool.take()
+    var traffic = QueuedTraffic()
+    traffic.pool = pool
+    for number in 0..<10 {
+      traffic.queue(.post, number)
+      traffic.startNewBuffer()
+    }
+    #expect(traffic.pieceCount == 10)
+    traffic.queue(.post, 10, payloadLength: 1_000)
+    for number in 11..<30 {
+      traffic.startNewBuffer()
+      traffic.queue(.post, number)
+    }
+    #expect(traffic.pieceCount < 15)
+    #expect(traffic.received == (0..<30).map(String.init))
+    #expect(taken.count == 0)
+  }
+
   @Test("Settling changes no byte of what waits, at whatever point of a frame")
   func settling() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
@@ -292,7 +328,7 @@ struct OutboundQueueTests {
   )
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
+    let pool = BufferPool(bufferCapacity: 2_048, keptMax: 2)
     var traffic = QueuedTraffic()
     var posted = 0
     var verdicts: [String] = []
@@ -305,7 +341,9 @@ struct OutboundQueueTests {
       case 6:
         traffic.queue(.verdict, number)
         verdicts.append("verdict \(number)")
-      case 7: traffic.startNewBuffer()
+      case 7:
+        traffic.startNewBuffer()
+        traffic.pool = Bool.random(using: &random) ? pool : nil
       case 8: traffic.queue.settle(with: pool)
       case 9:
         let before = traffic.queue.byteCount
@@ -333,6 +371,8 @@ private struct QueuedTraffic: ~Copyable {
   var queue = OutboundQueue()
   /// What the reader has got.
   var sent: [UInt8] = []
+  /// Where what is short is copied to, if it is.
+  var pool: BufferPool?
   private var buffer = ByteBuffer(capacity: 0)
 
   mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }
@@ -349,7 +389,12 @@ private struct QueuedTraffic: ~Copyable {
         query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
       buffer.appendFrame(verdict, serial: Serial(number))
     }
-    queue.append(ByteSlice(buffer, start..<buffer.count), isNotification: kind == .post)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    if let pool {
+      queue.append(slice, isNotification: kind == .post, copyingInto: pool)
+    } else {
+      queue.append(slice, isNotification: kind == .post)
+    }
   }
 
   /// Lets the reader have at most `count` bytes.

@@ -350,6 +350,7 @@ private final class Simulation {
 
   private func check(_ effect: Effect) {
     switch effect {
+    case .spent: expect(false)
     case .question(let slot, let serial, _, let question, _): check(question, to: slot, serial: serial)
     case .verdict(let slot, let serial, let decision, _): check(decision.verdict, to: slot, serial: serial)
     case .concluded(let slot, let serial, let concluded, _): check(concluded, to: slot, serial: serial)

@@ -199,6 +199,21 @@ struct BufferPoolTests {
     }
   }
 
+  @Test("Of those that are kept, none is handed out while somebody has it, and soon again afterwards")
+  func keeping() {
+    let pool = BufferPool(bufferCapacity: 100, keptMax: 3)
+    for _ in 0..<3 {
+      // Having found none free, it does not look at once again.
+      var buffers = (0..<6).compactMap { _ in pool.takeIfFree() }
+      #expect(Set(buffers.map(ObjectIdentifier.init)).count == 3)
+      #expect(buffers.count == 3)
+      #expect(pool.takeIfFree() == nil)
+      let other = pool.take()
+      #expect(buffers.allSatisfy { $0 !== other })
+      buffers = []
+    }
+  }
+
   @Test("A buffer that has outgrown the pool does not come back to it")
   func outgrown() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)

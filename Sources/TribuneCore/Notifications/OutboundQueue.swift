@@ -92,24 +92,29 @@ package import TribuneWire
     entries.append(Entry(slice: slice, isNotification: isNotification))
   }
 
-  /// Queues whole frames, of which short ones are copied into a buffer of `pool`.
+  /// Queues whole frames, of which short ones are copied into a buffer of `pool` if others wait already. A queue with
+  /// little in it does so only where the pool has a buffer, so that many of those do not hold much.
   package mutating func append(_ slice: ByteSlice, isNotification: Bool, copyingInto pool: BufferPool) {
-    guard slice.count <= Self.copiedLength, slice.buffer.attachment == nil else {
+    guard slice.count <= Self.copiedLength, !isEmpty, slice.buffer.attachment == nil else {
       append(slice, isNotification: isNotification)
       return
     }
-    unsentCount += slice.count
     let kind = isNotification ? OpenEntry.notification : .other
     if ownBuffer?.append(ifItFits: slice.bytes) == true {
+      unsentCount += slice.count
       if openEntry == kind {
         let last = entries.count - 1
         entries[last].extend(by: slice.count)
         if isNotification, firstDroppable > last { firstDroppable = last }
         return
       }
+    } else if let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() {
+      ownBuffer = fresh
+      fresh.append(slice.bytes)
+      unsentCount += slice.count
     } else {
-      ownBuffer = pool.take()
-      ownBuffer?.append(slice.bytes)
+      append(slice, isNotification: isNotification)
+      return
     }
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
     if firstUnsettled == entries.count { firstUnsettled += 1 }

@@ -230,7 +230,7 @@ extension BusServer {
     bus.takeEffects(&effects)
     for index in effects.indices {
       // Taken out of the array, so that nothing that it holds is copied.
-      var effect = Effect.none
+      var effect = Effect.spent
       swap(&effect, &effects[index])
       carryOut(consume effect)
     }
@@ -240,7 +240,7 @@ extension BusServer {
 
   private func carryOut(_ effect: consuming Effect) {
     switch consume effect {
-    case .none: preconditionFailure("an effect was carried out before")
+    case .spent: preconditionFailure("an effect was carried out before")
     case .okay(let slot, let serial, let okay):
       say(okay, to: connection(at: slot), serial: serial)
     case .refusal(let slot, let serial, let error):
