@@ -163,6 +163,20 @@ static bool address_answer(struct peer *peer, struct message *answer, const stru
 	return true;
 }
 
+static bool make_consent(struct message *message, const struct incoming *request, struct driver_failure *failure)
+{
+	begin(message, TYPE_RETURN, FLAG_NO_REPLY_EXPECTED);
+	add_field(message, field_reply_serial, 'u');
+	add_number(message, LOAD(uint32_t, request->bytes + AT_SERIAL));
+	add_text_field(message, field_destination, (const char *)request->return_address,
+	               request->return_address_length);
+	add_signature(message, "b");
+	size_t body = end_header(message);
+	add_number(message, 1);
+	end_body(message, body);
+	return message_is_made(message, failure);
+}
+
 /* Reading messages. */
 
 struct text {
@@ -251,7 +265,8 @@ static bool take_kind(struct peer *peer, struct incoming *incoming, const struct
 		return take_payload(peer, incoming, body, length);
 	case TYPE_CALL:
 		incoming->kind = incoming_call;
-		return take_payload(peer, incoming, body, length);
+		/* A program's call has none. */
+		return !has_payload || take_payload(peer, incoming, body, length);
 	case TYPE_RETURN:
 		incoming->kind = incoming_reply;
 		incoming->number = header->reply_serial;
@@ -381,4 +396,5 @@ const struct protocol dbus_protocol = {
 	.make_request = make_request,
 	.make_answer = make_answer,
 	.address_answer = address_answer,
+	.make_consent = make_consent,
 };

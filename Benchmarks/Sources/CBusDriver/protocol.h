@@ -59,6 +59,8 @@ struct protocol {
 	bool (*make_answer)(struct message *message, struct driver_failure *failure);
 	/* Makes the answer one to this request; NULL when all answers go the same way. */
 	bool (*address_answer)(struct peer *peer, struct message *answer, const struct incoming *request);
+	/* A yes to a request that some program makes, in its own words; NULL where programs cannot ask. */
+	bool (*make_consent)(struct message *message, const struct incoming *request, struct driver_failure *failure);
 	/* Whether it is what so many delegates' answers are to come to; NULL when it has the same payload. */
 	bool (*is_answer)(const struct incoming *incoming, size_t delegates);
 };

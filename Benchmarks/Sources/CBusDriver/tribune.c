@@ -93,9 +93,11 @@ static bool take_kind(struct peer *peer, struct incoming *incoming)
 		return take_post(peer, incoming);
 	case frame_question:
 		incoming->kind = incoming_call;
-		if (incoming->payload_length < PAYLOAD_HEAD || LOAD(uint32_t, frame + AT_FIELDS) < 16)
+		if (LOAD(uint32_t, frame + AT_FIELDS) < 16)
 			return fail(peer->failure, "a question came without what it is about");
-		incoming->number = LOAD(uint64_t, incoming->payload);
+		/* A program's question has none. */
+		if (incoming->payload_length >= PAYLOAD_HEAD)
+			incoming->number = LOAD(uint64_t, incoming->payload);
 		/* query, delegate */
 		incoming->return_address = frame + FRAME_HEADER;
 		incoming->return_address_length = 16;
@@ -240,6 +242,11 @@ static bool address_answer(struct peer *peer, struct message *answer, const stru
 	return true;
 }
 
+static bool make_consent(struct message *message, const struct incoming *request, struct driver_failure *failure)
+{
+	return make_answer(message, failure) && address_answer(NULL, message, request);
+}
+
 /* Goes past a text, whose length in 16 bits stands before it. NULL when it reaches past the end. */
 static const uint8_t *behind_text(const uint8_t *at, const uint8_t *end)
 {
@@ -288,5 +295,6 @@ const struct protocol tribune_protocol = {
 	.make_request = make_ask,
 	.make_answer = make_answer,
 	.address_answer = address_answer,
+	.make_consent = make_consent,
 	.is_answer = is_approval,
 };

@@ -80,7 +80,8 @@ size_t driver_stream_payload(size_t bytes);
  * it took until all had all. The relay has one receiver. A sender that is 4 MiB ahead of a receiver, and four
  * messages, waits for it.
  *
- * Each receiver checks the number of each message and a byte in each of its pages, and compares all of every 64th.
+ * Each receiver checks the number of each message and a byte in each of its pages, and compares all of every 64th. Of a
+ * sealed file that it has compared, it looks at the number alone.
  * To Tribune, payloads that the library would send as a file in memory are sent as one, which is made beforehand. */
 int driver_stream(enum driver_server server, const char *address, size_t receivers, size_t bytes,
                   uint64_t count, uint64_t *nanoseconds, struct driver_failure *failure);
@@ -116,6 +117,27 @@ struct driver_background *driver_background_start(const char *address, uint64_t 
  * not all, and in order. */
 int driver_background_stop(struct driver_background *background, uint64_t *posted, uint64_t *received,
                            struct driver_failure *failure);
+
+/* Says yes to whatever it is asked, on a connection and a thread of its own, until it is stopped: through Tribune a
+ * delegate of `bench/1` that approves `bench.shouldRun`; with D-Bus, `bench.Responder`, who returns a boolean to any
+ * method call. NULL for other servers and on failure, with the reason in `failure`. It gives up when nobody has asked
+ * for 10 s. */
+struct driver_responder;
+struct driver_responder *driver_responder_start(enum driver_server server, const char *address,
+                                                struct driver_failure *failure);
+/* Ends it, and stores how many it has answered. */
+int driver_responder_stop(struct driver_responder *responder, uint64_t *answered, struct driver_failure *failure);
+
+/* For posters that are not the driver's. Observes what is posted to Tribune under a name, until it has `count` posts
+ * with so many bytes of userInfo each: the number of the post in its first 8 bytes, from 1 on, and behind them
+ * each byte is its offset's remainder by 251. NULL on failure, with the reason in `failure`. */
+struct driver_observer;
+struct driver_observer *driver_observer_start(const char *address, const char *name, uint64_t count,
+                                              size_t payload, struct driver_failure *failure);
+/* Waits until it has all, or makes it give up; stores when it had the last, by the monotonic clock. Fails when it has
+ * not all, in order and unchanged. */
+int driver_observer_end(struct driver_observer *observer, bool waits, uint64_t *end,
+                        struct driver_failure *failure);
 
 /* For clients that have threads of their own. A connection on which nothing has been said, for whoever drives it
  * from outside and closes the descriptor; -1 with the reason in `failure`. */
