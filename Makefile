@@ -48,7 +48,7 @@ demo: build
 ## test       every test; the integration tests drive the release programs
 test: build examples
 	@tools/setup test bench
-	TRIBUNED='$(abspath $(RELEASE))/tribuned' Benchmarks/run --quick
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
 ## examples   the programs in Examples
@@ -69,10 +69,10 @@ fmt:
 	@tools/setup check
 	swift format format --in-place --recursive $(SWIFT_SOURCES)
 
-## bench      measures, and prints the ratios that matter (BENCH_OPTIONS=)
+## bench      measures the bus beside others, into docs/benchmarks (BENCH_OPTIONS=)
 bench: build
 	@tools/setup bench
-	TRIBUNED='$(abspath $(RELEASE))/tribuned' Benchmarks/run $(BENCH_OPTIONS)
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --output=docs/benchmarks $(BENCH_OPTIONS)
 
 ## fuzz       feeds the decoders with what nobody would send (FUZZ_SECONDS=60)
 fuzz:

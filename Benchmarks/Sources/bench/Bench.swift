@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// Measures the bus against a bare relay, and prints a table. Exits 0 when all that was sent arrived,
-/// whatever the figures are; 1 when something did not; 2 on wrong usage.
+/// Measures the bus beside what else could be used, and reports. Exits 0 when all that was sent arrived, whatever
+/// the figures are; 1 when something did not; 2 on wrong usage.
 ///
 /// The servers are started on the main thread: what a thread of Dispatch starts has all signals blocked,
 /// and would not end when it is told to.
@@ -11,54 +11,73 @@ import Foundation
 @MainActor
 enum Bench {
   static func main() async {
-    let options: Options
     do {
-      options = try Options(CommandLine.arguments.dropFirst())
-    } catch {
-      return end("bench: \(error)\n\(Options.usage)", status: 2)
-    }
-    if options.wantsHelp { return print(Options.usage) }
-    do {
-      try await measure(options)
+      let options = try Options(CommandLine.arguments.dropFirst())
+      var catalogue = Catalogue(options.effort, options.programs)
+      switch options.job {
+      case .help: return print(Options.usage)
+      case .list: return print(catalogue.names.joined(separator: "\n"))
+      case .measure: break
+      }
+      if !options.only.isEmpty {
+        let unknown = catalogue.keep(only: options.only)
+        guard unknown.isEmpty else {
+          throw Options.UsageError(description: "nothing is called \(unknown.joined(separator: " or "))")
+        }
+      }
+      try await measure(catalogue, options)
+    } catch let error as Options.UsageError {
+      end("bench: \(error)\n\(Options.usage)", status: 2)
     } catch {
       end("bench: \(error)", status: 1)
     }
   }
 
-  private static func measure(_ options: Options) async throws {
+  private static func measure(_ catalogue: Catalogue, _ options: Options) async throws {
+    let effort = options.effort
+    try DescriptorLimit.require(effort.descriptors)
     let folder = FileManager.default.temporaryDirectory.appending(path: "tribune-bench.\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer {
       // What is left behind here is a folder under /tmp, which is worth a line and no more.
       do { try FileManager.default.removeItem(at: folder) } catch { warn("bench: \(error)") }
     }
-    let tribuned = try Server(.tribune, program: options.tribuned, in: folder)
-    defer { tribuned.stop() }
-    if options.wantsChains { return print(try Growth(tribuned: tribuned).run()) }
-    let relay = try Server(.relay, program: options.relay, in: folder)
-    defer { relay.stop() }
-    if options.wantsComparison {
-      let comparison = Comparison(ours: [relay, tribuned], peers: options.peers, in: folder)
-      defer { comparison.stop() }
-      return try await comparison.run()
+    let stage = Stage(options.programs, in: folder)
+    defer { stage.stop() }
+    stage.start(for: catalogue.subjects, effort: effort)
+    var runner = Runner(
+      effort: effort, servers: stage.servers, absences: stage.absences, progress: { warn("bench: \($0)") })
+    var results = Results(effort: effort, machine: Machine(versions: stage.versions))
+    results.works = await runner.run(catalogue.works)
+    // From here on there are others for a while, and no more descriptors than these have had.
+    try stage.leave()
+    results.curves = await runner.run(catalogue.curves)
+    try report(results, options)
+  }
+
+  private static func report(_ results: Results, _ options: Options) throws {
+    let report = Report(results: results)
+    let files = try report.files
+    for file in files where file.name.hasSuffix(".svg") { try WellFormed.check(file) }
+    if let output = options.output {
+      try report.write(to: URL(filePath: output, directoryHint: .isDirectory))
+      warn("bench: \(files.map(\.name).joined(separator: ", ")) are in \(output)")
+    } else if results.effort.isTimed {
+      print(MarkdownReport(results, charts: []).text)
     }
-    let crowded = try Server(.crowded, program: options.tribuned, in: folder)
-    defer { crowded.stop() }
-    let starred = try Server(.starred, program: options.tribuned, in: folder)
-    defer { starred.stop() }
-    let idle = try Server(.idle, program: options.tribuned, in: folder)
-    defer { idle.stop() }
-    let effort = options.effort
-    try DescriptorLimit.require(effort.descriptors)
-    let footprint = try await Footprint.measure(effort.idleConnections, on: idle)
-    let rounds = Rounds(servers: [relay, tribuned, crowded, starred], effort: effort)
-    let report = try await effort.crowd.around(crowded) {
-      try await effort.crowd.around(starred, hasStars: true) {
-        try await rounds.run(footprint: footprint)
-      }
+    let failures = results.failures
+    guard failures.isEmpty else { throw Failure(lines: failures) }
+    if !results.effort.isTimed {
+      print("All that was sent arrived. So few messages say nothing about time.")
+      for absence in results.absenceLines { print("Not measured: \(absence)") }
     }
-    print(report.table)
-    if let file = options.jsonFile { try report.json.write(to: URL(filePath: file)) }
+  }
+
+  /// What was lost, or could not be done though it should have been.
+  struct Failure: Error, CustomStringConvertible {
+    var lines: [String]
+
+    var description: String { "this went wrong:\n" + lines.map { "  \($0)" }.joined(separator: "\n") }
   }
 
   private static func end(_ text: String, status: CInt) {
@@ -66,7 +85,7 @@ enum Bench {
     exit(status)
   }
 
-  private static func warn(_ text: String) {
+  private nonisolated static func warn(_ text: String) {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
   }
 }

@@ -2,14 +2,9 @@
 
 import CBusDriver
 
-/// The C driver's calls. Each throws a `Failure` when something that was sent did not arrive as it was sent.
+/// The C driver's calls.
 enum Driver {
   struct Failure: Error, CustomStringConvertible {
-    var description: String
-  }
-
-  /// A server was asked for what it cannot do, however it is set up; nothing was sent.
-  struct Incapability: Error, CustomStringConvertible {
     var description: String
   }
 
@@ -32,13 +27,9 @@ enum Driver {
     return durations
   }
 
-  /// How long it took until `receivers` had `count` messages each, in nanoseconds.
-  ///
-  /// - Parameter bytes: of each message; see `driver_stream_payload` for what is counted.
-  /// - Throws: `Incapability`, too.
-  static func stream(
-    _ count: Int, of bytes: Int = Int(driver_stream_bytes), to receivers: Int, through server: Server
-  ) throws -> UInt64 {
+  /// How long it took until `receivers` had `count` messages of `bytes` each, in nanoseconds.
+  static func stream(_ count: Int, of bytes: Int, to receivers: Int, through server: Server) throws -> UInt64
+  {
     var duration: UInt64 = 0
     try checked(server) { failure in
       unsafe driver_stream(
@@ -47,15 +38,12 @@ enum Driver {
     return duration
   }
 
-  /// How long it took until `count` posts had arrived at all of their observers, in nanoseconds.
-  ///
-  /// - Throws: `Incapability`, too.
-  static func mixed(_ count: Int, _ crew: Crew, through server: Server) throws -> UInt64 {
+  /// How long it took until all observers had what they observe of `count` posts, in nanoseconds.
+  static func mixed(_ count: Int, clients: Int, names: Int, through server: Server) throws -> UInt64 {
     var duration: UInt64 = 0
     try checked(server) { failure in
       unsafe driver_mixed(
-        server.kind.driver, server.address, crew.posters, crew.observers, crew.names, UInt64(count),
-        &duration, &failure)
+        server.kind.driver, server.address, clients, clients, names, UInt64(count), &duration, &failure)
     }
     return duration
   }
@@ -69,93 +57,37 @@ enum Driver {
     return durations
   }
 
-  fileprivate static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
+  /// Runs `body` while somebody posts so much to somebody else, and says how many a second it came to.
+  static func besidePosts<Result>(
+    aSecond rate: UInt64, on server: Server, _ body: () throws -> Result
+  ) throws -> (Result, rate: Double) {
+    var background: OpaquePointer?
+    try checked(server) { failure in
+      unsafe background = driver_background_start(server.address, rate, &failure)
+      return unsafe background == nil ? CInt(driver_failed.rawValue) : CInt(driver_done.rawValue)
+    }
+    let began = driver_nanoseconds()
+    let result = Swift.Result { try body() }
+    let elapsed = driver_nanoseconds() - began
+    var posted: UInt64 = 0
+    var received: UInt64 = 0
+    let stopped = Swift.Result {
+      try checked(server) { failure in
+        unsafe driver_background_stop(background, &posted, &received, &failure)
+      }
+    }
+    // What went wrong first is what is told.
+    let value = try result.get()
+    try stopped.get()
+    return (value, Double(posted) / (Double(elapsed) / 1e9))
+  }
+
+  /// - Throws: `Absence`: the server cannot do this, or something was lost.
+  static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
     var failure = driver_failure()
     let result = body(&failure)
     if result == driver_done.rawValue { return }
-    let description = "\(server.kind): \(failure.message)"
-    if result == driver_cannot.rawValue { throw Incapability(description: description) }
-    throw Failure(description: description + server.lastWords)
-  }
-}
-
-/// Who takes part in the mixed work.
-struct Crew: Equatable, Codable {
-  /// How many observe each name.
-  static let fanOut = Int(driver_mixed_fan_out)
-
-  var posters: Int
-  /// A multiple of `fanOut`, of which `names` is a multiple.
-  var observers: Int
-  var names: Int
-}
-
-/// Posts to others beside which something is measured.
-enum Background {
-  /// What has been posted, and has arrived.
-  struct Amount: Equatable, Codable {
-    var posted: Int
-    /// Nanoseconds from the first to the last.
-    var duration: UInt64
-  }
-
-  /// Runs `body` while there are so many posts a second, and checks that all of them arrive.
-  nonisolated(nonsending) static func around<Result>(
-    _ server: Server, postsPerSecond: Int, _ body: nonisolated(nonsending) () async throws -> Result
-  ) async throws -> (Result, Amount) {
-    var background: OpaquePointer?
-    try Driver.checked(server) { failure in
-      unsafe background = driver_background_start(server.address, UInt64(postsPerSecond), &failure)
-      return unsafe background == nil ? driver_failed.rawValue : driver_done.rawValue
-    }
-    let start = driver_nanoseconds()
-    var posted: UInt64 = 0
-    var received: UInt64 = 0
-    let result: Result
-    do {
-      result = try await body()
-    } catch {
-      // What went wrong first is what is told.
-      var failure = driver_failure()
-      _ = unsafe driver_background_stop(background, &posted, &received, &failure)
-      throw error
-    }
-    try Driver.checked(server) { failure in
-      unsafe driver_background_stop(background, &posted, &received, &failure)
-    }
-    return (result, Amount(posted: Int(posted), duration: driver_nanoseconds() - start))
-  }
-}
-
-/// Connections that want nothing of what is sent by others.
-struct Crowd: Equatable, Codable {
-  var connections: Int
-  var observationsEach: Int
-
-  var observations: Int { connections * observationsEach }
-
-  /// Runs `body` while they are there, and checks that they have been sent nothing meanwhile.
-  ///
-  /// - Parameter hasStars: their patterns have stars, rather than being names.
-  nonisolated(nonsending) func around<Result>(
-    _ server: Server, hasStars: Bool = false, _ body: nonisolated(nonsending) () async throws -> Result
-  ) async throws -> Result {
-    var crowd: OpaquePointer?
-    try Driver.checked(server) { failure in
-      unsafe crowd = driver_crowd_open(server.address, connections, observationsEach, hasStars, &failure)
-      return unsafe crowd == nil ? -1 : 0
-    }
-    let result: Result
-    do {
-      result = try await body()
-    } catch {
-      // What went wrong first is what is told.
-      var failure = driver_failure()
-      _ = unsafe driver_crowd_close(crowd, &failure)
-      throw error
-    }
-    try Driver.checked(server) { failure in unsafe driver_crowd_close(crowd, &failure) }
-    return result
+    throw Absence(reason: failure.message + server.lastWords, isLoss: result != driver_cannot.rawValue)
   }
 }
 
@@ -165,15 +97,21 @@ extension driver_failure {
   }
 }
 
+/// The delegates of one object, all of whom are asked at once.
+struct Chain: Equatable {
+  var connections: Int
+  var delegatesEach: Int
+}
+
 extension Server.Kind {
-  fileprivate var driver: driver_server {
+  var driver: driver_server {
     switch self {
     case .relay: driver_relay
-    case .tribune, .crowded, .starred, .idle: driver_tribune
     case .redis: driver_redis
     case .nats: driver_nats
     case .mosquitto: driver_mosquitto
     case .dbusDaemon, .dbusBroker: driver_dbus
+    case .tribune, .crowded, .starred, .idle, .growing, .resting: driver_tribune
     }
   }
 }

@@ -4,8 +4,6 @@ import Foundation
 
 /// The program of a server that is not ours: where it is on this machine, and which version.
 struct PeerProgram: Codable, Equatable {
-  /// What the table calls it.
-  let name: String
   let path: String
   /// As the program says it.
   let version: String
@@ -18,26 +16,24 @@ struct PeerProgram: Codable, Equatable {
   ///   puts what it does not install.
   /// - Throws: `Failure`, too, if it is not here or cannot run here.
   init(_ kind: Server.Kind, peers folders: String) throws {
-    let (name, command, option) = Self.command(of: kind)
+    let (command, option) = Self.command(of: kind)
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     // Where Debian has servers is not in everybody's path.
     let all = "\(folders):\(path):/usr/sbin:/usr/local/sbin".split(separator: ":")
     guard let found = all.map({ "\($0)/\(command)" }).first(where: FileManager.default.isExecutableFile)
     else { throw Failure(description: "there is no \(command) here: tools/setup bench gets it") }
     self.path = found
-    self.name = name
     version = try Self.version(of: found, option)
   }
 
-  private static func command(of kind: Server.Kind) -> (name: String, command: String, versionOption: String)
-  {
+  private static func command(of kind: Server.Kind) -> (command: String, versionOption: String) {
     switch kind {
-    case .redis: ("Redis", "redis-server", "--version")
-    case .nats: ("NATS", "nats-server", "--version")
-    case .mosquitto: ("Mosquitto", "mosquitto", "-h")
-    case .dbusDaemon: ("dbus-daemon", "dbus-daemon", "--version")
-    case .dbusBroker: ("dbus-broker", "run-dbus-broker", "--version")
-    case .relay, .tribune, .crowded, .starred, .idle:
+    case .redis: ("redis-server", "--version")
+    case .nats: ("nats-server", "--version")
+    case .mosquitto: ("mosquitto", "-h")
+    case .dbusDaemon: ("dbus-daemon", "--version")
+    case .dbusBroker: ("run-dbus-broker", "--version")
+    case .relay, .tribune, .crowded, .starred, .idle, .growing, .resting:
       preconditionFailure("\(kind) is one of our own programs")
     }
   }

@@ -11,7 +11,7 @@ extension Server {
 
     /// Writes what the server reads into `folder`.
     init(_ kind: Kind, in folder: URL) throws {
-      let socket = folder.appending(path: "\(kind).socket").path
+      let socket = folder.appending(path: "\(kind.rawValue).socket").path
       func file(_ name: String, _ text: String) throws -> String {
         let file = folder.appending(path: name)
         try Data(text.utf8).write(to: file)
@@ -21,7 +21,7 @@ extension Server {
       case .relay:
         address = socket
         arguments = [socket]
-      case .tribune, .crowded, .starred, .idle:
+      case .tribune, .crowded, .starred, .idle, .growing, .resting:
         // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
         // not be let run for 100 ms, and what it then lost would be nobody's fault.
         let configuration = folder.appending(path: "\(kind).config")

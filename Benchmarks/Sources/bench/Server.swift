@@ -14,11 +14,15 @@ final class Server: Sendable {
     case starred
     /// One to which connections come that do nothing.
     case idle
+    /// One beside whose measured clients there are ever more others.
+    case growing
+    /// One on which nobody is at all.
+    case resting
     case redis
     case nats
     case mosquitto
-    case dbusDaemon
-    case dbusBroker
+    case dbusDaemon = "dbus-daemon"
+    case dbusBroker = "dbus-broker"
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -26,6 +30,8 @@ final class Server: Sendable {
   }
 
   let kind: Kind
+  /// As it says it itself; empty for one of our own.
+  let version: String
   /// The path of its Unix socket, or its TCP port.
   let address: String
   /// What it says where nobody listens; nil if that goes where this program's own complaints go.
@@ -33,14 +39,23 @@ final class Server: Sendable {
   private let process = Process()
 
   /// Starts the program. Whoever connects waits until it listens.
-  init(_ kind: Kind, program: String, in folder: URL) throws {
+  init(_ kind: Kind, _ programs: Programs, in folder: URL) throws {
     let settings = try Settings(kind, in: folder)
+    let program: String
+    if kind.isPeer {
+      let peer = try PeerProgram(kind, peers: programs.peers)
+      program = peer.path
+      version = peer.version
+    } else {
+      program = kind == .relay ? programs.relay : programs.tribuned
+      version = ""
+    }
     self.kind = kind
     address = settings.address
     process.executableURL = URL(filePath: program)
     process.arguments = settings.arguments
     if kind.isPeer {
-      let log = folder.appending(path: "\(kind).log")
+      let log = folder.appending(path: "\(kind.rawValue).log")
       try Data().write(to: log)
       let handle = try FileHandle(forWritingTo: log)
       process.standardOutput = handle
@@ -83,23 +98,36 @@ final class Server: Sendable {
     let started = process.processIdentifier
     guard kind == .dbusBroker else { return started }
     let path = "/proc/\(started)/task/\(started)/children"
-    let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ").compactMap {
-      pid_t($0)
+    // It listens before it has one.
+    for _ in 0..<500 {
+      let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ")
+      if children.count == 1, let child = pid_t(children[0]) { return child }
+      usleep(10_000)
     }
-    guard children.count == 1 else {
-      throw Failure(description: "dbus-broker's launcher has \(children.count) children, not one\(lastWords)")
-    }
-    return children[0]
+    throw Failure(description: "dbus-broker's launcher has not one child\(lastWords)")
   }
 
-  /// Bytes of memory that the server has resident.
-  func residentBytes() throws -> Int {
-    let path = "/proc/\(try servingProcess())/status"
+  /// Bytes of memory that a process has resident.
+  static func residentBytes(of process: pid_t) throws -> Int {
+    let path = "/proc/\(process)/status"
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     guard let line = lines.first(where: { $0.hasPrefix("VmRSS:") }),
       let kibibytes = Int(line.filter(\.isNumber))
     else { throw Failure(description: "\(path) has no VmRSS") }
     return kibibytes * 1024
+  }
+
+  /// How often its threads have waited for something, all together: what wakes up waits again.
+  func waitCount() throws -> Int {
+    let threads = "/proc/\(try servingProcess())/task"
+    return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
+      let path = "\(threads)/\(thread)/status"
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      guard let line = lines.first(where: { $0.hasPrefix("voluntary_ctxt_switches:") }),
+        let count = Int(line.filter(\.isNumber))
+      else { throw Failure(description: "\(path) has no voluntary_ctxt_switches") }
+      return sum + count
+    }
   }
 
   /// The processor time that the server has had, in nanoseconds: all threads together that it has now.
@@ -123,8 +151,17 @@ extension Server.Kind {
   /// Whether it is what a user could pick instead of the bus.
   var isPeer: Bool {
     switch self {
-    case .relay, .tribune, .crowded, .starred, .idle: false
+    case .relay, .tribune, .crowded, .starred, .idle, .growing, .resting: false
     case .redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker: true
     }
   }
+}
+
+/// Where the programs are that are measured.
+struct Programs {
+  var tribuned = ""
+  var tribunectl = ""
+  var relay = ""
+  /// Folders with the peers', before those of PATH, separated by colons.
+  var peers = ""
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The servers that are measured, and whoever has to be there beside those who measure.
+@MainActor
+final class Stage {
+  private(set) var servers: [Server.Kind: Server] = [:]
+  /// Why a server is not there, by its kind.
+  private(set) var absences: [Server.Kind: Absence] = [:]
+  private var bystanders: [Bystanders] = []
+  private let programs: Programs
+  private let folder: URL
+
+  init(_ programs: Programs, in folder: URL) {
+    self.programs = programs
+    self.folder = folder
+  }
+
+  /// Starts what those works need. What cannot be started is an absence.
+  func start(for subjects: [Subject], effort: Effort) {
+    for subject in subjects {
+      guard let kind = subject.host, servers[kind] == nil, absences[kind] == nil else { continue }
+      do {
+        let server = try Server(kind, programs, in: folder)
+        servers[kind] = server
+        if let crowd = effort.crowd(on: kind) {
+          bystanders.append(try Bystanders(crowd, on: server, haveStars: kind == .starred))
+        }
+      } catch {
+        absences[kind] = Absence(reason: "\(error)")
+      }
+    }
+  }
+
+  /// What each server says of itself.
+  var versions: [String: String] {
+    servers.reduce(into: [:]) { $0["\($1.key.rawValue)"] = $1.value.version }
+  }
+
+  /// Lets the bystanders go, and sees to it that nothing has come to them.
+  func leave() throws {
+    defer { bystanders = [] }
+    for group in bystanders { try group.leave() }
+  }
+
+  func stop() {
+    for server in servers.values { server.stop() }
+    servers = [:]
+  }
+}
+
+extension Effort {
+  /// Who is on such a server all the time.
+  func crowd(on kind: Server.Kind) -> Crowd? {
+    switch kind {
+    case .crowded, .starred: bystanders
+    case .idle: Crowd(connections: idleConnections, observationsEach: 0)
+    default: nil
+    }
+  }
+}
