@@ -33,9 +33,9 @@ final class Stage {
     }
   }
 
-  /// What each server says of itself.
+  /// What each server that is not ours says of itself.
   var versions: [String: String] {
-    servers.reduce(into: [:]) { $0["\($1.key.rawValue)"] = $1.value.version }
+    servers.filter(\.key.isPeer).reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.version }
   }
 
   /// Lets the bystanders go, and sees to it that nothing has come to them.
