@@ -54,7 +54,7 @@ package protocol RunLoopTarget: AnyObject {
   func endPass() -> Bool
 }
 
-/// The main thread's run loop: one wait over the sockets and over the Dispatch main queue.
+/// The main thread's run loop: one wait over the sockets, the target's alarm and the Dispatch main queue.
 ///
 /// libdispatch says through an eventfd that its main queue has work, and does that work when asked to:
 /// the interface that CFRunLoop uses to host the queue. So signals, timers and tasks on the main actor run

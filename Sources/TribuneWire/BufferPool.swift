@@ -53,6 +53,7 @@ package final class BufferPool {
       return nil
     }
     let buffer = ByteBuffer(capacity: bufferCapacity)
+    kept.value.last = count
     kept.value.buffers.append(buffer)
     return buffer
   }

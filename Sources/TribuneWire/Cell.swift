@@ -8,7 +8,7 @@
 /// there is a cell, and only the isolation of its owner reaches it.
 ///
 /// What holds instead is for the owner to see to, and the reason why few properties are cells: nothing that a
-/// mutating method of the value calls comes back to the owner.
+/// mutating method of the value calls comes back to the same cell.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<Value>
 

@@ -32,6 +32,20 @@ struct DelegationTests {
     try asker.send(ask, serial: serial, name: "a.shouldB", object: object)
   }
 
+  @Test("a delegate that answers and sends no more still learns how the query ended")
+  func answeringLast() throws {
+    for serial: Serial in 1...20 {
+      let delegate = try delegate()
+      try ask(serial: serial)
+      let question = try delegate.next(.question).decode(Question.self)
+      try delegate.send(
+        Answer(query: question.query, delegate: question.delegate, answer: .approve), serial: 2)
+      delegate.endSending()
+      #expect(try delegate.next(.concluded).decode(Concluded.self).conclusion == .allowed)
+      _ = try asker.next(.verdict)
+    }
+  }
+
   // MARK: Who is asked
 
   @Test("a question carries the query as it was asked, and who asks")

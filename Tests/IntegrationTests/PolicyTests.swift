@@ -78,7 +78,7 @@ struct PolicyTests {
         if entry.connections == 1 { return entry }
       }
     }
-    for _ in 0..<2 { try round() }
+    for _ in 0..<4 { try round() }
     _ = try settled()
     let before = try bus.processStatus("VmRSS")
     for _ in 0..<5 { try round() }

@@ -7,7 +7,8 @@ import TribuneWire
 ///
 /// Notifications are told one at a time and in order, and each only once the questions before it have reached
 /// the delegate; questions wait for nothing. Who tells is a task that lives for as long as there is something
-/// to tell; it starts on the link's thread, as questions do. The lock inside is taken for moments, and nothing is resumed under it.
+/// to tell; it starts on the link's thread, as questions do. The lock inside is taken for moments, and nothing is
+/// resumed under it.
 final class AttachedDelegate: Sendable {
   /// What waits to be told.
   private enum News: LossReporting {

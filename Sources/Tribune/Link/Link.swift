@@ -9,11 +9,12 @@ import TribuneWire
 /// Two kinds of thread meet here. Callers append frames and, when nobody else is writing, write them on
 /// the spot, so that a query is in the kernel before its caller suspends. The link's own thread is blocked
 /// in the kernel until there is something to read; it decodes frames, resumes those who wait for them,
-/// puts questions to delegates, and writes what callers left. What they share is `state`, the one lock of a connection: a client's
+/// puts questions to delegates, and writes what callers left. What they share is `state`, behind a lock: a client's
 /// callers are on any thread, so unlike the bus it has no isolation to live in. Nothing is resumed and
-/// nothing is written while the lock is held.
+/// nothing is written while it is held. `work` and each `OpenQuestion` have locks of their own, which are taken
+/// behind it.
 ///
-/// The thread keeps the link; the link is over when the thread has ended.
+/// The thread that receives keeps the link; the link is over when it has ended.
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup

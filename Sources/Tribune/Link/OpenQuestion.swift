@@ -57,6 +57,8 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
+    // Withdrawn before it was put, when there was no task to cancel.
+    if state.withLock({ $0.isWithdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
       if let delegate { answer = try await delegate.answer(question) }

@@ -13,8 +13,9 @@
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
-  /// When the question is withdrawn before it is answered, the task is cancelled, and what is returned
-  /// then goes nowhere. What is thrown counts as ``Answer/failed(_:)`` with the error's text.
+  /// When the question is withdrawn before it is answered, the task is cancelled, from its first suspension on at
+  /// the latest, and what is returned then goes nowhere. What is thrown counts as ``Answer/failed(_:)`` with the
+  /// error's text.
   func answer(_ question: Question) async throws -> Answer
 
   /// A query that this delegate was asked in has ended, so that what was prepared can be undone.

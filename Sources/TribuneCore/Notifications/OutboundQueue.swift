@@ -196,10 +196,10 @@ package import TribuneWire
     // What was dropped leaves gaps in the buffers of what was not.
     let isSpread = droppedCount > unsentCount
     if isSpread {
+      droppedCount = 0
       firstUnsettled = 0
       ownBuffer = nil
     }
-    if firstUnsettled == 0 { droppedCount = 0 }
     var settled = Array(entries[head..<max(head, firstUnsettled)])
     for entry in entries[max(head, firstUnsettled)...] {
       guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil,

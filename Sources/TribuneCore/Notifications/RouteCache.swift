@@ -42,7 +42,7 @@ struct RouteCache<Receiver> {
   private var receiversKept = 0
   private(set) var generation: UInt64 = 1
   private let seed: UInt64
-  /// Which of its places a route takes when all are in use: each in its turn.
+  /// Says which of its places a route takes when all are in use: any.
   private var turn = 0
 
   /// - Parameters:
@@ -77,8 +77,8 @@ struct RouteCache<Receiver> {
     return nil
   }
 
-  /// Takes the room of a route that is worthless, or was kept the longest, for the one that is found in its stead: names
-  /// that fall on one place in turn cost no allocations.
+  /// Takes the room of a route that is worthless, or else of any other, for the one that is found in its stead: names
+  /// that fall on the same places in turn cost no allocations.
   mutating func takeRoom(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var room: [Receiver] = []

@@ -71,6 +71,8 @@ extension BusServer {
     guard let observer = traffic.value[slot.index] else {
       preconditionFailure("an observer has no connection")
     }
+    // What relieves the queues can end connections.
+    guard observer.value.isServed, !observer.value.isDeaf else { return }
     observer.value.queue.append(run, isNotification: true, copyingInto: queuePool)
     queuedByteCount += run.count
     if !observer.value.isDirty { markDirty(connection(at: slot)) }

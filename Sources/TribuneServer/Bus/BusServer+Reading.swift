@@ -56,6 +56,8 @@ extension BusServer {
     switch received {
     case .nothing: if !long { buffer.truncate(to: buffer.count - (connection.begun?.count ?? 0)) }
     case .end:
+      // It may have ended only its own side, and goes on reading.
+      if connection.isLingering { flush(connection) }
       close(connection)
     case .descriptors:
       dismiss(
@@ -108,9 +110,7 @@ extension BusServer {
 
   /// The shared buffer with what the connection had begun at its end, and room to read.
   private func sharedBuffer(for connection: Connection) -> ByteBuffer {
-    let isFree = isKnownUniquelyReferenced(&receiveBuffer)
     var buffer = receiveBuffer
-    if isFree { buffer.truncate(to: 0) }
     let begun = connection.begun?.count ?? 0
     if buffer.capacity - buffer.count < Self.receiveRoom + begun {
       buffer = pool.take()

@@ -190,15 +190,9 @@ extension BusServer {
   /// - Parameter length: of the frame, if it can be long.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
     if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
-    let isFree = isKnownUniquelyReferenced(&encodeBuffer)
     let buffer = encodeBuffer
-    // One that had to grow for something long is not kept.
-    if isFree, buffer.capacity <= pool.bufferCapacity {
-      buffer.truncate(to: 0)
-      return buffer
-    }
-    if !isFree, buffer.capacity <= pool.bufferCapacity,
-      buffer.capacity - buffer.count >= max(Self.encodeRoom, length)
+    // One that had to grow for something long is not gone on in.
+    if buffer.capacity <= pool.bufferCapacity, buffer.capacity - buffer.count >= max(Self.encodeRoom, length)
     {
       return buffer
     }

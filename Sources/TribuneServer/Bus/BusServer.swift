@@ -49,7 +49,7 @@ final class BusServer: RunLoopTarget {
   /// What is read into, and encoded in.
   let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
   /// Where queues keep what is short.
-  let queuePool = BufferPool(bufferCapacity: 16_384, keptMax: 128)
+  let queuePool = BufferPool(bufferCapacity: 16_384, keptMax: 64)
   /// What reads go into.
   var receiveBuffer: ByteBuffer
   /// What the bus itself says is encoded here.
@@ -287,7 +287,8 @@ final class BusServer: RunLoopTarget {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
       }
     }
-    // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
+    // Nearly all have said hello long ago: many who came and went do not wake the bus once each. To look for them
+    // leaves the timeouts alone.
     timeouts.drop(.hello) { connection(of: $0)?.phase != .awaitingHello }
     while let token = timeouts.popDue(.frame, at: now) {
       if let connection = connection(of: token) { checkProgress(of: connection) }

@@ -135,6 +135,9 @@ final class RawClient {
     return count
   }
 
+  /// Ends the client's own side: it sends no more, and goes on reading.
+  func endSending() { UnixSocket.endWriting(descriptor) }
+
   // MARK: Receiving
 
   /// - Throws: `Ended` when the bus has closed the connection; `Errno.again` when nothing comes.
