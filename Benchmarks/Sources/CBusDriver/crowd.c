@@ -6,6 +6,7 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -59,7 +60,7 @@ static int join(const char *address, size_t connection, size_t observations, boo
 	if (!peer)
 		return -1;
 	bool done = observe_patterns(peer, connection, observations, has_stars);
-	int fd = done ? dup(peer->fd) : -1;
+	int fd = done ? fcntl(peer->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (done && fd == -1)
 		fail(failure, "connection %zu: %s", connection, strerror(errno));
 	peer_close(peer);

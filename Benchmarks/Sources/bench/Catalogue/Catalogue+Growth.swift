@@ -63,7 +63,7 @@ extension Catalogue {
           x: count,
           work: Work(
             name: "growth-observations \(count)", title: "\(count) observations", note: "",
-            unit: .nanoseconds, subjects: [names, stars], baseline: names, turns: 1,
+            unit: .nanoseconds, subjects: [names, stars], baseline: names, turns: 3,
             measure: .trips(3 * effort.trips, warmUp: Int(driver_warm_up)) { place, trips in
               let server = try place.server()
               return try await crowd.around(server, haveStars: place.subject == stars) {
@@ -86,7 +86,7 @@ extension Catalogue {
           x: count,
           work: Work(
             name: "growth-connections \(count)", title: "\(count) connections", note: "",
-            unit: .nanoseconds, subjects: [post, ask], baseline: post, turns: 1,
+            unit: .nanoseconds, subjects: [post, ask], baseline: post, turns: 3,
             measure: .trips(3 * effort.trips, warmUp: Int(driver_warm_up)) { place, trips in
               let server = try place.server()
               return try await crowd.around(server) {

@@ -71,7 +71,7 @@ extension Catalogue {
         let program =
           try isOurs ? programs.tribuned : PeerProgram(.dbusDaemon, peers: programs.peers).path
         return Double(
-          try FreshDaemon.run(program, as: isOurs ? .resting : .dbusDaemon) { try $0.residentBytes() })
+          try FreshDaemon.run(program, as: isOurs ? .resting : .dbusDaemon) { try $0.restingBytes() })
       })
   }
 
@@ -80,7 +80,7 @@ extension Catalogue {
     return Work(
       name: "memory-each", title: "Memory of an idle connection",
       note: """
-        What \(effort.idleConnections) connections that do nothing add to what the daemon has resident, for each. What \
+        What \(effort.weighedConnections) connections that do nothing add to what the daemon has resident, for each. What \
         the kernel keeps for a socket is not in it.
         """,
       unit: .bytes, subjects: [ours], baseline: ours, turns: 1,
@@ -91,7 +91,7 @@ extension Catalogue {
       ],
       measure: .quantity { _ in
         try FreshDaemon.run(programs.tribuned, as: .resting) {
-          try $0.residentBytesEach(of: effort.idleConnections)
+          try $0.residentBytesEach(of: effort.weighedConnections)
         }
       })
   }

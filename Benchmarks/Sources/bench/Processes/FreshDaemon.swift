@@ -49,8 +49,13 @@ struct FreshDaemon {
     }
   }
 
-  /// Bytes that it has resident.
-  func residentBytes() throws -> Int { try Server.residentBytes(of: process.pid) }
+  /// Bytes that it has resident, once it has had time to let go of what starting took.
+  func restingBytes() throws -> Int {
+    usleep(200_000)
+    return try residentBytes()
+  }
+
+  private func residentBytes() throws -> Int { try Server.residentBytes(of: process.pid) }
 
   /// Bytes for each of so many connections that do nothing, once others have come and gone: so what it needs once is
   /// not counted.

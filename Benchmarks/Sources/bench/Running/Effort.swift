@@ -27,6 +27,8 @@ struct Effort: Codable, Equatable, Sendable {
   var bystanders: Crowd
   /// Connections that do nothing.
   var idleConnections: Int
+  /// Others like these, on a daemon of their own, whose memory is measured.
+  var weighedConnections: Int
   /// The greatest number at which growth is measured, over observers, observations, connections and delegates.
   var growthMax: Int
   /// Likewise, over the bytes of a message.
@@ -36,7 +38,7 @@ struct Effort: Codable, Equatable, Sendable {
 
   /// Descriptors that are open at a time, and some for everything else.
   var descriptors: Int {
-    max(2 * bystanders.connections + idleConnections, min(growthMax, 10_000)) + 500
+    max(2 * bystanders.connections + idleConnections + weighedConnections, min(growthMax, 10_000)) + 500
   }
 
   static let quickSteps = 10
@@ -46,11 +48,13 @@ struct Effort: Codable, Equatable, Sendable {
     rateTurnMilliseconds: 300,
     backgroundRate: 100_000, mixedClients: 100, mixedNames: 1_000,
     bystanders: Crowd(connections: 1_000, observationsEach: 100), idleConnections: 10_000,
+    weighedConnections: 5_000,
     growthMax: 100_000, payloadMax: 16 << 20, isTimed: true)
   static let quick = Effort(
     rounds: 1, tripTurns: 1, trips: 50, processes: 3, restMilliseconds: 200, chainAsks: 3, rateTurns: 1,
     rateTurnMilliseconds: 0,
     backgroundRate: 10_000, mixedClients: 10, mixedNames: 100,
-    bystanders: Crowd(connections: 20, observationsEach: 40), idleConnections: 200, growthMax: 100,
+    bystanders: Crowd(connections: 20, observationsEach: 40), idleConnections: 200,
+    weighedConnections: 200, growthMax: 100,
     payloadMax: 1 << 20, isTimed: false)
 }
