@@ -37,7 +37,8 @@ extension Catalogue {
       unit: .nanoseconds, subjects: [alone, loaded], baseline: alone, turns: effort.tripTurns,
       targets: [
         Target(
-          title: "`ask`, p99 beside \(effort.backgroundRate) posts/s to others", subject: loaded,
+          title: "`ask`, p99 beside \(effort.backgroundRate) posts/s to others, over the p50 alone",
+          subject: loaded,
           figure: .tail,
           reference: .subject(alone), bound: .atMost(3))
       ],

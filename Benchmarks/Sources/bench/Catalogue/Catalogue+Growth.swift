@@ -37,7 +37,10 @@ extension Catalogue {
     let sizes = (2...12).map { 1 << (2 * $0) }.filter { $0 <= effort.payloadMax }
     return Curve(
       name: "growth-payload", title: "Bytes over the size of a message",
-      note: "One connection to one. From 64 KiB on, Tribune sends a file in memory, which the receiver maps.",
+      note: """
+        One connection to one. From 64 KiB on, Tribune sends a file in memory: messages handed on, of which the \
+        receiver maps what it compares.
+        """,
       xTitle: "bytes in a message", yTitle: "delivered", isOverBytes: true,
       points: sizes.map { bytes in
         Curve.Point(

@@ -47,7 +47,7 @@ extension Catalogue {
     return Work(
       name: "large", title: "1 MiB payload, 1 → 10",
       note: """
-        Tribune hands on a sealed file in memory (memfd), which each receiver maps; the others have no such way, \
+        Tribune hands on a sealed file in memory (memfd), which each receiver takes and may map; the others have no such way, \
         and copy. Every receiver compares a file when it first sees it, and then every 64th time: what is sealed \
         cannot change. Of what was copied it looks at a byte in each page, and compares every 64th message.
         """,

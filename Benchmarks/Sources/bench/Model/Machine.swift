@@ -17,7 +17,8 @@ struct Machine: Codable, Sendable {
     let release = unsafe withUnsafeBytes(of: names.release) {
       unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    kernel = isKnown ? "Linux \(release)" : "unknown"
+    // What stands behind the number says who built it, not what it is.
+    kernel = isKnown ? "Linux \(release.prefix { $0 != "-" })" : "unknown"
     processors = ProcessInfo.processInfo.activeProcessorCount
     self.versions = versions
   }
