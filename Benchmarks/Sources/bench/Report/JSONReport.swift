@@ -19,7 +19,7 @@ struct JSONReport {
   var text: String {
     get throws {
       let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       encoder.dateEncodingStrategy = .iso8601
       return String(decoding: try encoder.encode(document), as: UTF8.self) + "\n"
     }
