@@ -10,11 +10,11 @@ struct ExhaustionTests {
   @Test("a thousand silent connections are closed in time, and hold little until then")
   func silentConnections() throws {
     let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=2s\n")
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let silent = try (0..<1000).map { _ in try RawClient(bus) }
     let other = try RawClient.greeted(bus)
     try other.settle()
-    #expect(try bus.processStatus("VmRSS") - before < 4 * 1000)
+    #expect(try bus.privateMemory() - before < 4 * 1000)
     for client in silent {
       _ = try client.readHello()
       #expect(try client.nextError() == .helloTimeout)
@@ -27,10 +27,10 @@ struct ExhaustionTests {
     let bus = try TestBus()
     let warm = try RawClient.greeted(bus)
     try warm.settle()
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let idle = try (0..<1000).map { _ in try RawClient.greeted(bus) }
     for (index, client) in idle.enumerated() { try client.settle(serial: Serial(index)) }
-    #expect(try bus.processStatus("VmRSS") - before < 4 * 1000)
+    #expect(try bus.privateMemory() - before < 4 * 1000)
   }
 
   @Test("a monitor that does not read keeps nothing in memory of what was dropped for it")
@@ -40,13 +40,13 @@ struct ExhaustionTests {
     let monitor = try RawClient.greeted(bus)
     try monitor.send(Monitor(), serial: 1, name: "load.*")
     _ = try monitor.next(.ok)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let stream = PostStream(poster, length: 50_000)
     for _ in 0..<20 {
       try stream.post(20)
       try poster.settle()
     }
-    #expect(try bus.processStatus("VmRSS") - before < 8 * 1024)
+    #expect(try bus.privateMemory() - before < 8 * 1024)
     var (seen, lost) = (0, 0)
     while seen + lost < stream.posted {
       let frame = try monitor.next()
@@ -171,14 +171,14 @@ struct ExhaustionTests {
     try stopped.send(Observe(), serial: 1, name: "load.*")
     try stopped.next(.ok).header.expectSerial(1)
     let poster = try RawClient.greeted(bus)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let payload = String(repeating: "x", count: 1000)
     let posted = 20_000
     for serial in 1...posted {
       try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
     }
     try poster.settle()
-    #expect(try bus.processStatus("VmRSS") - before < 8 * 1024)
+    #expect(try bus.privateMemory() - before < 8 * 1024)
     #expect(try bus.log().contains("does not read"))
 
     var received = 0
@@ -247,11 +247,11 @@ struct ExhaustionTests {
     let ask = ByteBuffer(capacity: 256)
     ask.appendFrame(Ask(), serial: 1, name: "a.shouldB")
     let asks = [UInt8](repeatElement([UInt8](ask.bytes), count: 500).joined())
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     #expect(throws: (any Error).self) {
       while true { try deaf.send(asks) }
     }
-    #expect(try bus.processStatus("VmRSS") - before < 4096)
+    #expect(try bus.privateMemory() - before < 4096)
     #expect(try bus.log().contains("waited to be read"))
     try other.settle()
   }

@@ -41,7 +41,7 @@ struct FloodTests {
     let quiet = PostStream(try RawClient.greeted(bus), name: "quiet.unit")
     let quietObserver = try Self.observer(on: bus, of: "quiet.*")
     try Self.converse(asker, delegate, serial: 1)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     var tally = Tally()
     for round in 0..<200 {
       try stream.fill()
@@ -52,7 +52,7 @@ struct FloodTests {
       for _ in 0..<20 where tally.total < stream.posted { try tally.add(reading.next()) }
     }
     try reading.read(&tally, to: stream.posted)
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     var other = Tally()
     try stopped.read(&other, to: stream.posted)
     #expect(other.lost > 0)
@@ -65,7 +65,7 @@ struct FloodTests {
     let poster = try RawClient.greeted(bus)
     let stream = PostStream(poster)
     try poster.settle()
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     var tally = Tally()
     for _ in 0..<300 {
       for _ in 0..<10 { try stream.post(1) }
@@ -73,7 +73,7 @@ struct FloodTests {
       try slow.read(atMost: 1)
     }
     #expect(tally.lost == 0)
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     var slowTally = Tally()
     try slow.read(&slowTally, to: stream.posted)
     #expect(slowTally.lost > 0)
@@ -144,9 +144,9 @@ struct FloodTests {
       while steadyTally.total < stream.posted { try steadyTally.add(steady.next()) }
     }
     for index in 0..<100 { try round(index) }
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     for index in 100..<1500 { try round(index) }
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     try steady.read(&steadyTally, to: stream.posted)
     #expect(steadyTally.lost == 0)
   }
@@ -171,14 +171,14 @@ struct FloodTests {
     }
     // All tables are full then.
     try post(block: 0)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     var tally = Tally()
     for block in 1..<100 {
       try post(block: block)
       if block.isMultiple(of: 10) { try Self.converse(asker, delegate, serial: Serial(block)) }
       for _ in 0..<100 { try tally.add(observer.next()) }
     }
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     while tally.total < 1_000_000 { try tally.add(observer.next()) }
     #expect(tally.total == 1_000_000)
     #expect(tally.lost > 0)
@@ -210,12 +210,12 @@ struct FloodTests {
       while tally.total < accepted { try tally.add(observer.next()) }
     }
     try post(10_000..<12_000)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     for block in 12..<30 {
       try post(block * 1_000..<(block + 1) * 1_000)
       try Self.converse(asker, delegate, serial: Serial(block))
     }
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     #expect(accepted + refused == 20_000)
     #expect(accepted > 0 && refused > 0)
     #expect(try client.list(List(.retained)).count == accepted)
@@ -256,12 +256,12 @@ struct FloodTests {
       }
     }
     try post(20)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     for round in 0..<500 {
       try post(20)
       if round.isMultiple(of: 50) { try Self.converse(asker, delegate, serial: Serial(round + 1)) }
     }
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
 
     try observer.send(Suspend(isSuspended: false), serial: 3)
     while true {
@@ -289,7 +289,7 @@ struct FloodTests {
     let observer = try Self.observer(on: bus)
     let client = try RawClient.greeted(bus)
     let stream = PostStream(client)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let byProgram = 20
     let loop = "i=0; while [ $i -lt \(byProgram) ]; do \"$0\" post load.program; i=$((i+1)); done"
     let poster = try RunningProgram(
@@ -323,7 +323,7 @@ struct FloodTests {
     try Self.converse(asker, delegate, serial: 3)
     try observer.read(&tally, to: byProgram + stream.posted)
 
-    #expect(try bus.processStatus("VmRSS") - before < Self.slack)
+    #expect(try bus.privateMemory() - before < Self.slack)
     // The last is not dropped: it is the newest.
     try client.send(Post(), serial: 1, name: "load.end")
     var programTally = (received: 0, lost: 0)

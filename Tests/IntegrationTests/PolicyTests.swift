@@ -80,11 +80,11 @@ struct PolicyTests {
     }
     for _ in 0..<4 { try round() }
     _ = try settled()
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     for _ in 0..<5 { try round() }
     let entry = try settled()
     #expect([entry.delegates, entry.holds, entry.queries, entry.observations] == [0, 0, 0, 0])
     // Thirty thousand delegates and 6 MiB of reasons have gone through it.
-    #expect(try bus.processStatus("VmRSS") - before < 2048)
+    #expect(try bus.privateMemory() - before < 2048)
   }
 }

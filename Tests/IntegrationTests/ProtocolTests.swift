@@ -181,7 +181,7 @@ struct ProtocolTests {
       #expect(try watcher.list(List(.protocols)).isEmpty)
       guard case .bus(let status)? = try watcher.list(List(.bus)).first else { return 0 }
       #expect(status.observations == 0 && status.delegates == 0)
-      return try bus.processStatus("VmRSS")
+      return try bus.privateMemory()
     }
     func comeAndGo(_ rounds: Int) throws {
       let owner = try RawClient.greeted(bus)

@@ -82,7 +82,7 @@ struct RetainedTests {
     let other = try RawClient.greeted(bus)
     let client = try RawClient.greeted(bus)
     try client.settle()
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let tail = String(repeating: ".x", count: tokenCount - 1)
     let blockLength = 2000
     var refused = 0
@@ -97,7 +97,7 @@ struct RetainedTests {
       refused += try client.discardAnswers()
     }
     #expect(refused > 0)
-    #expect(try bus.processStatus("VmRSS") - before < 20 * 1024)
+    #expect(try bus.privateMemory() - before < 20 * 1024)
     // Who asks for all of it is given what there is, and it can all be cleared.
     let kept = try names(other)
     #expect(kept.count > 100)
@@ -120,7 +120,7 @@ struct RetainedTests {
       #expect(try retain("a.n\(number)", text, by: poster) == nil)
     }
     let (client, welcome) = try RawClient.welcomed(bus)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let count = 1000
     try client.send {
       for serial in 1...Serial(count) {
@@ -130,7 +130,7 @@ struct RetainedTests {
     try client.send(Suspend(isSuspended: false), serial: 5000)
     while try poster.entry(of: welcome.connection)?.observations == 0 {}
     try poster.expectSilence()
-    #expect(try bus.processStatus("VmRSS") - before < 8 * 1024)
+    #expect(try bus.privateMemory() - before < 8 * 1024)
     var (answered, refused, pending) = (0, 0, 0)
     while true {
       let frame = try client.next()
@@ -197,10 +197,10 @@ struct RetainedTests {
     for number in 0..<30 { #expect(try retain("a.n\(number)", text, by: poster) == nil) }
     let clients = try (0..<30).map { _ in try RawClient.greeted(bus) }
     try poster.expectSilence()
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     for client in clients { try client.send(Observe(options: .retained), serial: 1, name: "a.**") }
     while try poster.busEntry().observations < clients.count {}
-    let grown = try bus.processStatus("VmRSS") - before
+    let grown = try bus.privateMemory() - before
     #expect(grown < 10 * 1024)
     for client in clients {
       var (snapshot, lost) = (0, 0)

@@ -148,13 +148,13 @@ struct SuspensionTests {
     let bus = try TestBus(configuration: "[Queue]\nMemoryMax=16M\n[Notifications]\nHeldMax=1M\n")
     let clients = try (0..<200).map { _ in try suspended(on: bus, .hold, of: "load.*").client }
     let poster = try RawClient.greeted(bus)
-    let before = try bus.processStatus("VmRSS")
+    let before = try bus.privateMemory()
     let stream = PostStream(poster)
     for _ in 0..<20 {
       try stream.post(10)
       try poster.settle()
     }
-    #expect(try bus.processStatus("VmRSS") - before < 16 * 1024)
+    #expect(try bus.privateMemory() - before < 16 * 1024)
     var lost = 0
     for client in clients {
       var tally = Tally()

@@ -96,6 +96,10 @@ final class TestBus {
 }
 
 extension TestBus {
+  /// Resident memory, in KiB, that holds data. The program's code is not counted: when that comes into memory, and how
+  /// much of it at once, is the kernel's choice.
+  func privateMemory() throws -> Int { try processStatus("RssAnon") }
+
   func openDescriptors() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
   }
