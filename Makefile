@@ -18,7 +18,7 @@ INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR)
 UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
-DOCUMENTS = README.md NEWS.md config/example.protocol docs/ARCHITECTURE.md docs/CONVERSATION.md docs/LISTING.md docs/PROTOCOL.md docs/SEMANTICS.md
+DOCUMENTS = README.md NEWS.md config/example.protocol docs/ANNOUNCEMENTS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/LISTING.md docs/PROTOCOL.md docs/SEMANTICS.md
 
 FUZZ_SECONDS ?= 60
 

@@ -18,7 +18,7 @@ local kinds = {
   [8] = "ask", [9] = "question", [10] = "answer", [11] = "defer", [12] = "progress", [13] = "verdict",
   [14] = "concluded", [15] = "cancel", [16] = "list", [17] = "entry", [18] = "monitor", [19] = "traffic",
   [20] = "hold", [21] = "ended", [22] = "declare", [23] = "suspend", [24] = "retained", [25] = "done",
-  [26] = "awaited",
+  [26] = "awaited", [27] = "succeed",
 }
 local TRAFFIC = 19
 
@@ -26,11 +26,12 @@ local errors = {
   [1] = "badMagic", [2] = "unsupportedVersion", [3] = "frameTooLong", [4] = "malformedFrame",
   [5] = "unknownCriticalKind", [6] = "helloTimeout", [7] = "frameTimeout", [8] = "unexpectedDescriptors",
   [9] = "tooSlow", [10] = "tooManyConnections", [11] = "outOfMemory", [12] = "shuttingDown",
-  [13] = "missingDescriptor", [64] = "unknownKind", [65] = "invalidName", [66] = "invalidPattern",
-  [67] = "invalidObject", [68] = "invalidValue", [69] = "reservedName", [70] = "duplicateSerial",
-  [71] = "notFound", [72] = "notAsked", [73] = "limitExceeded", [74] = "cancelled", [75] = "recursion",
-  [76] = "notPermitted", [77] = "unknownProtocol", [78] = "invalidProtocol", [79] = "notConforming",
-  [80] = "unknownName", [81] = "invalidParameter", [82] = "conflict", [83] = "invalidDescriptor",
+  [13] = "missingDescriptor", [14] = "restarted", [64] = "unknownKind", [65] = "invalidName",
+  [66] = "invalidPattern", [67] = "invalidObject", [68] = "invalidValue", [69] = "reservedName",
+  [70] = "duplicateSerial", [71] = "notFound", [72] = "notAsked", [73] = "limitExceeded", [74] = "cancelled",
+  [75] = "recursion", [76] = "notPermitted", [77] = "unknownProtocol", [78] = "invalidProtocol",
+  [79] = "notConforming", [80] = "unknownName", [81] = "invalidParameter", [82] = "conflict",
+  [83] = "invalidDescriptor",
 }
 
 -- An enumeration begins at 0.
@@ -186,6 +187,7 @@ local fields_of = {
       },
     },
   },
+  [27] = { { "predecessor", "id" }, { "received", "u64" } },
 }
 
 -- What the payload is, where it is not userInfo.
@@ -503,6 +505,7 @@ local function summary(kind, values, payload)
   if word == "awaited" then return with(values.acknowledged, "done,", values.missing, "missing") end
   if word == "done" then return with(values.has_failed and "failed", values.poster, values.post, said) end
   if word == "suspend" then return values.is_suspended and "suspends" or "resumes" end
+  if word == "succeed" then return with(values.predecessor, "with", values.received, "received") end
   return with(values.subject, values.entry, values.ended, values.protocol_name, values.wants, said)
 end
 

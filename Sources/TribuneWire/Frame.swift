@@ -28,6 +28,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case retained = 24
   case done = 25
   case awaited = 26
+  case succeed = 27
 }
 
 package struct FrameFlags: OptionSet, Sendable {

@@ -16,6 +16,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case outOfMemory = 11
   case shuttingDown = 12
   case missingDescriptor = 13
+  case restarted = 14
 
   // These refuse one frame; the connection goes on.
   case unknownKind = 64

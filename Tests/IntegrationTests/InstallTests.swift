@@ -24,8 +24,8 @@ import Testing
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
       "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
-      "usr/share/doc/tribune/CONVERSATION.md", "usr/share/doc/tribune/LISTING.md",
-      "usr/share/doc/tribune/example.protocol",
+      "usr/share/doc/tribune/ANNOUNCEMENTS.md", "usr/share/doc/tribune/CONVERSATION.md",
+      "usr/share/doc/tribune/LISTING.md", "usr/share/doc/tribune/example.protocol",
     ])
   func places(_ file: String) async throws {
     try await make("install")

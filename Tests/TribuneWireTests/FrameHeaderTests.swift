@@ -144,7 +144,7 @@ struct ErrorCodeTests {
     let closing: Set<ErrorCode> = [
       .badMagic, .unsupportedVersion, .frameTooLong, .malformedFrame, .unknownCriticalKind, .helloTimeout,
       .frameTimeout, .unexpectedDescriptors, .tooSlow, .tooManyConnections, .outOfMemory, .shuttingDown,
-      .missingDescriptor,
+      .missingDescriptor, .restarted,
     ]
     #expect(Set(ErrorCode.allCases.filter(\.closesConnection)) == closing)
   }

@@ -105,7 +105,7 @@ enum Conversation {
   private static let query = QueryID(rawValue: 12)
   private static let client = ConnectionID(rawValue: 7)
 
-  static let frames = asking + holding + values + keeping + watching
+  static let frames = asking + holding + values + keeping + restarting + watching
 
   private static let asking: [Example] = [
     Example("hello") { Hello().append(to: $0) },
@@ -261,6 +261,16 @@ enum Conversation {
         elapsed: 10_000_000)
       $0.appendFrame(Awaited(acknowledged: 1, missing: [missing]), serial: 3)
     },
+  ]
+
+  private static let restarting: [Example] = [
+    Example("restarted") {
+      $0.appendFrame(Refusal(.restarted), serial: 0, text: "a frame was under way")
+    },
+    Example("succeed") {
+      $0.appendFrame(Succeed(predecessor: ConnectionID(rawValue: 10), received: 2), serial: 4)
+    },
+    Example("lost-restarted") { $0.appendFrame(Lost(count: 1), serial: 0) },
   ]
 
   private static let watching: [Example] = [

@@ -91,6 +91,7 @@ extension FrameVector {
     case .retained: Retained.self
     case .done: Done.self
     case .awaited: Awaited.self
+    case .succeed: Succeed.self
     }
   }
 
@@ -188,6 +189,8 @@ extension FrameVector {
             reason: random.text(lengthMax: 500), elapsed: random.integer()))
       }
       return Awaited(acknowledged: random.integer(), missing: missing)
+    case .succeed:
+      return Succeed(predecessor: random.connection(), received: random.integer())
     }
   }
 }

@@ -92,6 +92,7 @@ private func readParts(_ frame: FrameView) {
     case .retained: try readFields(Retained.self, of: frame)
     case .done: try readFields(Done.self, of: frame)
     case .awaited: try readFields(Awaited.self, of: frame)
+    case .succeed: try readFields(Succeed.self, of: frame)
     }
   } catch {
     precondition([.malformedFrame, .invalidValue, .limitExceeded].contains(error.code))

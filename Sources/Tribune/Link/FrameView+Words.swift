@@ -36,6 +36,9 @@ extension FrameView {
       let done = try decode(Done.self)
       return "\(done.hasFailed ? "failed at" : "with") post \(done.post) of \(done.poster)"
     case .awaited: return try decode(Awaited.self).words
+    case .succeed:
+      let succeed = try decode(Succeed.self)
+      return "\(succeed.predecessor), which received \(succeed.received)"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
       nil:

@@ -42,6 +42,7 @@ extension TribuneError.Code {
       case .helloTimeout, .frameTimeout, .tooSlow: .tooSlow
       case .tooManyConnections, .outOfMemory, .limitExceeded: .limitExceeded
       case .shuttingDown: .shuttingDown
+      case .restarted: .connectionLost
       case .invalidName: .invalidName
       case .invalidPattern: .invalidPattern
       case .invalidObject: .invalidObject

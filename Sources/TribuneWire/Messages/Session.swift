@@ -122,3 +122,29 @@ package struct Cancel: FrameFields {
     buffer.append(target)
   }
 }
+
+/// The sender is what has become of a connection that a restart of the bus ended: it has registered again, and
+/// wants to know what was missed in between.
+package struct Succeed: FrameFields {
+  package static let kind = FrameKind.succeed
+
+  /// The connection that ended.
+  package var predecessor: ConnectionID
+  /// How many notifications that one had received, with those that it was told were lost.
+  package var received: UInt64
+
+  package init(predecessor: ConnectionID, received: UInt64) {
+    self.predecessor = predecessor
+    self.received = received
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    predecessor = ConnectionID(rawValue: try reader.integer())
+    received = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(predecessor.rawValue)
+    buffer.append(received)
+  }
+}
