@@ -89,7 +89,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneServerTests",
-      dependencies: ["TribuneCore", "TribuneProtocols", "TribuneServer", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CTribuneLinux", "TribuneCore", "TribuneProtocols", "TribuneServer", "TribuneSystem",
+        "TribuneTestSupport", "TribuneWire",
+      ],
       swiftSettings: strict),
   ]
 )

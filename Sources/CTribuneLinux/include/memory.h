@@ -4,15 +4,18 @@
  */
 #pragma once
 
+#include <linux/falloc.h>
 #include <linux/magic.h>
 #include <linux/memfd.h>
 #include <linux/sockios.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
 /* Declared only under _GNU_SOURCE. */
 int memfd_create(const char *_Nonnull name, unsigned int flags);
+int fallocate(int fd, int mode, off_t offset, off_t length);
 
 /* <linux/fcntl.h> has these, and does not go together with <fcntl.h>. */
 #define TRIBUNE_F_ADD_SEALS 1033
@@ -21,3 +24,12 @@ int memfd_create(const char *_Nonnull name, unsigned int flags);
 #define TRIBUNE_F_SEAL_SHRINK 0x0002
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
+
+/* A store with everything before it done before, and everything after it done after. A process that is killed
+ * has made its stores in the order of its instructions, so it is the compiler that has to keep that. */
+static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}

@@ -48,11 +48,7 @@ package final class MemoryFile: AttachedFile {
 
   /// A file that holds `bytes`, to be read from its start.
   static func make(holding bytes: RawSpan) throws(Errno) -> FileDescriptor {
-    // Past this limit, writing is ended by a signal.
-    var limit = rlimit()
-    _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
-    guard UInt64(bytes.byteCount) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
-
+    try checkLimit(length: bytes.byteCount)
     let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
     let file = FileDescriptor(owning: try retrying { unsafe memfd_create("tribune", flags) })
     let descriptor = file.rawValue
@@ -66,6 +62,14 @@ package final class MemoryFile: AttachedFile {
     }
     _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) }
     return file
+  }
+
+  /// Throws unless this process may make a file of `length` bytes. One that tries to nevertheless is ended by a
+  /// signal.
+  static func checkLimit(length: Int) throws(Errno) {
+    var limit = rlimit()
+    _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
+    guard UInt64(length) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
   }
 
   /// Looks at a file that somebody passed.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What is written of a connection as it happens. The numbers are places in its cell.
+nonisolated package enum StateCellWord: Int, CaseIterable, Sendable {
+  /// `StateCellFlags`.
+  case flags = 0
+  /// Notifications that were queued for it.
+  case queued = 1
+  /// Notifications that it was sent.
+  case sent = 2
+  /// Frames of the bus's own that it was sent.
+  case saidSent = 3
+  /// Notifications that are held for it.
+  case held = 4
+}
+
+nonisolated package struct StateCellFlags: OptionSet, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// A read is under way.
+  package static let receiving = StateCellFlags(rawValue: 1)
+  /// A write is under way.
+  package static let sending = StateCellFlags(rawValue: 2)
+  /// Something of it is not in the log, for want of room.
+  package static let unrecorded = StateCellFlags(rawValue: 4)
+  /// A frame is half read or half written.
+  package static let incomplete = StateCellFlags(rawValue: 8)
+}
+
+/// What a cell says.
+nonisolated package struct StateCell: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var flags: StateCellFlags = []
+  package var queued: UInt32 = 0
+  package var sent: UInt32 = 0
+  package var saidSent: UInt32 = 0
+  package var held: UInt32 = 0
+}

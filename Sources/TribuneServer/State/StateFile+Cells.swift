@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+package import TribuneWire
+
+// A cell is a row of words: those of `StateCellWord`, and at its end the connection's id below the id's complement.
+// There is no connection of the id 0, the bus's own, which a cell that was never set has too.
+
+extension StateFile {
+  private static let idWord = 7
+  private static let idCheckWord = 6
+
+  /// Gives a slot's cell to a connection, with all its words 0.
+  ///
+  /// To be called before the record of the connection is committed: then there is never a connection without a cell.
+  package func setCell(slot: Int, connection: ConnectionID) {
+    clearCell(slot: slot)
+    for word in StateCellWord.allCases { cells[slot, word.rawValue] = StateWord(0).bits }
+    cells[slot, Self.idCheckWord] = ~connection.rawValue
+    cells.publish(connection.rawValue, row: slot, word: Self.idWord)
+  }
+
+  /// Takes the cell away from the connection that has it.
+  package func clearCell(slot: Int) {
+    cells.publish(ConnectionID.bus.rawValue, row: slot, word: Self.idWord)
+  }
+
+  /// Stores a word of a cell that is set.
+  @inline(__always) package func set(_ word: StateCellWord, of slot: Int, to value: UInt32) {
+    cells[slot, word.rawValue] = StateWord(value).bits
+  }
+
+  /// Adds to a word of a cell that is set, wrapping around.
+  @inline(__always) package func add(_ word: StateCellWord, of slot: Int, _ step: UInt32) {
+    cells[slot, word.rawValue] = StateWord(bits: cells[slot, word.rawValue]).adding(step).bits
+  }
+
+  /// What the cell of a slot says; nil if it belongs to no connection, or is damaged.
+  package func cell(of slot: Int) -> StateCell? {
+    let id = cells[slot, Self.idWord]
+    guard id != ConnectionID.bus.rawValue, id == ~cells[slot, Self.idCheckWord],
+      let flags = value(.flags, of: slot), let queued = value(.queued, of: slot),
+      let sent = value(.sent, of: slot), let saidSent = value(.saidSent, of: slot),
+      let held = value(.held, of: slot)
+    else { return nil }
+    return StateCell(
+      connection: ConnectionID(rawValue: id), flags: StateCellFlags(rawValue: flags), queued: queued,
+      sent: sent, saidSent: saidSent, held: held)
+  }
+
+  private func value(_ word: StateCellWord, of slot: Int) -> UInt32? {
+    StateWord(bits: cells[slot, word.rawValue]).value
+  }
+}

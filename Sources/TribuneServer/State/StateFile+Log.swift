@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneCore
+import TribuneSystem
+package import TribuneWire
+
+extension StateFile {
+  /// Bytes of records in the log, those included that are not committed yet.
+  package var usedLength: Int { log.value.used }
+
+  /// Bytes that the last sweep kept; 0 before the first.
+  package var liveEstimate: Int { log.value.kept }
+
+  /// Appends a record, which counts when it is committed.
+  ///
+  /// - Returns: where it lies; nil when there is no room for it, and nothing was written.
+  package func append(
+    _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
+  ) -> StatePosition? {
+    let start = log.value.used
+    guard let length = write(kind, connection, moment, head, body, at: start, inArea: log.value.area) else {
+      return nil
+    }
+    log.value.used = start + length
+    return StatePosition(offset: start)
+  }
+
+  package func append(
+    _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ body: RawSpan
+  ) -> StatePosition? {
+    append(kind, connection: connection, at: moment, body, RawSpan())
+  }
+
+  /// Makes all that was appended count, or nothing of it should the process be killed before.
+  package func commit() {
+    let used = log.value.used
+    if used == log.value.committed { return }
+    publishCommitted(used, ofArea: log.value.area)
+    log.value.committed = used
+  }
+
+  /// Takes back what was appended and not committed.
+  package func discardUncommitted() {
+    let committed = log.value.committed
+    log.value.used = committed
+    if let tailStart = log.value.sweep?.tailStart { log.value.sweep?.tailStart = min(tailStart, committed) }
+  }
+
+  /// Goes through the committed records, in their order. Those of kinds that only newer versions know are left out.
+  ///
+  /// - Returns: where something is not what was written. The log ends there from then on, for nobody would find what is
+  ///   appended behind that.
+  package func forEachRecord(_ body: (StateRecord) -> Void) -> StateDamage? {
+    let end = log.value.committed
+    let start = header.start(ofArea: log.value.area)
+    var offset = 0
+    while offset < end {
+      // Seen anew each time, for `body` may append to the log.
+      let bytes = self.bytes(in: start..<start + end)
+      guard let length = StateRecord.checkedLength(in: bytes, at: offset) else {
+        return cut(at: offset)
+      }
+      let record = StateRecord(bytes.extracting(offset..<offset + length), at: StatePosition(offset: offset))
+      if let record { body(record) }
+      offset += length
+    }
+    return nil
+  }
+
+  private func cut(at offset: Int) -> StateDamage {
+    precondition(
+      log.value.sweep == nil && log.value.used == log.value.committed, "the log is being written to")
+    let damage = StateDamage(
+      position: StatePosition(offset: offset), unreadLength: log.value.committed - offset)
+    log.value.used = offset
+    commit()
+    return damage
+  }
+
+  /// Writes a record that is not committed.
+  ///
+  /// - Returns: its length; nil when there is no room for it.
+  func write(
+    _ kind: StateRecordKind, _ connection: ConnectionID, _ moment: Instant, _ head: RawSpan, _ body: RawSpan,
+    at offset: Int, inArea area: Int
+  ) -> Int? {
+    let room = min(header.areaLength - offset, Int(UInt32.max & ~7)) - StateRecord.headLength
+    guard head.byteCount <= room, body.byteCount <= room - head.byteCount else { return nil }
+    let opening = StateRecord.Opening(kind, bodyLength: head.byteCount + body.byteCount)
+    // Room ends with a whole word, so that what fills the body up has room as well.
+    let length = opening.length
+    let start = header.start(ofArea: area) + offset
+    // Before the body, most of whose last word may be that of the body.
+    mapping.store(0, at: start + length - 8)
+    mapping.store(opening.word, at: start)
+    mapping.store(connection.rawValue, at: start + StateRecord.connectionOffset)
+    mapping.store(moment.nanoseconds, at: start + StateRecord.momentOffset)
+    mapping.store(head, at: start + StateRecord.headLength)
+    mapping.store(body, at: start + StateRecord.headLength + head.byteCount)
+    let bytes = self.bytes(in: start..<start + length)
+    mapping.store(StateRecord.checksum(of: bytes), at: start + StateRecord.checksumOffset)
+    return length
+  }
+
+  func publishCommitted(_ length: Int, ofArea area: Int) {
+    mapping.publish(StateWord(UInt32(length / 8)).bits, at: StateHeader.committedOffset(ofArea: area))
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// A file in memory that is written to where it is mapped, and whose length nobody can change any more, whoever
+/// holds a descriptor of it.
+///
+/// The seals are what makes it safe to map: to touch what somebody had cut off would be a signal. So they are looked
+/// at first when one comes from elsewhere.
+package struct SharedFile: ~Copyable, Sendable {
+  /// What keeps a file that came from elsewhere from being mapped.
+  package enum Flaw: Error, Equatable, Sendable {
+    case notInMemory
+    case notWritable
+    /// Somebody could still make it longer or shorter.
+    case notSealed
+    case failed(Errno)
+  }
+
+  private static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
+
+  /// Bytes.
+  package let length: Int
+  private let descriptor: FileDescriptor
+
+  package var rawDescriptor: CInt { descriptor.rawValue }
+
+  /// Makes a file that reads as zeros. It takes memory where it is written to, and nowhere else.
+  package init(length: Int) throws(Errno) {
+    precondition(length > 0)
+    try MemoryFile.checkLimit(length: length)
+    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
+    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("tribune-shared", flags) })
+    let descriptor = file.rawValue
+    _ = try retrying { ftruncate(descriptor, off_t(length)) }
+    _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, Self.seals) }
+    self.length = length
+    self.descriptor = file
+  }
+
+  /// Takes a file that came from elsewhere.
+  ///
+  /// - Throws: `Flaw`; the descriptor is closed then.
+  package init(checking file: consuming FileDescriptor) throws(Flaw) {
+    let descriptor = file.rawValue
+    var status = stat()
+    var system = statfs()
+    let flags: CInt
+    do throws(Errno) {
+      flags = try retrying { fcntl(descriptor, F_GETFL) }
+      _ = try retrying { unsafe fstatfs(descriptor, &system) }
+      _ = try retrying { unsafe fstat(descriptor, &status) }
+    } catch {
+      throw .failed(error)
+    }
+    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
+    // Huge pages may be short when they are first touched, which a signal would tell.
+    guard found != -1, system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
+    guard flags & O_ACCMODE == O_RDWR else { throw .notWritable }
+    guard found & Self.seals == Self.seals else { throw .notSealed }
+    length = Int(status.st_size)
+    self.descriptor = file
+  }
+
+  /// The first bytes of a file in memory, sealed or not.
+  ///
+  /// - Returns: `length` bytes, or those that there are; nil if it is no file in memory, or cannot be read.
+  package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
+    let descriptor = file.rawValue
+    // What has no seals is not read at all: reading may wait, and take what somebody else is to get.
+    guard fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: length)
+    do throws(Errno) {
+      let count = try retrying { unsafe pread(descriptor, &bytes, length, 0) }
+      return Array(bytes.prefix(count))
+    } catch {
+      return nil
+    }
+  }
+
+  /// Gives the memory of a part of the file back, which reads as zeros from then on.
+  ///
+  /// - Parameter range: whole pages.
+  /// - Returns: whether the kernel took it. A filter of system calls may forbid it; the part is as it was then.
+  package func discard(_ range: Range<Int>) -> Bool {
+    precondition(range.lowerBound >= 0 && range.upperBound <= length)
+    let descriptor = self.descriptor.rawValue
+    do throws(Errno) {
+      let mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+      _ = try retrying { fallocate(descriptor, mode, off_t(range.lowerBound), off_t(range.count)) }
+      return true
+    } catch {
+      return false
+    }
+  }
+}

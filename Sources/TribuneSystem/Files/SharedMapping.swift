@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// The bytes of a shared file where the kernel keeps them, for reading and writing.
+///
+/// What is stored is in the file at once, and stays there when the process is killed. In which order it gets there
+/// is the compiler's choice, but for what is published.
+///
+/// This file is where shared memory is touched. Each offset is checked by hand.
+@safe @usableFromInline package struct SharedMapping: ~Copyable {
+  private let address: UnsafeMutableRawPointer
+  package let count: Int
+
+  /// - Parameter file: is not needed any more for this afterwards.
+  package init(_ file: borrowing SharedFile) throws(Errno) {
+    // An empty range cannot be mapped.
+    precondition(file.length > 0)
+    let mapped = unsafe mmap(nil, file.length, PROT_READ | PROT_WRITE, MAP_SHARED, file.rawDescriptor, 0)
+    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
+    unsafe address = mapped
+    count = file.length
+  }
+
+  deinit {
+    let result = unsafe munmap(address, count)
+    precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
+  }
+
+  /// Must not be held on to while something is stored in the same place.
+  @_lifetime(borrow self)
+  package func bytes(in range: Range<Int>) -> RawSpan {
+    unsafe _overrideLifetime(unboundBytes(in: range), borrowing: self)
+  }
+
+  /// The same for an owner whose own lifetime bounds that of the mapping, which it has to say of the bytes.
+  @_lifetime(immortal)
+  @unsafe package func unboundBytes(in range: Range<Int>) -> RawSpan {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    let span = unsafe RawSpan(_unsafeStart: address + range.lowerBound, byteCount: range.count)
+    return unsafe _overrideLifetime(span, borrowing: ())
+  }
+
+  /// Stores bytes, which may be of this same mapping.
+  package func store(_ source: RawSpan, at offset: Int) {
+    precondition(offset >= 0 && offset <= count && source.byteCount <= count - offset)
+    unsafe source.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe (address + offset).copyMemory(from: start, byteCount: bytes.count)
+    }
+  }
+
+  package func load(at offset: Int) -> UInt64 { unsafe word(at: offset).pointee }
+
+  package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
+
+  /// Stores a word behind everything that was stored before, and ahead of everything that is stored after.
+  package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
+
+  private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {
+    precondition(offset >= 0 && offset <= count - 8 && offset % 8 == 0)
+    return unsafe (address + offset).assumingMemoryBound(to: UInt64.self)
+  }
+
+  /// The rows that begin at `offset`, which must be forgotten before the mapping is.
+  @unsafe package func rows(at offset: Int, count rowCount: Int) -> Rows {
+    precondition(offset >= 0 && offset <= count && offset % 8 == 0 && rowCount >= 0)
+    precondition(rowCount <= (count - offset) / (8 * Rows.wordCount))
+    let first = unsafe (address + offset).assumingMemoryBound(to: UInt64.self)
+    return unsafe Rows(first, count: rowCount)
+  }
+
+  /// Rows of eight words, each reached with one check and nothing else.
+  @safe @usableFromInline package struct Rows {
+    /// Words in a row.
+    package static let wordCount = 8
+
+    @usableFromInline let first: UnsafeMutablePointer<UInt64>
+    @usableFromInline package let count: Int
+
+    @unsafe fileprivate init(_ first: UnsafeMutablePointer<UInt64>, count: Int) {
+      unsafe self.first = unsafe first
+      self.count = count
+    }
+
+    @inlinable package subscript(row: Int, word: Int) -> UInt64 {
+      @inline(__always) get { unsafe address(of: row, word).pointee }
+      @inline(__always) nonmutating set { unsafe address(of: row, word).pointee = newValue }
+    }
+
+    /// Stores a word behind everything that was stored before, and ahead of everything that is stored after.
+    package func publish(_ value: UInt64, row: Int, word: Int) {
+      unsafe tribune_publish(address(of: row, word), value)
+    }
+
+    @inlinable @inline(__always)
+    func address(of row: Int, _ word: Int) -> UnsafeMutablePointer<UInt64> {
+      // A negative number is a very large one here.
+      precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
+      return unsafe first + (row &* 8 &+ word)
+    }
+  }
+}
