@@ -53,9 +53,12 @@ package struct Bus: ~Copyable {
 
     /// Inlined, so that a connection is not copied to be asked.
     @inline(__always) func uses(_ serial: Serial) -> Bool {
+      hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
+    }
+
+    @inline(__always) func hasRegistered(_ serial: Serial) -> Bool {
       observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
-        || holds[serial] != nil || declarations[serial] != nil || queries[serial] != nil
-        || awaitedPosts[serial] != nil
+        || holds[serial] != nil || declarations[serial] != nil
     }
   }
 
@@ -63,8 +66,8 @@ package struct Bus: ~Copyable {
   package var policy = BusPolicy()
   var center: NotificationCenter
   /// Queries that came to a verdict, and those of them that were vetoed, from the start.
-  package private(set) var askedCount: UInt64 = 0
-  package private(set) var vetoedCount: UInt64 = 0
+  package internal(set) var askedCount: UInt64 = 0
+  package internal(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
   var monitors: Monitors
@@ -81,9 +84,12 @@ package struct Bus: ~Copyable {
   var suspendedCount = 0
   /// Posts with fields that were not refused, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
-  private var lastQuery: UInt64 = 0
-  private var lastDelegate: UInt64 = 0
-  private var effects: [Effect] = []
+  var lastQuery: UInt64 = 0
+  var lastDelegate: UInt64 = 0
+  /// Higher than the last ones only while a bus is restored.
+  var highestQuery: UInt64 = 0
+  var highestDelegate: UInt64 = 0
+  var effects: [Effect] = []
   /// Nothing is announced any more.
   private var isStopping = false
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// What is held for a suspended connection until it resumes, in the order in which that will be.
 struct HeldNotifications {
@@ -16,6 +16,10 @@ struct HeldNotifications {
   private var runs: CoalescingQueue<Run>
   /// Notifications that were dropped because there was no room.
   private(set) var lostCount: UInt64 = 0
+  /// Notifications that are held.
+  private var count: UInt64 = 0
+  /// What the connection will receive, or be told is lost.
+  var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
 
@@ -30,13 +34,17 @@ struct HeldNotifications {
   mutating func hold(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
     var run = Run(slice: slice, count: count)
     if let key {
-      _ = runs.remove(under: key)
+      for replaced in runs.remove(under: key) { self.count -= replaced.count }
       run = Run(slice: slice.lastFrame, count: 1)
     }
     // What it came in with is not to be kept for its sake.
     run.slice = run.slice.copied()
     runs.append(run, keys: key.map { [$0] } ?? [], byteCount: run.slice.weight + Self.overhead)
-    while runs.byteCount > limit, let oldest = runs.popFirst() { lostCount += oldest.count }
+    self.count += run.count
+    while runs.byteCount > limit, let oldest = runs.popFirst() {
+      self.count -= oldest.count
+      lostCount += oldest.count
+    }
   }
 
   /// Hands out all that is held, and forgets it.
@@ -47,12 +55,22 @@ struct HeldNotifications {
       slices.append(run.slice)
       count += run.count
     }
-    defer { lostCount = 0 }
+    defer { (self.count, lostCount) = (0, 0) }
     return (slices, count, lostCount)
   }
 }
 
 extension ByteSlice {
+  /// How many whole frames the slice is.
+  package var frameCount: Int {
+    var (start, count) = (range.lowerBound, 0)
+    while start < range.upperBound {
+      start += buffer.frameLength(at: start)
+      count += 1
+    }
+    return count
+  }
+
   /// The last of the frames that the slice is.
   fileprivate var lastFrame: ByteSlice {
     var start = range.lowerBound

@@ -42,7 +42,7 @@ extension BusServer {
   {
     let deliveries: Int
     if areAllPlain(receivers, run) {
-      for receiver in receivers { enqueue(run, for: receiver.slot) }
+      for receiver in receivers { enqueue(run, count: count, for: receiver.slot) }
       deliveries = receivers.count
     } else {
       deliveries = deliverOneByOne(run, count: count, to: receivers, from: poster)
@@ -67,13 +67,13 @@ extension BusServer {
     return true
   }
 
-  private func enqueue(_ run: ByteSlice, for slot: ConnectionSlot) {
+  private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
     guard let observer = traffic.value[slot.index] else {
       preconditionFailure("an observer has no connection")
     }
     // What relieves the queues can end connections.
     guard observer.value.isServed, !observer.value.isDeaf else { return }
-    observer.value.queue.append(run, isNotification: true, copyingInto: queuePool)
+    observer.value.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
     queuedByteCount += run.count
     if !observer.value.isDirty { markDirty(connection(at: slot)) }
     if queuedByteCount > relievedAbove { relieveQueues() }
@@ -85,7 +85,7 @@ extension BusServer {
     var deliveries = 0
     for receiver in receivers {
       if case .now = receiver.way {} else if !receivesNow(receiver, run, count: UInt64(count)) { continue }
-      deliver(run, to: receiver.slot, from: poster)
+      deliver(run, count: count, to: receiver.slot, from: poster)
       deliveries += 1
     }
     return deliveries

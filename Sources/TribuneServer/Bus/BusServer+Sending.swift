@@ -19,11 +19,11 @@ extension BusServer {
   // MARK: Queueing
 
   /// Queues a run of notifications.
-  func deliver(_ slice: ByteSlice, to slot: ConnectionSlot, from poster: Connection) {
+  func deliver(_ slice: ByteSlice, count: Int = 1, to slot: ConnectionSlot, from poster: Connection) {
     guard let observer = connections.value[slot.index] else {
       preconditionFailure("an observer has no connection")
     }
-    enqueue(slice, for: observer, isNotification: true)
+    enqueue(slice, for: observer, isNotification: true, count: count)
     guard observer.isBlocked, observer.queue.byteCount > configuration.highMarkBytes else { return }
     switch observer.flow {
     case .flowing, .pacing: pace(poster, for: observer)
@@ -50,7 +50,7 @@ extension BusServer {
   /// it yet: its flow is looked at with what comes next.
   private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
     tellLost(lost, to: connection)
-    for slice in slices { enqueue(slice, for: connection, isNotification: true) }
+    for slice in slices { enqueue(slice, for: connection, isNotification: true, count: slice.frameCount) }
     if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
   }
 
@@ -99,10 +99,11 @@ extension BusServer {
 
   /// - Parameters:
   ///   - rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
+  ///   - count: how many frames the slice is.
   ///   - lingers: it is sent with what comes next.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
-    lingers: Bool = false
+    count: Int = 1, lingers: Bool = false
   ) {
     guard !connection.isDeaf, connection.isServed else { return }
     if slice.buffer.attachment != nil, !connection.takesFiles {
@@ -112,7 +113,8 @@ extension BusServer {
       }
       return enqueue(inlined, rest, for: connection, isNotification: isNotification)
     }
-    connection.queue.append(slice, isNotification: isNotification, copyingInto: queuePool)
+    connection.queue.append(
+      slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
     queuedByteCount += slice.weight
     if let rest {
       connection.queue.append(rest, isNotification: isNotification, copyingInto: queuePool)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// How notifications are dropped, the oldest first, and how that is told.
+extension OutboundQueue {
+  /// Drops the oldest notifications until at most `target` bytes are left, or no notification is. What that costs
+  /// follows what is dropped, however much waits.
+  ///
+  /// - Returns: how many were dropped.
+  @discardableResult
+  package mutating func dropOldest(downTo target: Int) -> UInt64 {
+    guard byteCount > target else { return 0 }
+    openEntry = .none
+    let start = max(head, firstDroppable)
+    var index = start
+    var kept: [Entry] = []
+    var dropped: UInt64 = 0
+    var firstDropped: Int?
+
+    while index < entries.count, byteCount > target {
+      let entry = entries[index]
+      if entry.isNotification {
+        let isBegun = index == head && (headSent > 0 || begunLeft > 0)
+        let (begun, rest, count) = drop(from: entry, isBegun: isBegun, downTo: target)
+        if let begun { kept.append(begun) }
+        if count > 0, firstDropped == nil { firstDropped = kept.count }
+        if let rest { kept.append(rest) }
+        dropped += count
+      } else {
+        kept.append(entry)
+      }
+      index += 1
+    }
+    dropEffort += index - start
+    guard let firstDropped else {
+      firstDroppable = index
+      return 0
+    }
+    lostCount += dropped
+    let place = replace(start..<index, with: kept)
+    firstDroppable = place + kept.count - (kept.last?.isNotification == true ? 1 : 0)
+    tell(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
+    forgetFront()
+    return dropped
+  }
+
+  /// The `lost` frame that counts what was dropped in front of `end`: the last before it, since one further back in the
+  /// queue tells of what came later.
+  ///
+  /// - Parameter start: where what was looked at begins. Where there is one further back, those before it are not
+  ///   looked for any farther.
+  private func lostPlace(before end: Int, in start: Int) -> Int? {
+    guard let lastLost else { return nil }
+    let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
+    // One of which a part has been sent says what it says.
+    return found.flatMap { $0 > head || $0 == head && begunLeft == 0 ? $0 : nil }
+  }
+
+  /// Drops the oldest frames of a notification's entry, but for one that is begun.
+  ///
+  /// - Returns: what stays of it, before and behind what was dropped, and how much that was.
+  private mutating func drop(
+    from entry: Entry, isBegun: Bool, downTo target: Int
+  ) -> (begun: Entry?, rest: Entry?, count: UInt64) {
+    var (begun, rest) = (entry, entry)
+    var start = entry.slice.range.lowerBound
+    let end = entry.slice.range.upperBound
+    if isBegun {
+      start += headSent + begunLeft
+      begun.slice.range = entry.slice.range.lowerBound..<start
+      begun.frameCount = begunLeft > 0 ? 1 : 0
+      rest.frameCount -= begun.frameCount
+    }
+    var count: UInt64 = 0
+    while start < end, byteCount > target {
+      let length = entry.slice.buffer.frameLength(at: start)
+      unsentCount -= length
+      droppedCount += length
+      if let attachment = entry.slice.buffer.attachment { attachedCount -= attachment.length }
+      start += length
+      count += 1
+    }
+    rest.slice.range = start..<end
+    rest.frameCount -= UInt32(count)
+    return (isBegun ? begun : nil, start < end ? rest : nil, count)
+  }
+
+  /// Puts `kept` in the place of `entries[range]`, which moves what is before it or what is behind, whichever is less.
+  ///
+  /// - Returns: where `kept` begins.
+  private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
+    let gap = range.count - kept.count
+    // What is left before the first entry stays in memory for a while, which attachments must not.
+    let movesFront =
+      gap > 0 && range.lowerBound - head < entries.count - range.upperBound
+      && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
+    let (before, behind) = movesFront ? (gap, 0) : (0, -gap)
+    let start = range.lowerBound + before
+    dropEffort += movesFront ? range.lowerBound - head : entries.count - range.upperBound
+    if movesFront {
+      for place in stride(from: range.lowerBound - 1, through: head, by: -1) {
+        entries[place + gap] = entries[place]
+      }
+      for (offset, entry) in kept.enumerated() { entries[start + offset] = entry }
+      head += gap
+    } else {
+      entries.replaceSubrange(range, with: kept)
+    }
+    if firstUnsettled >= range.upperBound {
+      firstUnsettled += behind
+    } else if firstUnsettled > head - before {
+      firstUnsettled = min(firstUnsettled, range.lowerBound) + before
+    }
+    if let lost = lastLost {
+      if lost < range.lowerBound {
+        lastLost = lost + before
+      } else if lost >= range.upperBound {
+        lastLost = lost + behind
+      } else {
+        lastLost = kept.lastIndex { $0.isLost }.map { start + $0 }
+      }
+    }
+    return start
+  }
+
+  /// Says that notifications were dropped before they came to be queued here.
+  package mutating func appendLost(_ count: UInt64) {
+    lostCount += count
+    unsentNotificationCount += count
+    openEntry = .none
+    tell(count, at: entries.count)
+  }
+
+  /// Puts a `lost` frame at `place`, or adds to the one that stands there. What it tells of is counted already: each was
+  /// a notification that had not been sent.
+  private mutating func tell(_ dropped: UInt64, at place: Int) {
+    if place < entries.count, entries[place].isLost {
+      let slice = entries[place].slice
+      slice.buffer.store(
+        entries[place].toldCount + dropped, at: slice.range.lowerBound + FrameHeader.length)
+      return
+    }
+    let buffer = ByteBuffer(capacity: FrameHeader.length + 8)
+    buffer.appendFrame(Lost(count: dropped), serial: 0)
+    entries.insert(Entry(lost: buffer), at: place)
+    unsentCount += buffer.count
+    lastLost = lastLost.map { max($0 + ($0 >= place ? 1 : 0), place) } ?? place
+    if firstDroppable > place { firstDroppable += 1 }
+    if firstUnsettled > place { firstUnsettled = place }
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// A part of what waits in a queue, as it is handed over to another.
+package struct WaitingFrames {
+  package enum Kind: UInt8, Sendable, CaseIterable {
+    /// They can be dropped.
+    case notifications = 0
+    case others = 1
+    /// The frame that tells how many were.
+    case lost = 2
+  }
+
+  package var kind: Kind
+  /// Nothing of it has been sent: the rest of a frame that is begun, if one is, and then whole frames.
+  package var slice: ByteSlice
+  /// Bytes of that rest. Only the first part can have any.
+  package var begunCount: Int
+  /// Frames that end in it; of a `lost` frame, what it tells of.
+  package var count: UInt64
+
+  package init(kind: Kind, slice: ByteSlice, begunCount: Int, count: UInt64) {
+    self.kind = kind
+    self.slice = slice
+    self.begunCount = begunCount
+    self.count = count
+  }
+
+  /// The file that goes with the first byte, where that has not been sent.
+  package var attachment: (any AttachedFile)? { begunCount == 0 ? slice.buffer.attachment : nil }
+}
+
+/// How what waits goes over to a queue in another process, which goes on where this one stopped.
+extension OutboundQueue {
+  private static let lostLength = FrameHeader.length + 8
+
+  /// Calls `body` with each part of what waits, in order.
+  package func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
+    var index = head
+    var begunCount = begunLeft
+    while index < entries.count {
+      var entry = entries[index]
+      let unsentStart = entry.slice.range.lowerBound + (index == head ? headSent : 0)
+      entry.slice.range = unsentStart..<entry.slice.range.upperBound
+      // A long frame's beginning and its rest are handed over as one.
+      while entry.isCut, index + 1 < entries.count {
+        index += 1
+        let (next, joined) = (entries[index], ByteBuffer(capacity: 0))
+        joined.reserve(entry.slice.count + next.slice.count)
+        joined.append(entry.slice.bytes)
+        joined.append(next.slice.bytes)
+        entry.slice = ByteSlice(joined, 0..<joined.count)
+        entry.frameCount += next.frameCount
+        entry.isCut = next.isCut
+      }
+      let kind: WaitingFrames.Kind = entry.isLost ? .lost : entry.isNotification ? .notifications : .others
+      try body(
+        WaitingFrames(
+          kind: kind, slice: entry.slice, begunCount: begunCount,
+          count: entry.isLost ? entries[index].toldCount : UInt64(entry.frameCount)))
+      begunCount = 0
+      index += 1
+    }
+  }
+
+  /// Goes on counting what was dropped.
+  package mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
+
+  /// Queues what waited in another queue, in the order in which that handed it over. What has been queued by then stays.
+  ///
+  /// - Throws: what is wrong with it; the queue is then as it was.
+  package mutating func restore(_ part: WaitingFrames) throws(WireError) {
+    let (slice, begunCount) = (part.slice, part.begunCount)
+    guard slice.count > 0, begunCount >= 0, begunCount <= slice.count, begunCount == 0 || isEmpty else {
+      throw WireError(.invalidValue, "\(begunCount) of \(slice.count) bytes that wait are no frame's rest")
+    }
+    switch part.kind {
+    case .lost: try restoreLost(part)
+    case .notifications, .others:
+      let count = try slice.bytes.countFrames(from: begunCount) + (begunCount > 0 ? 1 : 0)
+      guard UInt64(count) == part.count else {
+        throw WireError(.invalidValue, "\(count) frames wait where \(part.count) are said to")
+      }
+      guard part.attachment == nil || count == 1 && slice.count == slice.buffer.count else {
+        throw WireError(.invalidValue, "a file is attached to \(count) frames")
+      }
+      // Of a frame that is begun, the file has been sent.
+      let own = part.attachment == nil ? slice.withoutAttachment : slice
+      append(own, isNotification: part.kind == .notifications, count: count)
+      if begunCount > 0 { begunLeft = begunCount }
+    }
+    openEntry = .none
+  }
+
+  private mutating func restoreLost(_ part: WaitingFrames) throws(WireError) {
+    let buffer = ByteBuffer(capacity: Self.lostLength)
+    buffer.appendFrame(Lost(count: part.count), serial: 0)
+    let isWhole = part.begunCount == 0
+    guard part.slice.count == (isWhole ? Self.lostLength : part.begunCount),
+      part.slice.count <= Self.lostLength,
+      buffer.bytes.extracting(last: part.slice.count).isEqual(to: part.slice.bytes)
+    else { throw WireError(.invalidValue, "what waits does not tell of \(part.count) that are lost") }
+    guard part.count <= BusCounters.most - min(unsentNotificationCount, BusCounters.most) else {
+      throw WireError(.invalidValue, "no queue has lost \(part.count)")
+    }
+    entries.append(Entry(lost: buffer))
+    lastLost = entries.count - 1
+    unsentCount += part.slice.count
+    unsentNotificationCount += part.count
+    guard !isWhole else { return }
+    headSent = Self.lostLength - part.begunCount
+    begunLeft = part.begunCount
+  }
+}
+
+extension ByteSlice {
+  fileprivate var withoutAttachment: ByteSlice {
+    guard buffer.attachment != nil else { return self }
+    let own = ByteBuffer(capacity: count)
+    own.append(bytes)
+    return ByteSlice(own, 0..<own.count)
+  }
+}
+
+extension RawSpan {
+  /// How many frames, or hellos, these bytes are from `start` on.
+  ///
+  /// - Throws: `malformedFrame` when they are not all whole.
+  fileprivate func countFrames(from start: Int) throws(WireError) -> Int {
+    var (position, count) = (start, 0)
+    while position < byteCount {
+      let left = byteCount - position
+      if left >= Hello.length, integer(at: position, as: UInt64.self) == Hello.magic {
+        position += Hello.length
+      } else {
+        guard let header = try FrameHeader(self, at: position, limits: .fromBus), header.frameLength <= left
+        else {
+          throw WireError(.malformedFrame, "\(left) bytes that wait are no whole frame")
+        }
+        position += header.frameLength
+      }
+      count += 1
+    }
+    return count
+  }
+}

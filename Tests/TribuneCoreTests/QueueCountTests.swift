@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("What an outbound queue counts, and how it is handed over", .timeLimit(.minutes(2)))
+struct QueueCountTests {
+  /// Queues some of everything.
+  private func traffic(_ pool: BufferPool?) -> QueuedTraffic {
+    var traffic = QueuedTraffic()
+    traffic.pool = pool
+    traffic.queueHello()
+    traffic.queue(.verdict, 0)
+    traffic.queueRun(1, count: 3)
+    traffic.queueCut(4, payloadLength: 1500)
+    traffic.queue(.post, 5, payloadLength: 20)
+    traffic.queue.appendLost(7)
+    traffic.startNewBuffer()
+    traffic.queue(.post, 6)
+    traffic.queueCut(7, payloadLength: 9000)
+    traffic.queue(.verdict, 8)
+    traffic.queueRun(9, count: 2)
+    return traffic
+  }
+
+  private static let pieceLengths = [1, 2, 7, 33, 40, 1000, .max]
+
+  @Test("What is not sent whole is counted, at every byte", arguments: pieceLengths, [false, true])
+  func counts(pieceLength: Int, settles: Bool) {
+    for pool in [nil, BufferPool(bufferCapacity: 65_536, keptMax: 4)] {
+      var traffic = traffic(pool)
+      #expect(traffic.queue.unsentNotificationCount == 14)
+      #expect(traffic.queue.unsentOtherCount == 5)
+      #expect(traffic.counted == traffic.unread)
+      while !traffic.queue.isEmpty {
+        traffic.send(pieceLength)
+        if settles { traffic.queue.settle(with: pool ?? BufferPool(bufferCapacity: 65_536, keptMax: 4)) }
+        guard traffic.counted == traffic.unread else {
+          Issue.record("\(traffic.sent.count) bytes have been sent")
+          return
+        }
+      }
+      #expect(traffic.queue.unsentNotificationCount == 0 && traffic.queue.unsentOtherCount == 0)
+    }
+  }
+
+  @Test("What is dropped still counts until it has been told", arguments: [0, 1, 17, 33, 34, 60])
+  func dropping(sent: Int) {
+    var traffic = QueuedTraffic()
+    traffic.queueRun(0, count: 5)
+    traffic.send(sent)
+    let count = traffic.queue.unsentNotificationCount
+    traffic.queue.dropOldest(downTo: 0)
+    #expect(traffic.queue.unsentNotificationCount == count)
+    #expect(traffic.counted == traffic.unread)
+    while !traffic.queue.isEmpty {
+      traffic.send(1)
+      #expect(traffic.counted == traffic.unread)
+    }
+  }
+
+  @Test("A queue that is emptied counts nothing")
+  func removingAll() {
+    var traffic = traffic(nil)
+    traffic.send(20)
+    #expect(traffic.counted.isMidFrame)
+    traffic.queue.removeAll()
+    #expect(traffic.counted == QueuedTraffic.Unread(notifications: 0, others: 0, isMidFrame: false))
+  }
+
+  @Test("A queue that was handed over at any byte sends the rest, and drops as the other would have")
+  func handingOver() throws {
+    let length = traffic(nil).unsent.count
+    // Every byte, but for most of those in the middle of what is long.
+    let ends = traffic(nil).frameEnds
+    for sent in 0...length where sent % 500 == 0 || ends.contains(where: { abs($0 - sent) < 45 }) {
+      var one = traffic(nil)
+      var other = traffic(nil)
+      if sent > 0 {
+        one.send(sent)
+        other.send(sent)
+      }
+      try other.handOver()
+      try #require(
+        other.unsent == one.unsent && other.counted == other.unread, "\(sent) bytes have been sent")
+      try #require(other.queue.lostCount == one.queue.lostCount)
+      try #require(other.queue.byteCount == one.queue.byteCount)
+      for target in [one.queue.byteCount / 2, 0] {
+        one.queue.dropOldest(downTo: target)
+        other.queue.dropOldest(downTo: target)
+        try #require(other.received == one.received, "\(sent) bytes have been sent")
+        try #require(other.counted == other.unread)
+      }
+      other.queue(.verdict, 77)
+      try #require(other.received == one.received + ["verdict 77"])
+    }
+  }
+
+  @Test(
+    "Whatever happens to a queue, it counts what its reader has not got, and can be handed over",
+    arguments: Seeds.all)
+  func simulation(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let pool = BufferPool(bufferCapacity: 2_048, keptMax: 2)
+    var traffic = QueuedTraffic()
+    for number in 0..<1500 {
+      switch Int.random(in: 0..<14, using: &random) {
+      case 0...1: traffic.queue(.post, number, payloadLength: random.oneIn(20) ? 9000 : number % 60)
+      case 2...4: traffic.queueRun(number, count: Int.random(in: 1...6, using: &random))
+      case 5: traffic.queue(.verdict, number)
+      case 6: traffic.queueCut(number, payloadLength: random.oneIn(2) ? 1100 : 8200)
+      case 7:
+        traffic.startNewBuffer()
+        traffic.pool = Bool.random(using: &random) ? pool : nil
+      case 8: traffic.queue.settle(with: pool)
+      case 9: traffic.queue.dropOldest(downTo: Int.random(in: 0...traffic.queue.byteCount, using: &random))
+      case 10: if random.oneIn(3) { traffic.queue.appendLost(UInt64(number)) }
+      case 11:
+        let (waiting, lost) = (traffic.unsent, traffic.queue.lostCount)
+        try traffic.handOver()
+        try #require(traffic.unsent == waiting && traffic.queue.lostCount == lost)
+      default: traffic.send(Int.random(in: 1...(random.oneIn(5) ? 20_000 : 200), using: &random))
+      }
+      try #require(traffic.counted == traffic.unread, "after step \(number)")
+      traffic.forgetRead()
+      try #require(traffic.queue.byteCount == traffic.unsent.count)
+    }
+  }
+
+  @Test("What can be no queue's is refused, and nothing of it queued")
+  func refusals() throws {
+    let (post, lost) = (ByteBuffer(capacity: 0), ByteBuffer(capacity: 0))
+    post.appendFrame(Post(), serial: 1, name: "a")
+    lost.appendFrame(Lost(count: 3), serial: 0)
+    let bad: [(WaitingFrames.Kind, ByteBuffer, Int, UInt64)] = [
+      (.notifications, ByteBuffer(capacity: 0), 0, 0), (.notifications, post, 0, 2),
+      (.notifications, post, -1, 1), (.notifications, post, 34, 1), (.notifications, post, 1, 2),
+      (.others, lost, 0, 2), (.lost, post, 0, 1), (.lost, lost, 0, 4), (.lost, lost, 3, 3),
+      (.lost, lost, 40, .max),
+    ]
+    for (kind, bytes, begunCount, count) in bad {
+      var queue = OutboundQueue()
+      let part = WaitingFrames(
+        kind: kind, slice: ByteSlice(bytes, 0..<bytes.count), begunCount: begunCount, count: count)
+      #expect(
+        refusal { () throws(WireError) in try queue.restore(part) } != nil, "\(kind) \(begunCount) \(count)")
+      #expect(queue.isEmpty && queue.byteCount == 0)
+    }
+    var queue = OutboundQueue()
+    queue.append(ByteSlice(post, 0..<post.count), isNotification: true)
+    let begun = WaitingFrames(kind: .notifications, slice: ByteSlice(post, 0..<3), begunCount: 3, count: 1)
+    #expect(refusal { () throws(WireError) in try queue.restore(begun) } == .invalidValue)
+    #expect(queue.byteCount == post.count)
+  }
+
+  @Test("Spoilt bytes are refused, or come out as they are, and never trap", arguments: [0, 5, 60])
+  func spoilt(sent: Int) throws {
+    var traffic = QueuedTraffic()
+    traffic.queueRun(0, count: 3)
+    traffic.queue(.verdict, 3)
+    traffic.queue.appendLost(4)
+    traffic.queueRun(5, count: 2)
+    traffic.send(sent)
+    var parts: [WaitingFrames] = []
+    traffic.queue.forEachWaiting { parts.append($0) }
+    for (index, part) in parts.enumerated() {
+      for offset in 0..<part.slice.count {
+        for mask: UInt8 in [1, 0x80, 0xFF] {
+          var bytes = [UInt8](part.slice.bytes)
+          bytes[offset] ^= mask
+          try run(parts, index, bytes)
+          try run(parts, index, Array(bytes[..<offset]))
+        }
+      }
+    }
+  }
+
+  private func run(_ parts: [WaitingFrames], _ place: Int, _ bytes: [UInt8]) throws {
+    for drops in [false, true] {
+      var traffic = QueuedTraffic()
+      var expected: [UInt8] = []
+      for (index, part) in parts.enumerated() {
+        var part = part
+        if index == place {
+          let buffer = ByteBuffer(holding: bytes)
+          part.slice = ByteSlice(buffer, 0..<buffer.count)
+        }
+        if refusal({ () throws(WireError) in try traffic.queue.restore(part) }) == nil {
+          expected += [UInt8](part.slice.bytes)
+        }
+      }
+      if drops { traffic.queue.dropOldest(downTo: 50) } else { try #require(traffic.unsent == expected) }
+      while !traffic.queue.isEmpty { traffic.send(3) }
+      if !drops { try #require(traffic.sent == expected) }
+    }
+  }
+}
