@@ -23,6 +23,7 @@ package final class Daemon {
   private let server: BusServer
   private let loop: RunLoop
   private let notifier: ServiceNotifier
+  private var store: DescriptorStore?
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
   private var statusIsScheduled = false
@@ -107,14 +108,17 @@ package final class Daemon {
   // MARK: Starting
 
   private func listen(mode: UInt32) throws {
-    let passed = try ActivatedSockets.take()
-    for socket in passed {
+    let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
+    store = DescriptorStore(log: log, holding: passed)
+    store?.check(connectionsMax: server.configuration.connectionsMax, filesMax: BusServer.filesMax)
+    let listening = passed.takeListening()
+    for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
       try server.listen(on: try Listener(passed: descriptor, path: path))
       log.info("listening on \(path), passed as \(socket.name)")
     }
-    if let first = passed.first {
+    if let first = listening.first {
       server.address = "unix:\(server.firstListenerPath ?? first.name)"
       return
     }

@@ -14,7 +14,7 @@ extension BusServer {
   private static let descriptorsWaitingMax = 16
   private static let descriptorsWaitingInAllMax = 1024
   /// Files that the bus may hold. Those of one user may be as many as are left for all others.
-  private static let filesMax = 1024
+  static let filesMax = 1024
   /// After which an observer is looked at again that has not taken the files that it was sent. One that is lossy
   /// may never.
   private static let passNanoseconds: UInt64 = 10_000_000

@@ -40,4 +40,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
     let flags = try retrying { fcntl(rawValue, F_GETFL) }
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
+
+  /// Another descriptor of the same open file, close-on-exec.
+  package func duplicate() throws(Errno) -> FileDescriptor {
+    FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
+  }
+
+  /// The number that tells a file in memory from all others while somebody holds it; nil when the descriptor is
+  /// none of a file.
+  package var inode: UInt64? {
+    var status = stat()
+    guard unsafe fstat(rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return UInt64(status.st_ino)
+  }
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// What can be told of a socket that somebody else opened.
+extension UnixSocket {
+  package enum Role: Equatable, Sendable {
+    case listening
+    /// It has a peer, or had one that is gone.
+    case connected
+  }
+
+  /// What a Unix stream socket is there for; nil when it is neither, or when the descriptor is something else.
+  package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
+    let socket = descriptor.rawValue
+    do throws(Errno) {
+      guard try option(SO_DOMAIN, of: socket, as: CInt.self) == AF_UNIX,
+        try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue)
+      else { return nil }
+      if try option(SO_ACCEPTCONN, of: socket, as: CInt.self) != 0 { return .listening }
+      return hasPeer(socket) ? .connected : nil
+    } catch {
+      return nil
+    }
+  }
+
+  /// The number that tells a socket from all others, from when it is made until the machine stops, whoever
+  /// holds it.
+  package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
+    try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
+  }
+
+  private static func hasPeer(_ socket: CInt) -> Bool {
+    var address = sockaddr_un()
+    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe getpeername(socket, pointer, &length) == 0
+      }
+    }
+  }
+
+  private static func option<T: FixedWidthInteger & BitwiseCopyable>(
+    _ option: CInt, of socket: CInt, as type: T.Type
+  ) throws(Errno) -> T {
+    var value: T = 0
+    var length = socklen_t(MemoryLayout<T>.size)
+    _ = try retrying { unsafe getsockopt(socket, SOL_SOCKET, option, &value, &length) }
+    return value
+  }
+}
