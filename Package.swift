@@ -77,7 +77,7 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: ["CTribuneLinux", "Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
-      swiftSettings: strict),
+      exclude: ["Support/service-manager.py"], swiftSettings: strict),
     .testTarget(
       name: "TribuneTests", dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
       swiftSettings: caller),

@@ -70,6 +70,8 @@ package struct Bus: ~Copyable {
   package internal(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
+  /// By the id's number.
+  var slots: [UInt64: ConnectionSlot] = [:]
   var monitors: Monitors
   var chains: DelegateChains
   var holds: Holds
@@ -89,6 +91,8 @@ package struct Bus: ~Copyable {
   /// Higher than the last ones only while a bus is restored.
   var highestQuery: UInt64 = 0
   var highestDelegate: UInt64 = 0
+  /// Delegates that restored queries wait for, and that are not there.
+  var strays: [DelegateRegistration] = []
   var effects: [Effect] = []
   /// Nothing is announced any more.
   private var isStopping = false
@@ -143,6 +147,7 @@ package struct Bus: ~Copyable {
     while connections.count <= slot.index { connections.append(nil) }
     precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
     connections[slot.index] = Connection(id: id, peer: peer)
+    slots[id.rawValue] = slot
     announce(.didConnect(id, peer))
   }
 
@@ -169,6 +174,7 @@ package struct Bus: ~Copyable {
     settleOwed(of: connection, slot, at: now)
     forgetHeld(for: slot)
     connections[slot.index] = nil
+    slots[connection.id.rawValue] = nil
     settleGone(delegates, at: now)
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }

@@ -48,4 +48,16 @@ package struct BusLimits: Equatable, Sendable {
   package var deadlineMax: UInt32 = 3_600_000
 
   package init() {}
+
+  /// The same without bounds on how much there may be, for what was within those that held when it came.
+  package var lifted: BusLimits {
+    let much = 1 << 40
+    var lifted = self
+    (lifted.observationsMax, lifted.delegatesMax, lifted.patternsMax, lifted.patternTokensMax) = (much, much, much, much)
+    (lifted.queriesMax, lifted.participantsMax, lifted.questionsMax, lifted.answersMax) = (much, much, much, much)
+    (lifted.definitionsMax, lifted.protocolsMax, lifted.heldMax, lifted.heldTotalMax) = (much, much, much, much)
+    (lifted.retainedUserMax, lifted.retainedMax, lifted.awaitedMax) = (much, much, much)
+    lifted.deadlineMax = .max
+    return lifted
+  }
 }

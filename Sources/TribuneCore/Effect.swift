@@ -23,12 +23,30 @@ package enum Effect {
   case announcement(Announcement)
   /// A notification for the connections that receive it now.
   case notification(ByteSlice, to: [Receiver], from: Poster)
+  /// From now on this is retained, instead of what was of that name and object.
+  case kept(RetainedNotification)
+  /// What was retained of that name and object is so no more.
+  case forgotten(name: String, object: String)
   /// So many that were held for a connection, after the number of what was dropped for want of room.
   case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
   /// Whom an awaited post has waited for. The tail is its name and object, for those who watch; nil if nobody does.
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
+}
+
+extension Effect {
+  /// The connection that it is for; nil for what is for nobody in particular.
+  package var slot: ConnectionSlot? {
+    switch self {
+    case .spent, .announcement, .notification, .kept, .forgotten: nil
+    case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
+      .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
+      .ended(let slot, _, _), .held(let slot, _, _, _), .retained(let slot, _, _, _, _),
+      .awaited(let slot, _, _, _):
+      slot
+    }
+  }
 }
 
 /// A verdict, with what else is worth knowing about it.

@@ -12,6 +12,8 @@ package final class Daemon {
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
   /// How long the journal has to take what the bus still had for it when it ends.
   private static let flushGrace = Duration.seconds(2)
+  /// How long the service manager has to take what is handed over.
+  private static let storeGrace = Duration.seconds(10)
   /// The status line follows what happens at most this often.
   private static let statusIntervalSeconds = 5
 
@@ -23,7 +25,8 @@ package final class Daemon {
   private let server: BusServer
   private let loop: RunLoop
   private let notifier: ServiceNotifier
-  private var store: DescriptorStore?
+  private let store: DescriptorStore?
+  private let passed: PassedAtStart
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
   private var statusIsScheduled = false
@@ -69,7 +72,9 @@ package final class Daemon {
     }
     log.level = configuration.logLevel
     do {
-      let daemon = try Daemon(arguments, configuration, log)
+      let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
+      let daemon = try Daemon(arguments, configuration, passed, log)
+      daemon.server.takeOver(passed)
       try daemon.listen(mode: configuration.socketMode)
       daemon.start()
       try daemon.loop.run(for: daemon.server)
@@ -82,13 +87,35 @@ package final class Daemon {
   }
 
   private init(
-    _ arguments: DaemonArguments, _ configuration: Configuration, _ log: Log
+    _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws(Errno) {
     self.arguments = arguments
     self.log = log
+    self.passed = passed
     loop = try RunLoop()
-    server = try BusServer(configuration: configuration, log: log, loop: loop)
+    store = DescriptorStore(log: log, holding: passed)
+    store?.check(connectionsMax: configuration.connectionsMax, filesMax: BusServer.filesMax)
+    let state = try Self.state(configuration, passed, store, log)
+    server = try BusServer(configuration: configuration, log: log, loop: loop, state: state, store: store)
     notifier = ServiceNotifier(log: log)
+  }
+
+  /// The state that another daemon has left, or an empty one.
+  private static func state(
+    _ configuration: Configuration, _ passed: PassedAtStart, _ store: DescriptorStore?, _ log: Log
+  ) throws(Errno) -> StateFile {
+    while let descriptor = passed.takeState() {
+      do throws(StateFlaw) {
+        return try StateFile(adopting: descriptor)
+      } catch {
+        log.warning("the state that was stored cannot be taken over, and the bus starts without: \(error)")
+      }
+    }
+    let state = try StateFile(cellCount: BusServer.cellCount, areaLength: configuration.stateMaxBytes)
+    store?.removeState()
+    let isStored = FileDescriptor.lending(state.rawDescriptor) { store?.store($0, as: .state) ?? true }
+    if !isStored { log.warning("the state cannot be stored, and no connection survives a restart") }
+    return state
   }
 
   private static func loadConfiguration(
@@ -108,9 +135,6 @@ package final class Daemon {
   // MARK: Starting
 
   private func listen(mode: UInt32) throws {
-    let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
-    store = DescriptorStore(log: log, holding: passed)
-    store?.check(connectionsMax: server.configuration.connectionsMax, filesMax: BusServer.filesMax)
     let listening = passed.takeListening()
     for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
@@ -142,7 +166,7 @@ package final class Daemon {
     raiseDescriptorLimit()
     signal(SIGPIPE, SIG_IGN)
     on(SIGTERM) { [weak self] in self?.stop() }
-    on(SIGINT) { [weak self] in self?.stop() }
+    on(SIGINT) { [weak self] in self?.stop(isForGood: true) }
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     server.passEnded = { [weak self] in self?.followStatus() }
@@ -235,12 +259,35 @@ package final class Daemon {
     notifyReady()
   }
 
-  private func stop() {
+  /// - Parameter isForGood: nobody is to go on with the connections.
+  private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true
+    if !isForGood, let store, handOver(to: store) { return }
     log.info("stopping")
     notifier.stopping(status: "Stopping with \(server.connectionCount) connections")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
+  }
+
+  /// Leaves everything to the next daemon.
+  ///
+  /// - Returns: false when the service manager does not take it.
+  private func handOver(to store: DescriptorStore) -> Bool {
+    let count = server.connectionCount
+    notifier.stopping(status: "Handing over \(count) connections")
+    do throws(Errno) {
+      try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
+    } catch {
+      log.error("cannot hand over: \(error)")
+      return false
+    }
+    guard store.flush(within: Self.storeGrace) else {
+      log.error("cannot hand over: the service manager has not taken everything in \(Self.storeGrace)")
+      return false
+    }
+    log.info("handed over \(count) connections")
+    server.isHandedOver = true
+    return true
   }
 
   private static func environment(_ name: String) -> String? {

@@ -21,6 +21,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var configurationDirectory = Configuration.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
+  /// Whether it takes the place of the bus that listens there, with everything that one has.
+  package var replaces = false
 
   package init() {}
 
@@ -36,10 +38,11 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
         listenPath = try Self.value(of: name, attached, &rest)
       case "--config":
         configurationDirectory = try Self.value(of: name, attached, &rest)
-      case "--user", "--check-config", "--help", "-h", "--version":
+      case "--user", "--replace", "--check-config", "--help", "-h", "--version":
         guard attached == nil else { throw UsageError(description: "\(name) takes no value") }
         switch name {
         case "--user": isUserInstance = true
+        case "--replace": replaces = true
         case "--check-config": action = .checkConfiguration
         case "--version": action = .version
         default: action = .help
@@ -71,6 +74,7 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       --config=DIR     Read tribuned.conf, tribuned.conf.d/ and protocols.d/ in DIR
                        (default: /etc/tribune)
       --user           Run as one user's bus rather than the system's
+      --replace        Take the place of the bus that listens there
       --check-config   Say what is wrong with the configuration, and exit
       --help, -h       Show this and exit
       --version        Show the version and exit

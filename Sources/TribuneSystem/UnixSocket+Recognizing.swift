@@ -15,11 +15,12 @@ extension UnixSocket {
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
-      guard try option(SO_DOMAIN, of: socket, as: CInt.self) == AF_UNIX,
-        try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue)
-      else { return nil }
-      if try option(SO_ACCEPTCONN, of: socket, as: CInt.self) != 0 { return .listening }
-      return hasPeer(socket) ? .connected : nil
+      // Of connections there are thousands, of listening sockets a few.
+      let hasPeer = hasUnixPeer(socket)
+      if !hasPeer, try option(SO_DOMAIN, of: socket, as: CInt.self) != AF_UNIX { return nil }
+      guard try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue) else { return nil }
+      if hasPeer { return .connected }
+      return try option(SO_ACCEPTCONN, of: socket, as: CInt.self) == 0 ? nil : .listening
     } catch {
       return nil
     }
@@ -31,14 +32,15 @@ extension UnixSocket {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }
 
-  private static func hasPeer(_ socket: CInt) -> Bool {
+  private static func hasUnixPeer(_ socket: CInt) -> Bool {
     var address = sockaddr_un()
     var length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe getpeername(socket, pointer, &length) == 0
+        unsafe getpeername(socket, pointer, &length)
       }
     }
+    return result == 0 && address.sun_family == sa_family_t(AF_UNIX)
   }
 
   private static func option<T: FixedWidthInteger & BitwiseCopyable>(

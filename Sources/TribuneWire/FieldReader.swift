@@ -45,6 +45,11 @@ package struct FieldReader: ~Escapable {
     [UInt8](try run("a run of"))
   }
 
+  /// The same where they lie.
+  @_lifetime(copy self)
+  @_lifetime(self: copy self)
+  package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
+
   /// Texts with their number in 16 bits before them.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
@@ -114,9 +119,12 @@ extension ByteBuffer {
   }
 
   /// Appends bytes as `FieldReader.byteArray()` reads them.
-  package func appendBytesField(_ bytes: [UInt8]) {
-    append(UInt32(bytes.count))
-    append(bytes.rawBytes)
+  package func appendBytesField(_ bytes: [UInt8]) { appendBytesField(bytes.rawBytes) }
+
+  /// Appends bytes as `FieldReader.bytesField()` reads them.
+  package func appendBytesField(_ bytes: RawSpan) {
+    append(UInt32(bytes.byteCount))
+    append(bytes)
   }
 
   /// Appends a record: its length in 32 bits, then what `body` appends.

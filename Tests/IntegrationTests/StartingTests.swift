@@ -186,7 +186,7 @@ struct StartingTests {
     let help = try FinishedProgram.tribuned(["--help"])
     #expect(help.status == 0)
     #expect(help.output.hasPrefix("Usage: tribuned "))
-    for option in ["--listen=", "--config=", "--user", "--check-config", "--version"] {
+    for option in ["--listen=", "--config=", "--user", "--replace", "--check-config", "--version"] {
       #expect(help.output.contains("  \(option)"))
     }
     #expect(help.errors.isEmpty)
@@ -202,6 +202,7 @@ struct StartingTests {
       (["--colour"], "unknown option --colour"), (["-x"], "unknown option -x"),
       (["start"], "unexpected argument start"), (["--listen"], "--listen needs a value"),
       (["--listen="], "--listen needs a value"), (["--user=yes"], "--user takes no value"),
+      (["--replace=1"], "--replace takes no value"),
       ([""], "unexpected argument"), (["\u{1B}[31m"], "unexpected argument \\u{1b}[31m"),
     ])
   func wrongUsage(arguments: [String], message: String) throws {

@@ -11,6 +11,10 @@ import TribuneWire
 /// `B question 1 d2 5000ms`. Connections are called A, B, C …, in the order of their slots.
 final class BusUnderTest {
   var bus: Bus
+  /// All that has happened to it, if that is kept.
+  var log: [LoggedEvent]?
+  /// Those that are connected.
+  private(set) var peers: [ConnectionSlot: (id: ConnectionID, peer: PeerIdentity)] = [:]
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   /// What the bus has sent since it was last taken.
   private var transcript: [String] = []
@@ -18,14 +22,18 @@ final class BusUnderTest {
   private var questions: [(to: ConnectionSlot, question: Question)] = []
   /// Sees each thing that the bus has to send, as it is.
   var onEffect: ((Effect) -> Void)?
+  /// Sees what is for the log, which nobody hears.
+  var onKept: ((Effect) -> Void)?
   /// The last verdict, whole.
   var lastVerdict: Verdict?
   private var lastConnection: UInt64 = 0
   private var freeSlots: [ConnectionSlot] = []
   private var slotCount = 0
 
-  init(_ limits: BusLimits = BusLimits()) {
-    bus = Bus(limits: limits, seed: 0x7269_6275_6E65, payloadCheck: .fake)
+  init(_ limits: BusLimits = BusLimits()) { bus = Self.makeBus(limits) }
+
+  static func makeBus(_ limits: BusLimits) -> Bus {
+    Bus(limits: limits, seed: 0x7269_6275_6E65, payloadCheck: .fake)
   }
 
   // MARK: What happens
@@ -36,15 +44,16 @@ final class BusUnderTest {
     slotCount = max(slotCount, slot.index + 1)
     lastConnection += 1
     let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", unit: "test.service")
-    bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
-    note()
+    let id = ConnectionID(rawValue: lastConnection)
+    peers[slot] = (id, peer)
+    happen { $0.connect(slot, id: id, peer: peer) }
     return slot
   }
 
   func disconnect(_ slot: ConnectionSlot, because reason: ErrorCode? = nil) {
-    bus.disconnect(slot, because: reason, at: now)
     freeSlots.append(slot)
-    note()
+    peers[slot] = nil
+    happen { [now] in $0.disconnect(slot, because: reason, at: now) }
   }
 
   /// The bus is about to end.
@@ -64,9 +73,8 @@ final class BusUnderTest {
   }
 
   private func advance() {
-    bus.advance(to: now)
-    note()
-    while bus.deliverDue(at: now) { note() }
+    happen { [now] in $0.advance(to: now) }
+    while bus.nextDeadline.map({ $0 <= now }) == true { happen { [now] in _ = $0.deliverDue(at: now) } }
   }
 
   /// Goes to the next moment at which the bus has something to do.
@@ -92,19 +100,13 @@ final class BusUnderTest {
 
   @discardableResult
   func send(_ frame: ByteBuffer, from slot: ConnectionSlot) -> WireError? {
-    do throws(WireError) {
-      guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
-        preconditionFailure("a test sent half a frame")
-      }
-      let slice = ByteSlice(frame, 0..<frame.count)
-      let isKnown = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
-      precondition(isKnown, "a test sent what is none of the core's business")
-      note()
-      return nil
-    } catch {
-      note()
-      return error
+    guard let header = FrameHeader.peek(frame.bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a test sent half a frame")
     }
+    let logged = LoggedFrame(header: header, frame: frame, slot: slot, sender: peers[slot]?.id, at: now)
+    var error: WireError?
+    happen(logged) { error = logged.receive(in: &$0) }
+    return error
   }
 
   func observe(
@@ -184,11 +186,11 @@ final class BusUnderTest {
   }
 
   func endPass() {
-    while bus.deliverSoon() { note() }
+    while bus.hasSoonPosts { happen { _ = $0.deliverSoon() } }
   }
 
   func idle() {
-    while bus.deliverIdle() { note() }
+    while bus.hasIdlePosts { happen { _ = $0.deliverIdle() } }
   }
 
   func suspend(_ isSuspended: Bool = true, by slot: ConnectionSlot, serial: Serial = 903) {
@@ -311,8 +313,12 @@ final class BusUnderTest {
     for effect in effects {
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
-      onEffect?(effect)
-      transcript.append(effect.line)
+      switch effect {
+      case .kept, .forgotten: onKept?(effect)
+      default:
+        onEffect?(effect)
+        transcript.append(effect.line)
+      }
     }
   }
 }
@@ -342,6 +348,7 @@ extension Effect {
   var line: String {
     switch self {
     case .spent: preconditionFailure("an effect was taken out before")
+    case .kept, .forgotten: preconditionFailure("nobody hears what is for the log")
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")

@@ -17,6 +17,17 @@ struct NotificationSimulationTests {
     try simulation.end()
   }
 
+  @Test(
+    "Goes on as if nothing had been, when another one takes its place", arguments: Seeds.all.suffix(4),
+    Restart.allCases
+  )
+  func restarting(seed: UInt64, restart: Restart) throws {
+    let simulation = NotificationSimulation(seed: seed, restarting: restart)
+    for _ in 0..<1500 { try simulation.step() }
+    try simulation.end()
+    #expect(simulation.restartCount > 5)
+  }
+
   @Test("Does the same again when the same happens", arguments: Seeds.all)
   func replay(seed: UInt64) throws {
     let transcripts = try (0..<2).map { _ in
@@ -48,7 +59,12 @@ private final class NotificationSimulation {
   /// What follows the first thing that is wrong says nothing more.
   private var isBroken = false
 
-  init(seed: UInt64) {
+  private let restart: Restart?
+  private(set) var restartCount = 0
+  private var nextRestart = 40
+
+  init(seed: UInt64, restarting restart: Restart? = nil) {
+    self.restart = restart
     random = SplitMix64(seed: seed)
     var limits = BusLimits()
     limits.heldMax = 3000
@@ -60,6 +76,7 @@ private final class NotificationSimulation {
     limits.queriesMax = 4
     model = NotificationModel(limits: limits)
     bus = BusUnderTest(limits)
+    if restart != nil { bus.log = [] }
     bus.onEffect = { [unowned self] in hear($0) }
   }
 
@@ -89,6 +106,12 @@ private final class NotificationSimulation {
       model.advance(to: max(bus.now, bus.nextDeadline ?? bus.now))
       _ = bus.advanceToNextDeadline()
     }
+    settle()
+    // What waits for the end of a pass or for idleness is delivered before another takes over.
+    guard let restart, stepCount >= nextRestart, !bus.bus.hasSoonPosts, !bus.bus.hasIdlePosts else { return }
+    restartCount += 1
+    nextRestart = stepCount + 80
+    bus.restart(restart)
     settle()
   }
 
@@ -223,12 +246,13 @@ private final class NotificationSimulation {
     model.deliver(frames, name, object, [])
     let key = ByteBuffer(holding: Array((name + object).utf8))
     let slice = ByteSlice(run, 0..<run.count)
+    let receivers = try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count)
     var direct: [ConnectionSlot] = []
-    for receiver in try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count)
-    where receiver.way == .now || bus.bus.isFor(receiver, slice, count: UInt64(frames.count)) {
-      direct.append(receiver.slot)
+    for receiver in receivers {
+      var isNow = receiver.way == .now
+      if !isNow { bus.happen { isNow = $0.isFor(receiver, slice, count: UInt64(frames.count)) } }
+      if isNow { direct.append(receiver.slot) }
     }
-    bus.note()
     for receiver in direct { heard[receiver, default: []] += frames.map { .post($0.serial) } }
     transcript.append("\(direct.map(\.letter).joined()) \(frames.map(\.serial))")
   }
@@ -326,7 +350,7 @@ private final class NotificationSimulation {
           ), length: tail.payloadLength, age: retained.age))
     case .awaited(let slot, let serial, let awaited, _):
       heard[slot, default: []].append(.awaited(serial, awaited))
-    case .spent, .question, .progress, .verdict, .concluded, .ended, .announcement:
+    case .spent, .kept, .forgotten, .question, .progress, .verdict, .concluded, .ended, .announcement:
       expect(false, "nobody asks, and nobody observes the bus")
     }
   }

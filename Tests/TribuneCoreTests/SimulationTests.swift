@@ -14,6 +14,28 @@ struct SimulationTests {
     simulation.end()
   }
 
+  @Test(
+    "Goes on as if nothing had been, when another one takes its place", arguments: Seeds.all.suffix(4),
+    Restart.allCases
+  )
+  func restarting(seed: UInt64, restart: Restart) {
+    let simulation = Simulation(seed: seed, restarting: restart)
+    let twin = Simulation(seed: seed)
+    for _ in 0..<1000 {
+      simulation.step()
+      twin.step()
+    }
+    simulation.end()
+    twin.end()
+    #expect(simulation.restartCount > 5)
+    if restart == .replay {
+      #expect(simulation.transcript == twin.transcript)
+    } else {
+      // What ends at the same moment ends in any order.
+      #expect(simulation.steps == twin.steps)
+    }
+  }
+
   @Test("Does the same again when the same happens", arguments: Seeds.all)
   func replay(seed: UInt64) {
     let transcripts = (0..<2).map { _ in
@@ -83,6 +105,10 @@ private final class Simulation {
   private let bus: BusUnderTest
   private var random: SplitMix64
   private(set) var transcript: [String] = []
+  /// The same, sorted step by step.
+  private(set) var steps: [[String]] = []
+  private let restart: Restart?
+  private(set) var restartCount = 0
   private var connected: [ConnectionSlot] = []
   private var attached: [UInt64: Attached] = [:]
   private var held: [UInt64: Held] = [:]
@@ -106,7 +132,8 @@ private final class Simulation {
   /// What follows the first thing that is wrong says nothing more.
   private var isBroken = false
 
-  init(seed: UInt64) {
+  init(seed: UInt64, restarting restart: Restart? = nil) {
+    self.restart = restart
     random = SplitMix64(seed: seed)
     var limits = BusLimits()
     limits.observationsMax = 10
@@ -116,6 +143,7 @@ private final class Simulation {
     limits.deadline = 1500
     self.limits = limits
     bus = BusUnderTest(limits)
+    if restart != nil { bus.log = [] }
     bus.onEffect = { [unowned self] in check($0) }
   }
 
@@ -140,6 +168,10 @@ private final class Simulation {
     case 28...30: advance(milliseconds: UInt32.random(in: 0...200, using: &random))
     default: _ = bus.advanceToNextDeadline()
     }
+    settle()
+    guard let restart, stepCount % 83 == 40 else { return }
+    restartCount += 1
+    bus.restart(restart)
     settle()
   }
 
@@ -382,7 +414,7 @@ private final class Simulation {
       expect(announced.insert(entry.delegate.id.rawValue).inserted, "somebody attaches twice")
     case .announcement(.didDetach(let entry)):
       expect(retired.insert(entry.delegate.id.rawValue).inserted, "somebody detaches twice")
-    case .notification, .held, .retained, .awaited: fail("nobody posts here")
+    case .notification, .held, .retained, .awaited, .kept, .forgotten: fail("nobody posts here")
     case .announcement(.didConnect(let id, _)):
       expect(came.insert(id.rawValue).inserted, "somebody connects twice")
     case .announcement(.didDisconnect(let id, _, _)):
@@ -489,7 +521,9 @@ private final class Simulation {
 
   /// What holds between two events.
   private func settle() {
-    transcript += bus.take()
+    let lines = bus.take()
+    transcript += lines
+    if !lines.isEmpty { steps.append(lines.sorted()) }
     for (id, query) in queries where query.ending != nil {
       let owed = query.questions.filter { attached[$0] != nil }
       expect(query.concluded == owed, "query \(id) is over, but not for everyone")

@@ -76,6 +76,11 @@ struct ConfigurationTests {
       $0.frameTimeoutNanoseconds = 250_000_000
     },
     Good("[Bus]\nHelloTimeoutSec=3\n") { $0.helloTimeoutNanoseconds = 3_000_000_000 },
+    Good("[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=1M\n") {
+      $0.stateMaxBytes = 1 << 20
+      $0.retainedMaxBytes = 1 << 20
+    },
+    Good("[Bus]\nStateMax=4G\n") { $0.stateMaxBytes = 4 << 30 },
     Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
     Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
       $0.lowMarkBytes = 0
@@ -271,6 +276,10 @@ struct ConfigurationTests {
       "[Bus]\nPayloadMax=1G",
       "t.conf:2: warning: PayloadMax=1G is over PartialFramesMemoryMax=256M: the longest payloads never arrive",
       "t.conf:2: warning: PayloadMax=1G is over HardLimit=64M: the longest payloads close the connections they are for"
+    ),
+    Bad(
+      "[Notifications]\nRetainedMax=65M",
+      "t.conf:2: warning: RetainedMax=65M is over StateMax=64M: not all that can be retained survives a restart"
     ),
     // One that could not be read says nothing about its neighbour.
     Bad(

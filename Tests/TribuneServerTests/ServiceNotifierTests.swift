@@ -4,38 +4,6 @@ import Foundation
 import Testing
 import TribuneServer
 
-/// A service manager's end of `NOTIFY_SOCKET`. For a process of its own: it changes the environment.
-private final class NotifySocket {
-  private let folder: TemporaryFolder
-  private let descriptor: CInt
-
-  init() throws {
-    folder = try TemporaryFolder()
-    descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let path = folder.path + "/notify"
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(bound == 0)
-    unsafe setenv("NOTIFY_SOCKET", path, 1)
-  }
-
-  deinit { close(descriptor) }
-
-  /// The next message, which has been sent already.
-  func next() throws -> String {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = unsafe recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT))
-    try #require(count >= 0, "nothing was sent")
-    return String(decoding: bytes.prefix(count), as: UTF8.self)
-  }
-}
-
 @Suite("The service notifier")
 struct ServiceNotifierTests {
   @Test("says what systemd asks for, in its words")

@@ -17,6 +17,10 @@
 int memfd_create(const char *_Nonnull name, unsigned int flags);
 int fallocate(int fd, int mode, off_t offset, off_t length);
 
+/* <unistd.h> has these only under _GNU_SOURCE. */
+#define TRIBUNE_SEEK_DATA 3
+#define TRIBUNE_SEEK_HOLE 4
+
 /* <linux/fcntl.h> has these, and does not go together with <fcntl.h>. */
 #define TRIBUNE_F_ADD_SEALS 1033
 #define TRIBUNE_F_GET_SEALS 1034

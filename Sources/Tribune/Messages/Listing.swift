@@ -88,6 +88,9 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSuspended: Bool
   /// Bytes that the bus holds for it until it resumes.
   public var heldBytes: Int
+  /// It goes on when the bus is restarted, as far as any connection does. Where it does not, the bus had no room to
+  /// keep it, and closes it then.
+  public var isSurviving: Bool
 }
 
 /// One observation, as the bus sees it.

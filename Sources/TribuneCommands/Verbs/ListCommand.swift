@@ -78,10 +78,11 @@ struct ListCommand: Command {
 }
 
 extension ConnectionInfo {
-  /// Why it does not receive, or is not read, as others; empty if nothing is the matter.
+  /// Why it does not receive, or is not read, as others, or goes with the bus; empty if nothing is the matter.
   fileprivate var state: String {
-    [(isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended")].filter(\.0).map(\.1)
-      .joined(separator: ", ")
+    [
+      (isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended"), (!isSurviving, "not surviving"),
+    ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
   var json: JSONValue {
@@ -92,6 +93,7 @@ extension ConnectionInfo {
       ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)), ("lost", .integer(lost)),
       ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
       ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
+      ("surviving", .bool(isSurviving)),
     ])
   }
 }

@@ -72,6 +72,9 @@ struct StatusCommand: Command {
     if connection.isSuspended {
       rows.append(("State", "suspended; \(connection.heldBytes) bytes are held for it"))
     }
+    if !connection.isSurviving {
+      rows.append(("State", "not surviving: a restart of the bus closes it"))
+    }
     try context.write(labelled(rows))
     if !observations.isEmpty {
       try context.print("")

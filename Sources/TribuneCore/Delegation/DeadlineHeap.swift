@@ -42,6 +42,13 @@ struct DeadlineHeap {
     siftUp(places[item])
   }
 
+  /// When an item is due that is in it.
+  func due(of item: Int) -> Instant {
+    let place = places[item]
+    precondition(place < heap.count && heap[place].item == item, "item \(item) has no deadline")
+    return heap[place].due
+  }
+
   private mutating func swap(_ one: Int, _ other: Int) {
     heap.swapAt(one, other)
     places[heap[one].item] = one

@@ -39,7 +39,7 @@ struct Query {
   /// Its flags, each told apart once.
   let isDryRun: Bool
   let tellsProgress: Bool
-  private let overrides: Bool
+  let overrides: Bool
   /// Whether a veto, or a value where one is wanted, ends it before everyone has been heard.
   private let waitsForAll: Bool
   let fallback: VerdictKind
@@ -97,8 +97,34 @@ struct Query {
   mutating func setParticipants(_ delegates: [DelegateRegistration]) {
     participants.reserveCapacity(delegates.count)
     for delegate in delegates { participants.append(Participant(delegate: delegate)) }
-    guard delegates.count > Self.searchedMax else { return }
-    for (place, delegate) in delegates.enumerated() { places[delegate.identity.id.rawValue] = place }
+    findPlaces()
+  }
+
+  private mutating func findPlaces() {
+    guard participants.count > Self.searchedMax else { return }
+    for (place, participant) in participants.enumerated() {
+      places[participant.delegate.identity.id.rawValue] = place
+    }
+  }
+
+  /// Takes over what has come of it before it came here. Those that are waited for do not know of it yet.
+  ///
+  /// - Parameter participants: those that have not been asked come last.
+  mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
+    self.participants += participants
+    self.answerByteCount = answerByteCount
+    self.nextExpiry = min(self.nextExpiry, nextExpiry)
+    findPlaces()
+    for participant in participants {
+      switch participant.state {
+      case .unasked: return
+      case .waiting(let until):
+        waitingCount += 1
+        self.nextExpiry = min(self.nextExpiry, until)
+      case .settled(let outcome, _): note(outcome, of: participant.delegate)
+      }
+      next += 1
+    }
   }
 
   mutating func setStanding(_ outcomes: [Outcome]) {
@@ -175,11 +201,15 @@ struct Query {
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
-    if participants[index].delegate.isVeto(outcome) { hasVeto = true }
-    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
+    note(outcome, of: participants[index].delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
     if tellsProgress { newlySettled.append(index) }
+  }
+
+  private mutating func note(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
+    if delegate.isVeto(outcome) { hasVeto = true }
+    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
   }
 
   /// Notes that the question did not get to a participant.

@@ -10,8 +10,8 @@ final class AwaitedPost {
   let posted: Instant
   /// Those who have not said anything yet.
   var waiting: Set<ConnectionSlot>
-  var acknowledged: UInt32 = 0
-  var missing: [Awaited.Missing] = []
+  var acknowledged: UInt32
+  var missing: [Awaited.Missing]
   /// Its name and object for those who watch, if somebody did when it was posted.
   let shown: QueryTail?
   /// Of the reasons of those who failed.
@@ -19,7 +19,8 @@ final class AwaitedPost {
 
   init(
     poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
-    waiting: Set<ConnectionSlot>, shown: QueryTail? = nil
+    waiting: Set<ConnectionSlot>, shown: QueryTail? = nil, acknowledged: UInt32 = 0,
+    missing: [Awaited.Missing] = []
   ) {
     self.poster = poster
     self.posterID = posterID
@@ -27,7 +28,9 @@ final class AwaitedPost {
     self.posted = posted
     self.waiting = waiting
     self.shown = shown
-    count = waiting.count
+    self.acknowledged = acknowledged
+    self.missing = missing
+    count = waiting.count + Int(acknowledged) + missing.count
   }
 
   /// All whom it waits for, or has waited for.

@@ -36,6 +36,9 @@ struct AwaitedPosts {
     numbersByKey[Key(poster: poster, serial: serial)]
   }
 
+  /// The deadline of one of them.
+  func due(of number: Int) -> Instant { deadlines.due(of: number) }
+
   /// One whose deadline is over at `now`.
   func firstDue(at now: Instant) -> Int? {
     guard let first = deadlines.first, first.due <= now else { return nil }

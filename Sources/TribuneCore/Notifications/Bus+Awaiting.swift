@@ -121,7 +121,7 @@ extension Bus {
         elapsed: now.nanoseconds(since: post.posted) / 1000))
   }
 
-  private mutating func conclude(_ number: Int) {
+  mutating func conclude(_ number: Int) {
     let post = awaitedPosts[number]
     emit(.awaited(post.poster, post.serial, post.reply, isMonitored ? post.shown : nil))
     forget(awaitedPost: number)

@@ -152,15 +152,7 @@ extension Bus {
   }
 
   private mutating func hold(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
-    var key: ExactText?
-    if coalesces {
-      guard let header = FrameHeader.peek(run.bytes, at: 0, limits: .fromBus) else {
-        preconditionFailure("a frame that was taken has no header")
-      }
-      let name = String(repairing: run.bytes.extracting(header.nameStart..<header.objectStart))
-      let object = String(repairing: run.bytes.extracting(header.objectStart..<header.payloadStart))
-      key = ExactText("\(name)\0\(object)")
-    }
+    let key = coalesces ? run.coalescingKey : nil
     // Who has held much for long does not keep others from holding a little.
     let share = heldByteCount > limits.heldTotalMax ? limits.heldTotalMax / suspendedCount : .max
     let before = connections[slot.index]?.held?.byteCount ?? 0
@@ -193,8 +185,9 @@ extension Bus {
   }
 
   private mutating func keep(_ posted: PostedNotification) {
+    let (name, object) = (posted.name, posted.object)
     guard posted.isKept else {
-      retained.forget(posted.name, posted.object)
+      if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
       return
     }
     let tail = posted.tail
@@ -202,7 +195,8 @@ extension Bus {
       tail: QueryTail(
         slice: tail.slice.copied(), nameLength: tail.nameLength, objectLength: tail.objectLength),
       sender: posted.poster.id, uid: posted.uid, posted: posted.posted)
-    retained.keep(kept, posted.name, posted.object)
+    retained.keep(kept, name, object)
+    emit(.kept(kept))
   }
 
   /// Sends all that is retained and matches, before what is posted from now on.

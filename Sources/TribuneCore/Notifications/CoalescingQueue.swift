@@ -59,6 +59,11 @@ struct CoalescingQueue<Element> {
     }
   }
 
+  /// Calls `body` with each that waits, in order, and its keys.
+  func visit(_ body: (Element, [ExactText]) -> Void) {
+    for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }
+  }
+
   /// Places that are in use, and those that were and that are kept: memory follows it.
   var placeCount: Int { max(entries.count, numbers.values.reduce(0) { $0 + $1.count }) }
 

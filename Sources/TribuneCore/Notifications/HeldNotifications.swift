@@ -5,7 +5,7 @@ package import TribuneWire
 /// What is held for a suspended connection until it resumes, in the order in which that will be.
 struct HeldNotifications {
   /// Frames of one name and object, which lie behind each other.
-  private struct Run {
+  struct Run {
     var slice: ByteSlice
     var count: UInt64
   }
@@ -13,9 +13,9 @@ struct HeldNotifications {
   /// What each run takes besides its bytes.
   private static var overhead: Int { 256 }
 
-  private var runs: CoalescingQueue<Run>
+  private(set) var runs: CoalescingQueue<Run>
   /// Notifications that were dropped because there was no room.
-  private(set) var lostCount: UInt64 = 0
+  var lostCount: UInt64 = 0
   /// Notifications that are held.
   private var count: UInt64 = 0
   /// What the connection will receive, or be told is lost.
@@ -39,12 +39,16 @@ struct HeldNotifications {
     }
     // What it came in with is not to be kept for its sake.
     run.slice = run.slice.copied()
-    runs.append(run, keys: key.map { [$0] } ?? [], byteCount: run.slice.weight + Self.overhead)
-    self.count += run.count
+    append(run, under: key)
     while runs.byteCount > limit, let oldest = runs.popFirst() {
       self.count -= oldest.count
       lostCount += oldest.count
     }
+  }
+
+  mutating func append(_ run: Run, under key: ExactText?) {
+    runs.append(run, keys: key.map { [$0] } ?? [], byteCount: run.slice.weight + Self.overhead)
+    count += run.count
   }
 
   /// Hands out all that is held, and forgets it.

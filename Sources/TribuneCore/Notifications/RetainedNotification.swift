@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// The last notification of its name and object that was to be kept.
-struct RetainedNotification {
+package struct RetainedNotification {
   /// Name, object and userInfo, in a buffer of its own.
   let tail: QueryTail
-  let sender: ConnectionID
+  package let sender: ConnectionID
   /// The account that it counts in.
   let uid: UInt32
-  let posted: Instant
+  package let posted: Instant
   /// Counts up with each: a snapshot is in the order of posting.
   var number: UInt64 = 0
 

@@ -46,6 +46,12 @@ struct RetainedNotifications: ~Copyable {
     byteCount += size
   }
 
+  /// Sets aside room for what another bus had retained already, however much that is.
+  mutating func reserveAnyhow(_ size: Int, for uid: UInt32) {
+    accounts[uid, default: 0] += size
+    byteCount += size
+  }
+
   /// Gives back room that was set aside, or was in use.
   mutating func release(_ size: Int, for uid: UInt32) {
     let left = accounts[uid, default: 0] - size
@@ -89,10 +95,13 @@ struct RetainedNotifications: ~Copyable {
     }
   }
 
-  mutating func forget(_ name: String, _ object: String) {
-    guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return }
+  /// - Returns: whether anything was kept there.
+  @discardableResult
+  mutating func forget(_ name: String, _ object: String) -> Bool {
+    guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
     count -= 1
     release(before.cost, for: before.uid)
+    return true
   }
 
   private static func remove(

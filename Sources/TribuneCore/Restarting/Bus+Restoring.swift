@@ -58,8 +58,14 @@ extension Bus {
     highestDelegate = max(highestDelegate, lastDelegate, delegate)
   }
 
+  /// Where a connection is.
+  package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
+
   /// Forgets what there is to send.
   package mutating func dropEffects() { effects.removeAll(keepingCapacity: true) }
+
+  /// Forgets some of it.
+  package mutating func dropEffects(where isDropped: (Effect) -> Bool) { effects.removeAll(where: isDropped) }
 
   /// Ends the restoring: from now on no id is given twice, and nobody waits for who has not come back.
   ///
@@ -68,6 +74,8 @@ extension Bus {
   package mutating func finishRestoring(at now: Instant) {
     raiseHighest()
     (lastQuery, lastDelegate) = (highestQuery, highestDelegate)
+    settleStrays(at: now)
+    concludeAwaited()
   }
 
   // MARK: What is worth keeping
@@ -81,6 +89,9 @@ extension Bus {
     guard isConnected(slot) else { return false }
     return connections[slot.index]?.hasRegistered(serial) == true
   }
+
+  /// Whether some connection is.
+  package var hasSuspended: Bool { mutating get { suspendedCount > 0 } }
 
   package mutating func isSuspended(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot.index]?.held != nil

@@ -36,17 +36,12 @@ extension BusServer {
     let connection = Connection(
       id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
       peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
+    connection.cookie = try UnixSocket.cookie(of: connection.descriptor)
     try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
     lastConnection += 1
-    connectionCount += 1
-    if freeSlots.popLast() == nil {
-      connections.value.append(connection)
-      traffic.value.append(nil)
-    } else {
-      connections.value[slot.index] = connection
-    }
-    // Both are forgotten together.
-    traffic.value[slot.index] = unsafe connection.traffic.reference
+    _ = freeSlots.popLast()
+    place(connection)
+    state.setCell(slot: slot.index, connection: connection.id)
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
     guard connectionCount <= configuration.connectionsMax else {
       let most = configuration.connectionsMax
@@ -57,6 +52,20 @@ extension BusServer {
     }
     timeouts.append(
       .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+  }
+
+  /// Puts a connection into its slot, which is free.
+  func place(_ connection: Connection) {
+    let slot = connection.slot.index
+    while connections.value.count <= slot {
+      connections.value.append(nil)
+      traffic.value.append(nil)
+    }
+    connections.value[slot] = connection
+    // Both are forgotten together.
+    traffic.value[slot] = unsafe connection.traffic.reference
+    slotsByID[connection.id.rawValue] = slot
+    connectionCount += 1
   }
 
   private func pauseAccepting(because error: Errno) {
@@ -88,7 +97,7 @@ extension BusServer {
 
   /// Changes what the run loop watches `connection` for.
   func updateInterest(of connection: Connection) {
-    guard connection.phase != .closed else { return }
+    guard connection.phase != .closed, !connection.isOrphan else { return }
     do throws(Errno) {
       try loop.modify(
         connection.descriptor.rawValue, for: connection.interest, token: connection.token)
@@ -160,10 +169,12 @@ extension BusServer {
   ///
   /// - Parameter reason: why, if the bus ends it.
   private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
+    recordDisconnection(of: connection)
     bus.disconnect(connection.slot, because: reason, at: now)
     connection.flow = .flowing
     releasePosters(of: connection)
     carryOutEffects()
+    commitState()
   }
 
   func close(_ connection: Connection) {
@@ -182,8 +193,10 @@ extension BusServer {
     connection.phase = .closed
     queuedByteCount -= connection.queue.byteCount
     connection.queue.removeAll()
-    unwatch(connection.descriptor.rawValue)
+    if !connection.isOrphan { unwatch(connection.descriptor.rawValue) }
+    if connection.isStored { store?.forget(connection: connection.descriptor) }
     UnixSocket.shutdown(connection.descriptor)
+    slotsByID[connection.id.rawValue] = nil
     connections.value[connection.slot.index] = nil
     traffic.value[connection.slot.index] = nil
     freeSlots.append(connection.slot.index)

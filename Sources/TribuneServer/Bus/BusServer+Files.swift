@@ -110,11 +110,11 @@ extension BusServer {
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
-    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held))
+    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held), of: user)
   }
 
   /// How many files of a user there are.
-  private func files(of user: UInt32) -> HeldFile.Count {
+  func files(of user: UInt32) -> HeldFile.Count {
     if let count = userFilesHeld[user] { return count }
     userFilesHeld = userFilesHeld.filter { $0.value.current > 0 }
     let count = HeldFile.Count()

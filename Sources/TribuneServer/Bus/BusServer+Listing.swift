@@ -56,7 +56,7 @@ extension BusServer {
   private func sayAll(_ entries: some Sequence<Entry>, to connection: Connection, serial: Serial) {
     for entry in entries {
       guard connection.isServed else { return }
-      say(entry, to: connection, serial: serial)
+      say(entry, to: connection, serial: serial, isRecorded: false)
     }
   }
 
@@ -79,6 +79,11 @@ extension BusServer {
     return entry
   }
 
+  /// Whether a restart does not end it, as far as it ends none.
+  private func survives(_ connection: Connection) -> Bool {
+    (store == nil || connection.isStored) && !connection.traffic.value.stateFlags.contains(.incomplete)
+  }
+
   private func entry(of connection: Connection) -> ConnectionEntry {
     let counts = bus.counts(at: connection.slot)
     let held = bus.heldByteCount(at: connection.slot)
@@ -88,6 +93,7 @@ extension BusServer {
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
       queries: UInt32(clamping: counts.queries), queued: UInt64(connection.queue.byteCount),
       lost: connection.queue.lostCount, posted: connection.postedCount, isPaused: connection.isPaused,
-      isLossy: connection.flow == .lossy, isSuspended: held != nil, held: UInt64(held ?? 0))
+      isLossy: connection.flow == .lossy, isSuspended: held != nil, held: UInt64(held ?? 0),
+      isSurviving: survives(connection))
   }
 }

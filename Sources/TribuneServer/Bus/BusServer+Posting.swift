@@ -74,6 +74,7 @@ extension BusServer {
     // What relieves the queues can end connections.
     guard observer.value.isServed, !observer.value.isDeaf else { return }
     observer.value.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
+    noteQueued(count, at: slot, &observer.value)
     queuedByteCount += run.count
     if !observer.value.isDirty { markDirty(connection(at: slot)) }
     if queuedByteCount > relievedAbove { relieveQueues() }
@@ -97,6 +98,7 @@ extension BusServer {
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     let receivesNow = bus.isFor(receiver, run, count: count)
     carryOutEffects()
+    if !receivesNow { noteHeld(for: connection(at: receiver.slot)) }
     return receivesNow
   }
 

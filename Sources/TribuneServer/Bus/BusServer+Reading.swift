@@ -45,6 +45,7 @@ extension BusServer {
     let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
 
     let received: Received
+    noteReceiving(from: connection)
     do throws(Errno) {
       received = try UnixSocket.receive(
         from: connection.descriptor, into: buffer, &connection.descriptors)
@@ -67,6 +68,7 @@ extension BusServer {
       if !long { releaseBegun(connection) }
       take(from: connection, in: buffer, from: start)
     }
+    noteReceived(from: connection)
     return received != .nothing
   }
 
@@ -106,6 +108,7 @@ extension BusServer {
     guard connection.isServed, let rest = connection.rest else { return }
     connection.rest = nil
     take(from: connection, in: rest, from: connection.restStart)
+    noteReceived(from: connection)
   }
 
   /// The shared buffer with what the connection had begun at its end, and room to read.
@@ -200,6 +203,16 @@ extension BusServer {
     watchProgress(of: connection)
   }
 
+  /// Goes on with a frame that another daemon has read the beginning of.
+  func restoreBegun(_ bytes: [UInt8], of connection: Connection) throws(WireError) {
+    guard !bytes.isEmpty else { return }
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes.rawBytes)
+    connection.begunAt = now
+    noteReceiving(from: connection)
+    try keepBegun(of: connection, in: buffer, from: 0)
+  }
+
   func releaseBegun(_ connection: Connection) {
     guard let begun = connection.begun else { return }
     begunReserved -= connection.begunReserved
@@ -250,8 +263,11 @@ extension BusServer {
     if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
     defer { pass.taken = nil }
     let postsBefore = bus.acceptedPostCount
+    let position = record(frame, of: connection)
     if header.rawKind == FrameKind.list.rawValue {
       try list(frame, for: connection)
+    } else if header.kind == .succeed {
+      try succeed(frame, by: connection)
     } else if header.kind == .observe, !hasRoom(forSnapshotOf: frame, connection) {
       refuse(
         connection, serial: header.serial,
@@ -269,6 +285,9 @@ extension BusServer {
     connection.postedCount += bus.acceptedPostCount - postsBefore
     postedCount += bus.acceptedPostCount - postsBefore
     carryOutEffects()
+    if let position { noteRegistration(by: header, at: position, of: connection) }
+    if header.kind == .post { noteHeldOfAll() }
+    commitState()
   }
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.
@@ -283,6 +302,10 @@ extension BusServer {
   private func welcome(_ connection: Connection) {
     connection.phase = .open
     bus.connect(connection.slot, id: connection.id, peer: connection.peer)
+    recordConnection(connection)
+    if connection.position != nil {
+      connection.isStored = store?.store(connection.descriptor, as: .connection) ?? false
+    }
     sendHello(to: connection)
     let welcome = Welcome(
       connection: connection.id, payloadMax: UInt32(connection.limits.payload),

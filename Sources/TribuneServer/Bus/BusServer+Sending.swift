@@ -19,7 +19,7 @@ extension BusServer {
   // MARK: Queueing
 
   /// Queues a run of notifications.
-  func deliver(_ slice: ByteSlice, count: Int = 1, to slot: ConnectionSlot, from poster: Connection) {
+  func deliver(_ slice: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Connection) {
     guard let observer = connections.value[slot.index] else {
       preconditionFailure("an observer has no connection")
     }
@@ -37,7 +37,7 @@ extension BusServer {
     let source = connections.value[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
     for receiver in receivers {
       if let source {
-        deliver(slice, to: receiver.slot, from: source)
+        deliver(slice, count: 1, to: receiver.slot, from: source)
       } else {
         deliverWithoutPacing(slice, to: connection(at: receiver.slot))
       }
@@ -51,6 +51,7 @@ extension BusServer {
   private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
     tellLost(lost, to: connection)
     for slice in slices { enqueue(slice, for: connection, isNotification: true, count: slice.frameCount) }
+    noteHeld(for: connection)
     if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
   }
 
@@ -60,6 +61,7 @@ extension BusServer {
     let before = connection.queue.byteCount
     connection.queue.appendLost(count)
     queuedByteCount += connection.queue.byteCount - before
+    noteQueued(Int(clamping: count), for: connection)
     lostCount += count
     markDirty(connection)
   }
@@ -99,13 +101,18 @@ extension BusServer {
 
   /// - Parameters:
   ///   - rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
-  ///   - count: how many frames the slice is.
+  ///   - count: frames that `slice` is.
   ///   - lingers: it is sent with what comes next.
+  ///   - isRecorded: it is to survive the death of the daemon if it must not be lost.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
-    count: Int = 1, lingers: Bool = false
+    count: Int = 1, lingers: Bool = false, isRecorded: Bool = true
   ) {
-    guard !connection.isDeaf, connection.isServed else { return }
+    guard !connection.isDeaf, connection.isServed else {
+      // What it misses is told to the connection that comes in its place.
+      if connection.isOrphan, isNotification { noteQueued(count, for: connection) }
+      return
+    }
     if slice.buffer.attachment != nil, !connection.takesFiles {
       guard let inlined = inlined(slice) else {
         tellLost(1, to: connection)
@@ -119,6 +126,11 @@ extension BusServer {
     if let rest {
       connection.queue.append(rest, isNotification: isNotification, copyingInto: queuePool)
       queuedByteCount += rest.count
+    }
+    if isNotification {
+      noteQueued(count, for: connection)
+    } else {
+      recordSaid(slice, rest, to: connection, isRecorded: isRecorded)
     }
     if lingers { linger(connection) } else { markDirty(connection) }
     if connection.queue.byteCount > configuration.hardLimitBytes {
@@ -161,15 +173,16 @@ extension BusServer {
   /// - Parameters:
   ///   - query: what it is news of, for monitors.
   ///   - lingers: it is sent with what comes next.
+  ///   - isRecorded: it is to survive the death of the daemon.
   func say<F: FrameFields>(
     _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil,
-    lingers: Bool = false
+    lingers: Bool = false, isRecorded: Bool = true
   ) {
     let buffer = bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(fields, serial: serial, text: text)
     let slice = ByteSlice(buffer, start..<buffer.count)
-    enqueue(slice, for: connection, isNotification: false, lingers: lingers)
+    enqueue(slice, for: connection, isNotification: false, lingers: lingers, isRecorded: isRecorded)
     if bus.isMonitored { monitorSaid(slice, F.kind, query, to: connection) }
   }
 
@@ -213,8 +226,9 @@ extension BusServer {
       var unsent: [Question] = []
       swap(&pass.unsentQuestions, &unsent)
       for question in unsent {
-        bus.failQuestion(
-          question.query, question.delegate, reason: "it has not read the questions before", at: now)
+        let reason = "it has not read the questions before"
+        recordFailure(of: question, reason: reason)
+        bus.failQuestion(question.query, question.delegate, reason: reason, at: now)
       }
       carryOutEffectsOnce()
     }
@@ -283,6 +297,8 @@ extension BusServer {
       announce(announcement)
     case .notification(let slice, let receivers, let poster):
       deliver(slice, to: receivers, from: poster)
+    case .kept(let notification): record(kept: notification)
+    case .forgotten(let name, let object): record(forgotten: name, object)
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
       deliveredCount += count
@@ -323,6 +339,7 @@ extension BusServer {
     var isFull = false
     var isRead = isEmpty
     var isFullOfFiles = false
+    if !isEmpty { noteSending(to: connection) }
     while !isEmpty, !isFull {
       let file = connection.queue.nextFile
       if let file, !canPass(file, to: connection) {
@@ -358,6 +375,7 @@ extension BusServer {
         isEmpty = true
       }
     }
+    noteSent(to: connection)
     if isFull { connection.queue.settle(with: queuePool) }
     if isFullOfFiles { watchForRoomToPass(connection) }
     if connection.isBlocked != isFull || connection.isFullOfFiles != isFullOfFiles {

@@ -21,6 +21,24 @@ final class BusServer: RunLoopTarget {
   let started: Instant
   let processID = UInt32(getpid())
 
+  /// What the next daemon takes over (see `BusServer+Recording`).
+  let state: StateFile
+  /// Keeps connections open while there is no daemon; nil where nothing does.
+  let store: DescriptorStore?
+  /// What is written into the state is encoded here.
+  let recordBuffer = ByteBuffer(capacity: 4096)
+  /// Which numbers files have in the store that are retained, by name and object.
+  var retainedFiles: [String: UInt64] = [:]
+  /// Those that another daemon has left, by inode, while the state is taken over.
+  var inheritedFiles: [UInt64: InheritedFile] = [:]
+  var isSweeping = false
+  /// What the sweep has copied.
+  var moves: [StateMove] = []
+  /// There was no room for something, and since then no sweep has made any.
+  var isStateFull = false
+  /// Everything was handed over: the bus goes on elsewhere.
+  var isHandedOver = false
+
   /// What every message goes through (see `Cell`).
   private let busCell: Cell<Bus>
   private let passCell = Cell(Pass())
@@ -43,6 +61,8 @@ final class BusServer: RunLoopTarget {
   /// Theirs, by slot; nil where nobody is.
   let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
   var freeSlots: [Int] = []
+  /// By connection.
+  var slotsByID: [UInt64: Int] = [:]
   var lastConnection: UInt64 = 0
   var connectionCount = 0
 
@@ -81,6 +101,8 @@ final class BusServer: RunLoopTarget {
 
   /// The time of this pass.
   private(set) var now: Instant
+  /// Connections that the state has room for. Each that is open has a descriptor.
+  static let cellCount = 1 << 17
   var postedCount: UInt64 = 0
   var deliveredCount: UInt64 = 0
   var lostCount: UInt64 = 0
@@ -90,8 +112,12 @@ final class BusServer: RunLoopTarget {
   /// Called at the end of each pass.
   var passEnded: (() -> Void)?
 
-  init(configuration: Configuration, log: Log, loop: RunLoop) throws(Errno) {
+  init(
+    configuration: Configuration, log: Log, loop: RunLoop, state: StateFile, store: DescriptorStore?
+  ) throws(Errno) {
     alarm = try Alarm()
+    self.state = state
+    self.store = store
     self.configuration = configuration
     self.log = log
     self.loop = loop
@@ -171,8 +197,7 @@ final class BusServer: RunLoopTarget {
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
     for case let connection? in connections.value { readRest(of: connection) }
-    deliverSoon()
-    isIdle()
+    deliverPostponed()
     // Nobody shall take the end of the bus for that of a delegate.
     bus.stop(at: now)
     carryOutEffects()
@@ -220,6 +245,12 @@ final class BusServer: RunLoopTarget {
   /// Whether the run loop is to say when it has nothing to do.
   var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
 
+  /// Delivers all that waits for a better moment.
+  func deliverPostponed() {
+    deliverSoon()
+    isIdle()
+  }
+
   func isIdle() {
     while bus.deliverIdle() { carryOutEffects() }
   }
@@ -229,8 +260,10 @@ final class BusServer: RunLoopTarget {
   }
 
   func endPass() -> Bool {
+    if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
     repeat {
+      commitState()
       flushDirty()
       while let connection = pass.doomed.popLast() {
         if let doom = connection.doom { dismiss(connection, doom) }
@@ -240,6 +273,7 @@ final class BusServer: RunLoopTarget {
     if pass.fileFrames.areLent { pass.fileFrames.collect() }
     writeVerdicts()
     resetRelief()
+    sweepState()
     if let stopBy {
       if connectionCount == 0 || stopBy <= now { return false }
       timer?.schedule(stopBy)
@@ -279,8 +313,10 @@ final class BusServer: RunLoopTarget {
   /// Does what is due. Runs on the main queue, inside a pass.
   private func checkDeadlines() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+    recordMoment()
     bus.advance(to: now)
     carryOutEffects()
+    commitState()
     while bus.deliverDue(at: now) { carryOutEffects() }
     while let token = timeouts.popDue(.hello, at: now) {
       if let connection = connection(of: token), connection.phase == .awaitingHello {
@@ -303,6 +339,9 @@ final class BusServer: RunLoopTarget {
     }
     while let token = timeouts.popDue(.close, at: now) {
       if let connection = connection(of: token), connection.phase == .closing { close(connection) }
+    }
+    while let token = timeouts.popDue(.orphan, at: now) {
+      if let connection = connection(of: token), connection.isOrphan { close(connection) }
     }
     while timeouts.popDue(.accept, at: now) != nil { resumeAccepting() }
     while timeouts.popDue(.log, at: now) != nil { writeOmittedClosings() }

@@ -43,6 +43,11 @@ final class Connection {
     var isDirty = false
     /// The kernel took no more, or is to get no more for now.
     var isBlocked = false
+    /// Notifications that were queued, ever; and other frames, since this daemon has it.
+    var queuedCount: UInt32 = 0
+    var saidCount: UInt32 = 0
+    /// What the state says of it.
+    var stateFlags: StateCellFlags = []
   }
 
   let id: ConnectionID
@@ -50,6 +55,8 @@ final class Connection {
   let descriptor: FileDescriptor
   let peer: PeerIdentity
   let connected: Instant
+  /// What the kernel calls its socket.
+  var cookie: UInt64 = 0
   /// What its frames may have, as its welcome says.
   let limits: FrameLimits
 
@@ -116,6 +123,15 @@ final class Connection {
   /// The posters that are not read because of this observer.
   var pausedPosters: [Connection] = []
   var postedCount: UInt64 = 0
+  /// Where the state speaks of it, and of the frames that have registered what it has; nil where it does not.
+  var position: StatePosition?
+  var suspendPosition: StatePosition?
+  var registered: [Serial: StatePosition] = [:]
+  /// The service manager has a copy of its socket.
+  var isStored = false
+  /// It ended with a daemon that died, and keeps what it had registered until it has connected again. Its socket is
+  /// shut.
+  var isOrphan = false
   /// Why it is to be closed at the end of the pass.
   var doom: WireError? { didSet { updateIsServed() } }
 

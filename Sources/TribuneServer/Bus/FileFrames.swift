@@ -26,7 +26,7 @@ struct FileFrames {
   ///   - counts: of all files, and of those of the user who posted it.
   mutating func make(
     with file: consuming FileDescriptor, length: Int,
-    countedIn counts: (all: HeldFile.Count, user: HeldFile.Count)
+    countedIn counts: (all: HeldFile.Count, user: HeldFile.Count), of user: UInt32
   ) -> ByteBuffer {
     let buffer: ByteBuffer
     if let index = free.lastIndex(where: { $0.file.userCount === counts.user }) {
@@ -35,7 +35,7 @@ struct FileFrames {
       found.buffer.attach(found.file)
       buffer = found.buffer
     } else {
-      let held = HeldFile(countedIn: counts.all, counts.user)
+      let held = HeldFile(countedIn: counts.all, counts.user, user: user)
       held.hold(file, length: length)
       buffer = ByteBuffer(capacity: Self.frameLength, attachment: held)
     }

@@ -26,11 +26,13 @@ nonisolated final class HeldFile: AttachedFile {
   private let count: Count
   /// Of the files of whoever posted it.
   let userCount: Count
+  let user: UInt32
 
   /// Holds no file yet.
-  init(countedIn count: Count, _ userCount: Count) {
+  init(countedIn count: Count, _ userCount: Count, user: UInt32) {
     self.count = count
     self.userCount = userCount
+    self.user = user
   }
 
   deinit { close() }

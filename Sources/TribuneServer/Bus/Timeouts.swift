@@ -19,6 +19,8 @@ nonisolated struct Timeouts {
     case pass
     /// The same of one that is lossy, and looked at less often.
     case passLossy
+    /// A connection that has to connect again has done so.
+    case orphan
     /// There may be descriptors again for those who want to connect.
     case accept
     /// What the log leaves out has been counted.

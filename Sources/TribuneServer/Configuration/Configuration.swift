@@ -19,6 +19,8 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
   /// Of all frames of more than 16 KiB together that are not whole yet.
   package var partialFramesMemoryMaxBytes = 256 << 20
+  /// Of one of the two areas that what survives a restart is written to in turn.
+  package var stateMaxBytes = 64 << 20
 
   // [Queue]
   package var highMarkBytes = 1 << 20

@@ -22,6 +22,9 @@ nonisolated struct SettingRule: Sendable {
       .warning, "PayloadMax", "is over", "HardLimit",
       "the longest payloads close the connections they are for"
     ) { $0.payloadMaxBytes <= $0.hardLimitBytes },
+    SettingRule(
+      .warning, "RetainedMax", "is over", "StateMax", "not all that can be retained survives a restart"
+    ) { $0.retainedMaxBytes <= $0.stateMaxBytes },
   ]
 
   private init(

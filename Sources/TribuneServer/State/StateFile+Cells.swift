@@ -48,6 +48,23 @@ extension StateFile {
       sent: sent, saidSent: saidSent, held: held)
   }
 
+  /// Goes through the cells that belong to a connection and are not damaged, and gives no memory to those that were
+  /// never set.
+  package func forEachCell(_ body: (_ slot: Int, StateCell) -> Void) {
+    let end = StateHeader.cellsOffset + cellCount * StateHeader.cellLength
+    var offset = StateHeader.cellsOffset
+    while offset < end, let data = file.data(from: offset) {
+      // Pages are whole cells.
+      let first = max(data.lowerBound, offset) - StateHeader.cellsOffset
+      let last = min(data.upperBound, end) - StateHeader.cellsOffset
+      for slot in stride(from: first, to: last, by: StateHeader.cellLength) {
+        let slot = slot / StateHeader.cellLength
+        if let cell = cell(of: slot) { body(slot, cell) }
+      }
+      offset = data.upperBound
+    }
+  }
+
   private func value(_ word: StateCellWord, of slot: Int) -> UInt32? {
     StateWord(bits: cells[slot, word.rawValue]).value
   }

@@ -53,7 +53,7 @@ package final class StateFile {
   /// Makes an empty state. It takes memory as it is written to.
   ///
   /// - Parameters:
-  ///   - cellCount: connections that have a slot at most.
+  ///   - cellCount: connections that have a slot at most; 0 for a log alone.
   ///   - areaLength: bytes of records that are kept at most, up to 4 GiB.
   package init(cellCount: Int, areaLength: Int) throws(Errno) {
     header = StateHeader(cellCount: cellCount, areaLength: areaLength)

@@ -20,7 +20,7 @@ import TribuneWire
 /// Version 1 is the first. A later one reads those before it: here by what their version says was in the header; in
 /// records, whose bodies are fields as on the wire, by the defaults of those that an older writer did not have. A
 /// record of a new kind needs no new version, since readers that do not know it skip it.
-nonisolated struct StateHeader: Equatable {
+nonisolated struct StateHeader {
   /// Of what is written.
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
@@ -29,6 +29,7 @@ nonisolated struct StateHeader: Equatable {
   static let activeOffset = 64
   static func committedOffset(ofArea area: Int) -> Int { 72 + 8 * area }
   static let cellsOffset = 4096
+  static let cellLength = 64
 
   /// No bus has more connections by far.
   static let cellCountMax = 1 << 24
@@ -40,7 +41,7 @@ nonisolated struct StateHeader: Equatable {
 
   /// - Parameter areaLength: what is no whole word of it is left out.
   init(cellCount: Int, areaLength: Int) {
-    precondition((1...Self.cellCountMax).contains(cellCount), "\(cellCount) cells")
+    precondition((0...Self.cellCountMax).contains(cellCount), "\(cellCount) cells")
     precondition((8...Self.areaLengthMax).contains(areaLength), "areas of \(areaLength) bytes")
     self.cellCount = cellCount
     self.areaLength = areaLength & ~7
@@ -64,7 +65,7 @@ nonisolated struct StateHeader: Equatable {
     guard version == Self.version, length == Self.length else { throw .damaged }
     let cellCount = bytes.integer(at: 24, as: UInt64.self)
     let areaLength = bytes.integer(at: 32, as: UInt64.self)
-    guard (1...UInt64(Self.cellCountMax)).contains(cellCount),
+    guard cellCount <= UInt64(Self.cellCountMax),
       (8...UInt64(Self.areaLengthMax)).contains(areaLength), areaLength % 8 == 0
     else { throw .damaged }
     self.init(cellCount: Int(cellCount), areaLength: Int(areaLength))
@@ -84,7 +85,7 @@ nonisolated struct StateHeader: Equatable {
 
   /// Where an area begins. Whole pages, of whatever size the machine's are, belong to it alone.
   func start(ofArea area: Int) -> Int {
-    Self.aligned(Self.cellsOffset + cellCount * 64) + area * Self.aligned(areaLength)
+    Self.aligned(Self.cellsOffset + cellCount * Self.cellLength) + area * Self.aligned(areaLength)
   }
 
   /// All that belongs to an area.

@@ -15,13 +15,23 @@ nonisolated package final class PassedAtStart {
     package let descriptor: CInt
     /// The unit's `FileDescriptorName=`.
     package let name: String
+
+    package init(descriptor: CInt, name: String) {
+      self.descriptor = descriptor
+      self.name = name
+    }
   }
 
   /// Nothing of the bus's. It is closed.
   package struct Foreign: Equatable, Sendable {
     package let name: String
-    /// What it would have to be.
+    /// Why it is none.
     package let flaw: String
+
+    package init(name: String, flaw: String) {
+      self.name = name
+      self.flaw = flaw
+    }
   }
 
   /// What was passed is nothing that the daemon can serve on.

@@ -28,6 +28,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return rawValue
   }
 
+  /// Calls `body` with a descriptor that somebody else owns.
+  package static func lending<Result>(
+    _ rawValue: CInt, _ body: (borrowing FileDescriptor) -> Result
+  ) -> Result {
+    let lent = FileDescriptor(owning: rawValue)
+    let result = body(lent)
+    _ = lent.release()
+    return result
+  }
+
   /// Linux closes the descriptor whatever it returns, so nothing is tried again; EBADF means that
   /// somebody closed what is ours.
   private static func close(_ descriptor: CInt) {

@@ -36,8 +36,11 @@ package struct PassedDescriptors: ~Copyable {
   /// Closes them all.
   package mutating func removeAll() { self = PassedDescriptors() }
 
+  /// Those that wait, in order; -1 for one that was lost.
+  package var rawValues: [CInt] { waiting }
+
   /// Takes over a descriptor that nobody else will close.
-  mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
+  package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
   mutating func appendLost() { waiting.append(Self.lost) }
 }

@@ -94,4 +94,19 @@ package struct SharedFile: ~Copyable, Sendable {
       return false
     }
   }
+
+  /// The first part from `offset` on that has memory; nil if there is none. To read the rest where it is mapped would
+  /// give it memory too.
+  package func data(from offset: Int) -> Range<Int>? {
+    precondition(offset >= 0)
+    do throws(Errno) {
+      let descriptor = self.descriptor.rawValue
+      let start = try retrying { lseek(descriptor, off_t(offset), TRIBUNE_SEEK_DATA) }
+      let end = try retrying { lseek(descriptor, start, TRIBUNE_SEEK_HOLE) }
+      return Int(start)..<Int(end)
+    } catch {
+      // What cannot be told apart is taken for memory.
+      return error.rawValue == ENXIO || offset >= length ? nil : offset..<length
+    }
+  }
 }

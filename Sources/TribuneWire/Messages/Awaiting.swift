@@ -61,6 +61,22 @@ package struct Awaited: FrameFields {
       self.reason = reason
       self.elapsed = elapsed
     }
+
+    package init(from reader: inout FieldReader) throws(WireError) {
+      connection = ConnectionID(rawValue: try reader.integer())
+      peer = try PeerIdentity(from: &reader)
+      failure = try reader.value()
+      reason = try reader.text()
+      elapsed = try reader.integer()
+    }
+
+    package func append(to buffer: ByteBuffer) {
+      buffer.append(connection.rawValue)
+      peer.append(to: buffer)
+      buffer.append(failure.rawValue)
+      buffer.appendField(reason)
+      buffer.append(elapsed)
+    }
   }
 
   /// How many have done it.
@@ -78,10 +94,7 @@ package struct Awaited: FrameFields {
     missing = []
     for _ in 0..<count {
       var record = try reader.record()
-      missing.append(
-        Missing(
-          connection: ConnectionID(rawValue: try record.integer()), peer: try PeerIdentity(from: &record),
-          failure: try record.value(), reason: try record.text(), elapsed: try record.integer()))
+      missing.append(try Missing(from: &record))
     }
   }
 
@@ -89,13 +102,7 @@ package struct Awaited: FrameFields {
     buffer.append(acknowledged)
     buffer.append(UInt32(missing.count))
     for missing in missing {
-      buffer.appendRecord { record in
-        record.append(missing.connection.rawValue)
-        missing.peer.append(to: record)
-        record.append(missing.failure.rawValue)
-        record.appendField(missing.reason)
-        record.append(missing.elapsed)
-      }
+      buffer.appendRecord { missing.append(to: $0) }
     }
   }
 }

@@ -78,11 +78,13 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var isSuspended: Bool
   /// Bytes that are held for it until it resumes.
   package var held: UInt64
+  /// It goes on when the bus is restarted, as far as any does. An older bus says so of all.
+  package var isSurviving: Bool
 
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
     queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool,
-    isSuspended: Bool = false, held: UInt64 = 0
+    isSuspended: Bool = false, held: UInt64 = 0, isSurviving: Bool = true
   ) {
     self.id = id
     self.peer = peer
@@ -97,6 +99,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     self.isLossy = isLossy
     self.isSuspended = isSuspended
     self.held = held
+    self.isSurviving = isSurviving
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -113,6 +116,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     isPaused = flags & 1 != 0
     isLossy = flags & 2 != 0
     isSuspended = flags & 4 != 0
+    isSurviving = flags & 8 == 0
     held = try reader.integer()
   }
 
@@ -126,7 +130,8 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffer.append(queued)
     buffer.append(lost)
     buffer.append(posted)
-    buffer.append(UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0) | (isSuspended ? 4 : 0)))
+    buffer.append(
+      UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0) | (isSuspended ? 4 : 0) | (isSurviving ? 0 : 8)))
     buffer.append(held)
   }
 }

@@ -288,6 +288,22 @@ package struct Outcome: Equatable, Sendable {
     self.elapsed = elapsed
     self.value = value
   }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    delegate = try DelegateIdentity(from: &reader)
+    outcome = try reader.value()
+    reason = try reader.text()
+    elapsed = try reader.integer()
+    value = try reader.byteArray()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    delegate.append(to: buffer)
+    buffer.append(outcome.rawValue)
+    buffer.appendField(reason)
+    buffer.append(elapsed)
+    buffer.appendBytesField(value)
+  }
 }
 
 /// What came of a query. The serial is that of the `ask`.
@@ -324,10 +340,7 @@ package struct Verdict: FrameFields {
     outcomes = []
     for _ in 0..<count {
       var record = try reader.record()
-      outcomes.append(
-        Outcome(
-          delegate: try DelegateIdentity(from: &record), outcome: try record.value(),
-          reason: try record.text(), elapsed: try record.integer(), value: try record.byteArray()))
+      outcomes.append(try Outcome(from: &record))
     }
     isOverridden = try reader.flag()
     isDryRun = try reader.flag()
@@ -339,13 +352,7 @@ package struct Verdict: FrameFields {
     buffer.append(isUnanswered)
     buffer.append(UInt32(outcomes.count))
     for outcome in outcomes {
-      buffer.appendRecord { record in
-        outcome.delegate.append(to: record)
-        record.append(outcome.outcome.rawValue)
-        record.appendField(outcome.reason)
-        record.append(outcome.elapsed)
-        record.appendBytesField(outcome.value)
-      }
+      buffer.appendRecord { outcome.append(to: $0) }
     }
     buffer.append(isOverridden)
     buffer.append(isDryRun)

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// Awaited posts under way, what is retained and what is held, as fields.
+extension Bus {
+  // MARK: Awaited posts
+
+  /// Calls `body` with each awaited post under way: its poster, its serial, and its fields, for `restoreAwaitedPost`.
+  /// They stand in a buffer that is used again.
+  package mutating func forEachAwaitedPost<E: Error>(
+    _ body: (ConnectionID, Serial, ByteBuffer) throws(E) -> Void
+  ) throws(E) {
+    let buffer = ByteBuffer(capacity: 0)
+    for number in awaitedPosts.numbers {
+      buffer.truncate(to: 0)
+      append(awaitedPost: number, to: buffer)
+      try body(awaitedPosts[number].posterID, awaitedPosts[number].serial, buffer)
+    }
+  }
+
+  /// Appends the fields of one awaited post.
+  ///
+  /// - Returns: false when it is not under way.
+  package mutating func appendAwaitedPost(
+    _ serial: Serial, by poster: ConnectionID, to buffer: ByteBuffer
+  ) -> Bool {
+    guard let number = awaitedPosts.number(poster: poster, serial: serial) else { return false }
+    append(awaitedPost: number, to: buffer)
+    return true
+  }
+
+  private func append(awaitedPost number: Int, to buffer: ByteBuffer) {
+    let post = awaitedPosts[number]
+    buffer.append(post.posterID.rawValue)
+    buffer.append(post.serial)
+    buffer.append(post.posted.nanoseconds)
+    buffer.append(awaitedPosts.due(of: number).nanoseconds)
+    buffer.append(UInt64(post.reasonByteCount))
+    post.reply.append(to: buffer)
+    buffer.append(UInt32(post.waiting.count))
+    for observer in post.waiting.map({ connection(at: $0).id }).sorted() { buffer.append(observer.rawValue) }
+    buffer.append(post.shown != nil)
+    post.shown?.append(to: buffer)
+  }
+
+  /// Takes in an awaited post that was under way in another bus.
+  ///
+  /// Its deadline is cut to the longest that there is. Observers that are not connected are gone; if nobody else is
+  /// waited for, the poster is told in `finishRestoring`.
+  ///
+  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if its poster is not connected.
+  package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
+    var reader = FieldReader(fields)
+    let posterID = ConnectionID(rawValue: try reader.integer())
+    let serial: Serial = try reader.integer()
+    let posted = Instant(nanoseconds: try reader.integer())
+    let latest = now.advanced(byMilliseconds: limits.deadlineMax)
+    let due = min(Instant(nanoseconds: try reader.integer()), latest)
+    let reasonByteCount: UInt64 = try reader.integer()
+    var reply = try Awaited(from: &reader)
+    var waiting: Set<ConnectionSlot> = []
+    for _ in 0..<Int(try reader.integer(UInt32.self)) {
+      let observer = ConnectionID(rawValue: try reader.integer())
+      guard let slot = slots[observer.rawValue] else {
+        let nobody = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
+        reply.missing.append(
+          Awaited.Missing(
+            connection: observer, peer: nobody, failure: .gone, reason: "",
+            elapsed: now.nanoseconds(since: posted) / 1000))
+        continue
+      }
+      guard waiting.insert(slot).inserted else {
+        throw WireError(.invalidValue, "post \(serial) of \(posterID) waits twice for \(observer)")
+      }
+    }
+    let shown = try reader.flag() ? try QueryTail(from: &reader) : nil
+
+    guard let slot = slots[posterID.rawValue] else {
+      throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
+    }
+    try requireFresh(serial, from: slot)
+    // No more than there have ever been connections at a time; and each acknowledges once.
+    guard reply.acknowledged <= 1 << 24 else {
+      throw WireError(.invalidValue, "post \(serial) of \(posterID) was not done by \(reply.acknowledged)")
+    }
+    guard reasonByteCount <= UInt64(fields.byteCount + reply.missing.count * WireLimits.reasonLength) else {
+      throw WireError(.invalidValue, "post \(serial) of \(posterID) was not given \(reasonByteCount) bytes")
+    }
+    let post = AwaitedPost(
+      poster: slot, posterID: posterID, serial: serial, posted: posted, waiting: waiting, shown: shown,
+      acknowledged: reply.acknowledged, missing: reply.missing)
+    post.reasonByteCount = Int(reasonByteCount)
+    let number = awaitedPosts.insert(post, due: due)
+    connections[slot.index]?.awaitedPosts[serial] = number
+    connections[slot.index]?.awaitedCount += post.count
+    connections[slot.index]?.answerByteCount += post.reasonByteCount
+    for observer in waiting { connections[observer.index]?.owed.insert(number) }
+  }
+
+  /// Tells the posters of those that wait for nobody any more.
+  mutating func concludeAwaited() {
+    for number in awaitedPosts.numbers where awaitedPosts[number].waiting.isEmpty { conclude(number) }
+  }
+
+  // MARK: What is retained
+
+  /// Whether that is what is retained of its name and object.
+  package mutating func isRetained(
+    name: String, object: String, sender: ConnectionID, posted: Instant
+  ) -> Bool {
+    guard let kept = retained.notification(name, object) else { return false }
+    return kept.sender == sender && kept.posted == posted
+  }
+
+  /// The same of fields that `restoreRetained` reads.
+  package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
+    var reader = FieldReader(fields)
+    let sender = ConnectionID(rawValue: try reader.integer())
+    _ = try reader.integer(UInt32.self)
+    let posted = Instant(nanoseconds: try reader.integer())
+    _ = try reader.integer(UInt64.self)
+    let nameLength = Int(try reader.integer(UInt8.self))
+    let keyLength = nameLength + Int(try reader.integer(UInt8.self))
+    let bytes = try reader.bytesField()
+    guard keyLength <= bytes.byteCount else {
+      throw WireError(.malformedFrame, "there is no name and object")
+    }
+    return isRetained(
+      name: String(repairing: bytes.extracting(first: nameLength)),
+      object: String(repairing: bytes.extracting(nameLength..<keyLength)), sender: sender, posted: posted)
+  }
+
+  /// All that is retained, in the order of posting.
+  package mutating func allRetained() -> [RetainedNotification] {
+    retained.all(of: nil).sorted { $0.number < $1.number }
+  }
+
+  /// Retains what another bus did, behind all that is retained already. What that is together can be more than
+  /// the limits let be retained from now on.
+  ///
+  /// - Parameter attachment: the file, if its userInfo came as one.
+  /// - Throws: what is wrong with it; nothing has changed then.
+  @discardableResult
+  package mutating func restoreRetained(
+    _ fields: RawSpan, attachment: (any AttachedFile)?
+  ) throws(WireError) -> RetainedNotification {
+    var reader = FieldReader(fields)
+    let kept = try RetainedNotification(from: &reader, attachment: attachment)
+    retained.reserveAnyhow(kept.cost, for: kept.uid)
+    retained.keep(kept, kept.name, kept.object)
+    return kept
+  }
+
+  /// Retains nothing of that name and object any more.
+  package mutating func forgetRetained(name: String, object: String) { retained.forget(name, object) }
+
+  // MARK: What is held
+
+  /// Appends what is held for a suspended connection, as `restoreHeld` reads it.
+  ///
+  /// - Returns: the files that belong to it, in the order in which they are to be handed to that. None if it is not
+  ///   suspended, and nothing is appended then.
+  package mutating func appendHeld(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
+    guard isConnected(slot) else { return [] }
+    return connections[slot.index]?.held?.append(to: buffer) ?? []
+  }
+
+  /// Holds for a suspended connection what another bus did, behind all that is held for it already. What that is
+  /// together can be more than the limits let be held: the oldest is then dropped when the next one comes.
+  ///
+  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if the connection is not suspended.
+  package mutating func restoreHeld(
+    _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
+  ) throws(WireError) {
+    guard isSuspended(slot) else { throw WireError(.notFound, "nothing is held for who is not suspended") }
+    var reader = FieldReader(fields)
+    let restored = try RestoredHeld(from: &reader, attachments: attachments)
+    let before = connections[slot.index]?.held?.byteCount ?? 0
+    connections[slot.index]?.held?.restore(restored)
+    heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
+  }
+}
+
+extension RetainedNotification {
+  package var name: String { String(repairing: tail.slice.bytes.extracting(first: tail.nameLength)) }
+  package var object: String {
+    String(repairing: tail.slice.bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength))
+  }
+
+  /// The file in which its userInfo came, if it did.
+  package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
+
+  /// Appends it as `Bus.restoreRetained` reads it, but for the file, of which the length is said.
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(sender.rawValue)
+    buffer.append(uid)
+    buffer.append(posted.nanoseconds)
+    buffer.append(UInt64(attachment?.length ?? 0))
+    tail.append(to: buffer)
+  }
+
+  fileprivate init(from reader: inout FieldReader, attachment: (any AttachedFile)?) throws(WireError) {
+    sender = ConnectionID(rawValue: try reader.integer())
+    uid = try reader.integer()
+    posted = Instant(nanoseconds: try reader.integer())
+    let length: UInt64 = try reader.integer()
+    tail = try QueryTail(from: &reader, attachment: attachment)
+    guard length == UInt64(attachment?.length ?? 0) else {
+      throw WireError(.missingDescriptor, "what was retained lies in a file of \(length) bytes")
+    }
+    guard (tail.payloadLength > 0) != (length > 0) else {
+      throw WireError(.invalidValue, "what is retained has userInfo, once")
+    }
+  }
+}

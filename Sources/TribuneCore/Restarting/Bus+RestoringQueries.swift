@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneProtocols
+package import TribuneWire
+
+/// Queries under way, as fields: all of them that the ask and the answers until now have left.
+///
+/// Whoever takes part is known by the frame that attached it. If that has brought back the same delegate, the query goes
+/// on with it; if not, the query keeps what it knows of it, and waits for it until `finishRestoring`.
+extension Bus {
+  private enum StateTag: UInt8 {
+    case unasked, waiting, settled
+  }
+
+  // MARK: Writing
+
+  /// Calls `body` with each query under way, the oldest first: its id, its asker, and its fields, for
+  /// `restoreQuery`. They stand in a buffer that is used again.
+  package mutating func forEachQuery<E: Error>(
+    _ body: (QueryID, ConnectionID, ByteBuffer) throws(E) -> Void
+  ) throws(E) {
+    let buffer = ByteBuffer(capacity: 0)
+    for place in queries.allPlaces {
+      buffer.truncate(to: 0)
+      append(queryAt: place, to: buffer)
+      try body(queries[place].id, queries[place].askerID, buffer)
+    }
+  }
+
+  /// Appends the fields of one query.
+  ///
+  /// - Returns: false when it is not under way.
+  package mutating func appendQuery(_ id: QueryID, to buffer: ByteBuffer) -> Bool {
+    guard let place = queries.place(of: id) else { return false }
+    append(queryAt: place, to: buffer)
+    return true
+  }
+
+  private func append(queryAt place: Int, to buffer: ByteBuffer) {
+    let (query, tail) = (queries[place], queries.tail(at: place))
+    buffer.append(query.id.rawValue)
+    buffer.append(query.askerID.rawValue)
+    buffer.append(query.serial)
+    query.ask.append(to: buffer)
+    buffer.append(query.started.nanoseconds)
+    buffer.append(query.deadline.nanoseconds)
+    buffer.append(query.nextExpiry.nanoseconds)
+    buffer.append(UInt64(query.answerByteCount))
+    tail.append(to: buffer)
+    buffer.append(UInt32(query.standing.count))
+    for outcome in query.standing { buffer.appendRecord { outcome.append(to: $0) } }
+    buffer.append(UInt32(query.participants.count))
+    for participant in query.participants { buffer.appendRecord { Self.append(participant, to: $0) } }
+  }
+
+  private static func append(_ participant: Query.Participant, to buffer: ByteBuffer) {
+    let delegate = participant.delegate
+    buffer.append(delegate.connection.rawValue)
+    buffer.append(delegate.serial)
+    buffer.append(delegate.failurePolicy.rawValue)
+    delegate.identity.append(to: buffer)
+    buffer.append(participant.wasAsked)
+    buffer.append(participant.asked.nanoseconds)
+    buffer.append(participant.elapsedNanoseconds)
+    switch participant.state {
+    case .unasked: buffer.append(StateTag.unasked.rawValue)
+    case .waiting(let until):
+      buffer.append(StateTag.waiting.rawValue)
+      buffer.append(until.nanoseconds)
+    case .settled(let outcome, let reason):
+      buffer.append(StateTag.settled.rawValue)
+      buffer.append(outcome.rawValue)
+      buffer.appendField(reason)
+      buffer.appendBytesField(participant.value)
+    }
+  }
+
+  // MARK: Reading
+
+  /// Takes in a query that was under way in another bus.
+  ///
+  /// It can be more than the limits let one have that is asked now; its deadline is cut to the longest that there is.
+  ///
+  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if its asker is not connected.
+  package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
+    var reader = FieldReader(fields)
+    let id = QueryID(rawValue: try reader.integer())
+    let askerID = ConnectionID(rawValue: try reader.integer())
+    let serial: Serial = try reader.integer()
+    let ask = try Ask(from: &reader)
+    let started = Instant(nanoseconds: try reader.integer())
+    let latest = now.advanced(byMilliseconds: limits.deadlineMax)
+    let deadline = min(Instant(nanoseconds: try reader.integer()), latest)
+    let nextExpiry = Instant(nanoseconds: try reader.integer())
+    let answerByteCount: UInt64 = try reader.integer()
+    let tail = try QueryTail(from: &reader)
+
+    var standing: [Outcome] = []
+    for _ in 0..<Int(try reader.integer(UInt32.self)) {
+      var record = try reader.record()
+      standing.append(try Outcome(from: &record))
+    }
+    var participants: [Query.Participant] = []
+    var ids: Set<UInt64> = []
+    for _ in 0..<Int(try reader.integer(UInt32.self)) {
+      var record = try reader.record()
+      let participant = try self.participant(from: &record, before: deadline)
+      let delegate = participant.delegate.identity.id.rawValue
+      guard ids.insert(delegate).inserted else {
+        throw WireError(.invalidValue, "delegate \(delegate) takes part twice in query \(id.rawValue)")
+      }
+      participants.append(participant)
+    }
+
+    try requireGivable(id.rawValue)
+    guard queries.place(of: id) == nil else {
+      throw WireError(.duplicateSerial, "query \(id.rawValue) is under way already")
+    }
+    guard let slot = slots[askerID.rawValue] else {
+      throw WireError(.notFound, "the asker of query \(id.rawValue), \(askerID), is not connected")
+    }
+    try requireFresh(serial, from: slot)
+    guard QueryFlags.known.isSuperset(of: ask.flags), !ask.mode.isForValues || standing.isEmpty else {
+      throw WireError(.invalidValue, "query \(id.rawValue) is none that can be asked")
+    }
+    let spokenMax = fields.byteCount + participants.count * WireLimits.reasonLength
+    guard answerByteCount <= UInt64(spokenMax) else {
+      throw WireError(.invalidValue, "query \(id.rawValue) was not given \(answerByteCount) bytes")
+    }
+    var query = Query(
+      id: id, asker: slot, askerID: askerID, askerPeer: connection(at: slot).peer, serial: serial, ask,
+      started: started, deadline: deadline)
+    if !standing.isEmpty { query.setStanding(standing) }
+    var restored = query
+    restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
+    guard !restored.isDecided(), restored.waitingCount > 0, restored.hasAskedInOrder else {
+      throw WireError(.invalidValue, "query \(id.rawValue) is not under way as it says")
+    }
+    query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
+
+    // Nothing is refused from here on.
+    raiseHighest(query: id.rawValue)
+    for id in ids { raiseHighest(delegate: id) }
+    let place = queries.insert(
+      query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
+    queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
+    queries.setDue(queries[place].nextExpiry, at: place)
+    for participant in participants {
+      guard case .waiting = participant.state else { continue }
+      participant.delegate.beginWaiting(id)
+      if !participant.delegate.isAttached { strays.append(participant.delegate) }
+    }
+    connections[slot.index]?.queries[serial] = id
+    connections[slot.index]?.participantCount += participants.count
+    connections[slot.index]?.questionByteCount += tail.payloadLength
+    connections[slot.index]?.answerByteCount += Int(answerByteCount)
+  }
+
+  private func participant(
+    from reader: inout FieldReader, before deadline: Instant
+  ) throws(WireError) -> Query.Participant {
+    let connection = ConnectionID(rawValue: try reader.integer())
+    let serial: Serial = try reader.integer()
+    let policy: FailurePolicy = try reader.value()
+    let identity = try DelegateIdentity(from: &reader)
+    try requireGivable(identity.id.rawValue)
+    var participant = Query.Participant(
+      delegate: delegate(identity, of: connection, under: serial, failing: policy))
+    participant.wasAsked = try reader.flag()
+    participant.asked = Instant(nanoseconds: try reader.integer())
+    participant.elapsedNanoseconds = try reader.integer()
+    switch try reader.value(StateTag.self) {
+    case .unasked: participant.state = .unasked
+    case .waiting:
+      participant.state = .waiting(until: min(Instant(nanoseconds: try reader.integer()), deadline))
+    case .settled:
+      participant.state = .settled(try reader.value(), reason: try reader.text())
+      participant.value = try reader.byteArray()
+    }
+    return participant
+  }
+
+  /// The delegate that is known by this, or one that has left and stands for it.
+  private func delegate(
+    _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
+  ) -> DelegateRegistration {
+    if let slot = slots[id.rawValue], let delegate = connection(at: slot).delegates[serial],
+      delegate.identity.id == identity.id
+    {
+      return delegate
+    }
+    let gone = DelegateRegistration(
+      identity: identity, connection: id, slot: .nowhere, serial: serial, object: "", order: 0,
+      failurePolicy: policy, timeout: 0, patterns: [], protocols: [])
+    gone.isAttached = false
+    return gone
+  }
+
+  /// The method that a message calls, if its object has a protocol that has it still.
+  private mutating func method(of tail: QueryTail, for use: Use) -> ProtocolMethod? {
+    let bytes = tail.slice.bytes
+    let object = bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)
+    guard let linked = declarations.linked(for: object),
+      let method = linked.method(named: String(repairing: bytes.extracting(first: tail.nameLength))),
+      use.admits(method.kind)
+    else { return nil }
+    return method
+  }
+
+  /// Has every query that waits for who has not come back go on without.
+  mutating func settleStrays(at now: Instant) {
+    var gone: [DelegateRegistration] = []
+    swap(&gone, &strays)
+    settleGone(gone, at: now)
+  }
+}
+
+extension ConnectionSlot {
+  /// Where no connection is.
+  static let nowhere = ConnectionSlot(index: .max)
+}
+
+extension Query {
+  /// What was asked; the deadline is a moment by now.
+  fileprivate var ask: Ask {
+    var flags: QueryFlags = []
+    if isDryRun { flags.insert(.isDryRun) }
+    if overrides { flags.insert(.overrides) }
+    if tellsProgress { flags.insert(.tellsProgress) }
+    return Ask(
+      mode: mode, fallback: fallback, parent: parent?.rawValue ?? 0, flags: flags,
+      overrideReason: overrideReason)
+  }
+
+  /// Those that have not been asked come last, and only where one is asked at a time is there any.
+  fileprivate var hasAskedInOrder: Bool {
+    guard mode.isSequential else { return next == participants.count }
+    return waitingCount == 1
+      && participants[next...].allSatisfy { if case .unasked = $0.state { true } else { false } }
+  }
+}
+
+extension QueryTail {
+  /// Appends name, object and the rest, as `init(from:)` reads them.
+  func append(to buffer: ByteBuffer) {
+    buffer.append(UInt8(nameLength))
+    buffer.append(UInt8(objectLength))
+    buffer.appendBytesField(slice.bytes)
+  }
+
+  /// Reads them into room of their own.
+  ///
+  /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
+  ///
+  /// - Parameter attachment: the file with what is not among the bytes.
+  init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
+    nameLength = Int(try reader.integer(UInt8.self))
+    objectLength = Int(try reader.integer(UInt8.self))
+    let bytes = try reader.bytesField()
+    guard nameLength + objectLength <= bytes.byteCount else {
+      throw WireError(
+        .malformedFrame, "there is no name of \(nameLength) bytes and no object of \(objectLength)")
+    }
+    let name = bytes.extracting(first: nameLength)
+    try name.requireName()
+    guard !NameSyntax.isReserved(name) else { throw WireError(.reservedName, "only the bus speaks so") }
+    try bytes.extracting(nameLength..<nameLength + objectLength).requireObject()
+    let own = ByteBuffer(capacity: bytes.byteCount, attachment: attachment)
+    own.append(bytes)
+    slice = ByteSlice(own, 0..<own.count)
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What is held, as fields.
+extension HeldNotifications {
+  /// Appends all of it.
+  ///
+  /// - Returns: the files that belong to it, in order.
+  func append(to buffer: ByteBuffer) -> [any AttachedFile] {
+    var files: [any AttachedFile] = []
+    buffer.append(lostCount)
+    buffer.append(UInt32(runs.count))
+    runs.visit { run, keys in
+      buffer.append(!keys.isEmpty)
+      buffer.append(run.slice.buffer.attachment != nil)
+      if let file = run.slice.buffer.attachment { files.append(file) }
+      buffer.appendBytesField(run.slice.bytes)
+    }
+    return files
+  }
+
+  /// Holds what was read, whatever room there is.
+  mutating func restore(_ restored: RestoredHeld) {
+    for run in restored.runs {
+      append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
+    }
+    lostCount += restored.lostCount
+  }
+}
+
+/// What was held in another bus.
+struct RestoredHeld {
+  private(set) var lostCount: UInt64
+  /// Frames of one name and object, in room of their own, and whether the next ones of the same take their place.
+  private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
+
+  /// - Throws: what is wrong with it. Every run is whole posts of one name and object, alone if it has a file.
+  init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
+    lostCount = try reader.integer()
+    guard lostCount <= BusCounters.most else { throw WireError(.invalidValue, "no bus drops \(lostCount)") }
+    var files = attachments[...]
+    for _ in 0..<Int(try reader.integer(UInt32.self)) {
+      let isCoalescing = try reader.flag()
+      let hasFile = try reader.flag()
+      let bytes = try reader.bytesField()
+      let count = try Self.countPosts(in: bytes)
+      guard !hasFile || !files.isEmpty else { throw WireError(.missingDescriptor, "a file is not there") }
+      guard count == 1 || !hasFile && !isCoalescing else {
+        throw WireError(.invalidValue, "\(count) notifications are held as one")
+      }
+      let own = ByteBuffer(capacity: bytes.byteCount, attachment: hasFile ? files.removeFirst() : nil)
+      own.append(bytes)
+      runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
+    }
+    guard files.isEmpty else { throw WireError(.unexpectedDescriptors, "\(files.count) files are nobody's") }
+  }
+
+  private static func countPosts(in bytes: RawSpan) throws(WireError) -> UInt64 {
+    var (position, count) = (0, UInt64(0))
+    repeat {
+      guard let header = try FrameHeader(bytes, at: position, limits: .fromBus), header.kind == .post,
+        header.frameLength <= bytes.byteCount - position
+      else { throw WireError(.malformedFrame, "what is held is no whole notification") }
+      let frame = bytes.extracting(position..<position + header.frameLength)
+      try frame.extracting(header.nameStart..<header.objectStart).requireName()
+      try frame.extracting(header.objectStart..<header.payloadStart).requireObject()
+      position += header.frameLength
+      count += 1
+    } while position < bytes.byteCount
+    return count
+  }
+}
+
+extension ByteSlice {
+  /// Name and object of its first frame, which hold no character that keeps them apart here.
+  var coalescingKey: ExactText {
+    guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a frame that was taken has no header")
+    }
+    let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))
+    let object = String(repairing: bytes.extracting(header.objectStart..<header.payloadStart))
+    return ExactText("\(name)\0\(object)")
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// How everything is handed over to the next daemon, so that nobody notices.
+///
+/// What the state says of the core is complete as it is. Added to it is what is under way between the bus and each
+/// connection, in both directions: frames that have been read in part, and what waits to be read. That can be as
+/// much as all queues may hold, and lies in a file of its own, whose log ends with the same record as the state's.
+extension BusServer {
+  /// Takes what has been read, and writes down all that the next daemon needs. What has not been read stays where it is.
+  ///
+  /// Nothing may happen on the bus any more, unless it is to go on after all.
+  ///
+  /// - Parameter pass: passes on a file that is spoken of.
+  func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
+    for case let connection? in connections.value {
+      while connection.isServed, connection.rest != nil { takeRest(of: connection) }
+    }
+    deliverPostponed()
+    sendLingering()
+    _ = endPass()
+    for case let connection? in connections.value {
+      switch connection.phase {
+      case .awaitingHello:
+        if connection.position == nil { recordConnection(connection) }
+        if !connection.isStored {
+          connection.isStored = store?.store(connection.descriptor, as: .connection) ?? false
+        }
+      // It has been sent why, as far as it reads.
+      case .closing: close(connection)
+      case .open, .closed: break
+      }
+    }
+    commitState()
+    sweepWholeState()
+    var files = FilesHandedOver()
+    let streams = try writeStreams(&files)
+    let none = ConnectionID(rawValue: 0)
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    buffer.append(files.insert(streams.rawDescriptor))
+    guard files.descriptors.values.allSatisfy(pass),
+      state.append(.handedOver, connection: none, at: now, buffer.bytes) != nil
+    else { throw Errno(rawValue: ENOSPC) }
+    state.commit()
+  }
+
+  /// The bus goes on: what was written down for another daemon is forgotten.
+  func takeBack() { sweepWholeState() }
+
+  /// A log of what is under way on each connection, which ends at the moment at which the state's does.
+  private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> StateFile {
+    var bodies: [(kind: StateRecordKind, id: ConnectionID, body: ByteBuffer)] = []
+    for case let connection? in connections.value
+    where connection.position != nil && connection.isServed && !connection.isOrphan {
+      if let stream = stream(of: connection, &files) { bodies.append((.stream, connection.id, stream)) }
+      if bus.isSuspended(connection.slot) {
+        bodies.append((.held, connection.id, held(for: connection, &files)))
+      }
+    }
+    let length = bodies.reduce(4096) { $0 + StateRecord.Opening(.stream, bodyLength: $1.body.count).length }
+    guard length <= StateHeader.areaLengthMax else { throw Errno(rawValue: EFBIG) }
+    let streams = try StateFile(cellCount: 0, areaLength: length)
+    for (kind, id, body) in bodies {
+      guard streams.append(kind, connection: id, at: now, body.bytes) != nil else {
+        preconditionFailure("what is under way does not fit into \(length) bytes")
+      }
+    }
+    _ = streams.append(.handedOver, connection: ConnectionID(rawValue: 0), at: now, RawSpan())
+    streams.commit()
+    return streams
+  }
+
+  /// What was under way on each connection, by id, if the daemon that was here handed it over.
+  func handedOverStreams(_ replayed: ReplayedState, _ passed: PassedAtStart) -> [UInt64: Streams]? {
+    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else { return nil }
+    store?.remove(file: file.number)
+    let log: StateFile
+    do throws(StateFlaw) {
+      log = try StateFile(adopting: file.descriptor)
+    } catch {
+      self.log.warning("what was under way cannot be taken over: \(error)")
+      return nil
+    }
+    var streams: [UInt64: Streams] = [:]
+    var isWhole = false
+    let damage = log.forEachRecord { record in
+      let body = ByteBuffer(capacity: record.body.byteCount)
+      body.append(record.body)
+      switch record.kind {
+      case .stream: streams[record.connection.rawValue, default: Streams()].stream = body
+      case .held: streams[record.connection.rawValue, default: Streams()].held = body
+      case .handedOver: isWhole = record.moment == moment
+      default: break
+      }
+    }
+    guard damage == nil, isWhole else {
+      self.log.warning("what was under way is damaged")
+      return nil
+    }
+    return streams
+  }
+}

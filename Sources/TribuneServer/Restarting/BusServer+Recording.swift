@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// What the bus writes down as it happens, so that the next daemon can go on if this one dies (see `StateFile`).
+///
+/// What changes the core is written as it came in: frames but for plain posts, the ends of connections, and moments at
+/// which something was due. What the bus says and must not be lost is written as it goes out. All that one frame
+/// causes becomes visible together (`commitState`), before any of it is sent. What is read, what is being sent and how
+/// many notifications wait is noted in the connection's cell of the state: a store for each.
+extension BusServer {
+  /// What the bus says that is longer than that is not written down: whoever has not been sent all of it when the
+  /// daemon dies has to connect again.
+  private static let saidLengthMax = 65_536
+
+  // MARK: What happens
+
+  /// The connection has been greeted, and is to survive the daemon.
+  func recordConnection(_ connection: Connection) {
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    ConnectionFacts(connection, cookie: connection.cookie).append(to: buffer)
+    connection.position = record(.connection, of: connection.id, at: now, buffer.bytes)
+    if connection.position == nil { noteIncomplete(connection) }
+  }
+
+  func recordDisconnection(of connection: Connection) {
+    // Of which nothing was written, nothing ends.
+    guard connection.position != nil else { return }
+    _ = record(.disconnection, of: connection.id, at: now, RawSpan())
+    connection.position = nil
+  }
+
+  /// Writes down that the core's time goes on, if something is due.
+  func recordMoment() {
+    guard let due = bus.nextDeadline, due <= now else { return }
+    _ = record(.moment, of: ConnectionID(rawValue: 0), at: now, RawSpan())
+  }
+
+  /// Writes down a frame that is about to be taken, if it can change the core.
+  func record(_ frame: FrameView, of connection: Connection) -> StatePosition? {
+    guard frame.isRecorded, connection.position != nil else { return nil }
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    let counters = bus.counters
+    buffer.append(counters.lastQuery)
+    buffer.append(counters.lastDelegate)
+    let position = record(.frame, of: connection.id, at: now, buffer.bytes, frame.bytes)
+    if position == nil { noteIncomplete(connection) }
+    return position
+  }
+
+  /// Notes where the frame lies that has registered something.
+  func noteRegistration(by header: FrameHeader, at position: StatePosition, of connection: Connection) {
+    switch header.kind {
+    case .observe, .monitor, .attach, .hold, .declare:
+      if bus.isRegistered(header.serial, by: connection.slot) { connection.registered[header.serial] = position }
+    case .suspend: connection.suspendPosition = position
+    default: break
+    }
+  }
+
+  func recordFailure(of question: Question, reason: String) {
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    buffer.append(question.query.rawValue)
+    buffer.append(question.delegate.rawValue)
+    buffer.appendField(reason)
+    _ = record(.failure, of: ConnectionID(rawValue: 0), at: now, buffer.bytes)
+  }
+
+  func record(retention: ByteBuffer) {
+    if record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil { noteFull() }
+  }
+
+  // MARK: What is said
+
+  /// Writes down a frame that must not be lost, and that has been queued.
+  ///
+  /// - Parameter isRecorded: false for what is not worth it, such as long lists.
+  func recordSaid(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool) {
+    guard connection.position != nil else { return }
+    let number = connection.traffic.value.saidCount &+ 1
+    connection.traffic.value.saidCount = number
+    let position: StatePosition?
+    if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax {
+      position = nil
+    } else if let rest {
+      position = record(.said, of: connection.id, at: Instant(number), slice.bytes, rest.bytes)
+    } else {
+      position = record(.said, of: connection.id, at: Instant(number), slice.bytes)
+    }
+    if position == nil { setFlag(.unrecorded, of: connection) }
+  }
+
+  /// So many notifications were queued.
+  @inline(__always) func noteQueued(_ count: Int, at slot: ConnectionSlot, _ traffic: inout Connection.Traffic) {
+    traffic.queuedCount &+= UInt32(truncatingIfNeeded: count)
+    state.set(.queued, of: slot.index, to: traffic.queuedCount)
+  }
+
+  func noteQueued(_ count: Int, for connection: Connection) {
+    noteQueued(count, at: connection.slot, &connection.traffic.value)
+  }
+
+  /// How many are held while the connection is suspended.
+  func noteHeld(for connection: Connection) {
+    state.set(.held, of: connection.slot.index, to: UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot)))
+  }
+
+  func noteHeldOfAll() {
+    guard bus.hasSuspended else { return }
+    for case let connection? in connections.value where bus.isSuspended(connection.slot) {
+      noteHeld(for: connection)
+    }
+  }
+
+  // MARK: What is under way
+
+  func noteSending(to connection: Connection) { setFlag(.sending, of: connection) }
+
+  /// The kernel has taken some of what waited.
+  func noteSent(to connection: Connection) {
+    let slot = connection.slot.index
+    let unsent = UInt32(truncatingIfNeeded: connection.queue.unsentNotificationCount)
+    let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+    state.set(.sent, of: slot, to: connection.traffic.value.queuedCount &- unsent)
+    state.set(.saidSent, of: slot, to: connection.traffic.value.saidCount &- unsentOthers)
+    var flags = connection.traffic.value.stateFlags
+    if !connection.queue.isMidFrame { flags.remove(.sending) }
+    if unsentOthers == 0 { flags.remove(.unrecorded) }
+    setFlags(flags, of: connection)
+  }
+
+  func noteReceiving(from connection: Connection) { setFlag(.receiving, of: connection) }
+
+  /// What was read has been taken, but for what the connection keeps.
+  func noteReceived(from connection: Connection) {
+    guard connection.begun == nil, connection.rest == nil, connection.descriptors.isEmpty else { return }
+    var flags = connection.traffic.value.stateFlags
+    flags.remove(.receiving)
+    setFlags(flags, of: connection)
+  }
+
+  /// There is no room for what is to be written of it.
+  private func noteIncomplete(_ connection: Connection) {
+    setFlag(.incomplete, of: connection)
+    noteFull()
+  }
+
+  private func noteFull() {
+    guard !isStateFull else { return }
+    isStateFull = true
+    log.warning("the state has no room for more: not all that is registered now survives a restart (StateMax=)")
+  }
+
+  func setFlag(_ flag: StateCellFlags, of connection: Connection) {
+    setFlags(connection.traffic.value.stateFlags.union(flag), of: connection)
+  }
+
+  private func setFlags(_ flags: StateCellFlags, of connection: Connection) {
+    guard flags != connection.traffic.value.stateFlags else { return }
+    connection.traffic.value.stateFlags = flags
+    state.set(.flags, of: connection.slot.index, to: flags.rawValue)
+  }
+
+  // MARK: The log
+
+  /// Makes visible what was written.
+  @inline(__always) func commitState() { state.commit() }
+
+  private func record(
+    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ body: RawSpan
+  ) -> StatePosition? {
+    if let position = state.append(kind, connection: id, at: moment, body) { return position }
+    makeRoomInState()
+    return state.append(kind, connection: id, at: moment, body)
+  }
+
+  private func record(
+    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
+  ) -> StatePosition? {
+    if let position = state.append(kind, connection: id, at: moment, head, body) { return position }
+    makeRoomInState()
+    return state.append(kind, connection: id, at: moment, head, body)
+  }
+}
+
+extension Instant {
+  /// The number of a said frame, which has no other moment.
+  fileprivate init(_ number: UInt32) { self.init(nanoseconds: UInt64(number)) }
+}
+
+extension FrameView {
+  /// Whether it can change what the core knows.
+  fileprivate var isRecorded: Bool {
+    switch header.kind {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask, .answer, .defer, .done, .cancel: true
+    // What is retained is written when it is kept.
+    case .post: header.fieldsLength > 0 && isAwaited
+    default: false
+    }
+  }
+
+  private var isAwaited: Bool {
+    do throws(WireError) {
+      return try decode(Post.self).options.contains(.awaited)
+    } catch {
+      // It is refused.
+      return false
+    }
+  }
+}

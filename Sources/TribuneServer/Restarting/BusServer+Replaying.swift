@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// What is read out of a state.
+struct ReplayedState {
+  /// By id.
+  var found: [UInt64: FoundConnection] = [:]
+  var takenSlots: Set<Int> = []
+  /// The inode of the file with what was under way, if the state was handed over, and when it was.
+  var handedOver: (file: UInt64, moment: Instant)?
+  /// Records that could not be made use of.
+  var uselessCount = 0
+}
+
+/// How a state becomes the bus again that wrote it: by receiving, once more, what it had received.
+extension BusServer {
+  /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
+  ///
+  /// - Parameter passed: has what was retained as a file.
+  func replayState(with passed: PassedAtStart) -> (ReplayedState, StateDamage?) {
+    var replayed = ReplayedState()
+    // What was allowed once is not refused by a limit that has been lowered since.
+    let limits = bus.limits
+    bus.limits = limits.lifted
+    let damage = state.forEachRecord { record in
+      do throws(WireError) {
+        if try !replay(record, into: &replayed, passed) { replayed.uselessCount += 1 }
+      } catch {
+        log.debug("a \(record.kind) in the state cannot be made use of: \(error.message)")
+        replayed.uselessCount += 1
+      }
+      bus.dropEffects()
+    }
+    bus.limits = limits
+    // A slot's last tenant has the highest id of all that it had.
+    state.forEachCell { _, cell in lastConnection = max(lastConnection, cell.connection.rawValue) }
+    return (replayed, damage)
+  }
+
+  private func replay(
+    _ record: StateRecord, into replayed: inout ReplayedState, _ passed: PassedAtStart
+  ) throws(WireError) -> Bool {
+    let id = record.connection.rawValue
+    lastConnection = max(lastConnection, id)
+    var reader = FieldReader(record.body)
+    switch record.kind {
+    case .counters: restore(try StateCounters(from: &reader))
+    case .connection:
+      let facts = try ConnectionFacts(from: &reader)
+      // One that had not said hello when it was handed over is written down once more when it has.
+      if let known = replayed.found[id], !known.facts.isOpen {
+        replayed.found[id] = nil
+        replayed.takenSlots.remove(known.facts.slot)
+      }
+      guard id != 0, replayed.found[id] == nil, facts.slot < state.cellCount,
+        replayed.takenSlots.insert(facts.slot).inserted
+      else { return false }
+      replayed.found[id] = FoundConnection(facts: facts, position: record.position)
+      if facts.isOpen {
+        bus.connect(ConnectionSlot(index: facts.slot), id: record.connection, peer: facts.peer)
+      }
+    case .frame: return try replayFrame(record, into: &replayed)
+    case .disconnection:
+      guard let gone = replayed.found.removeValue(forKey: id) else { return false }
+      replayed.takenSlots.remove(gone.facts.slot)
+      if gone.facts.isOpen { bus.disconnect(ConnectionSlot(index: gone.facts.slot), at: record.moment) }
+    case .moment: bus.advance(to: record.moment)
+    case .retained: try replayRetained(record.body, passed)
+    case .query: try bus.restoreQuery(record.body, at: record.moment)
+    case .awaited: try bus.restoreAwaitedPost(record.body, at: record.moment)
+    case .failure:
+      let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
+      bus.failQuestion(
+        QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: record.moment)
+    case .said:
+      let frame = ByteBuffer(capacity: record.body.byteCount)
+      frame.append(record.body)
+      replayed.found[id]?.said.append((UInt32(truncatingIfNeeded: record.moment.nanoseconds), frame))
+    case .stream, .held: return false
+    case .handedOver: replayed.handedOver = (try reader.integer(), record.moment)
+    }
+    return true
+  }
+
+  private func replayFrame(
+    _ record: StateRecord, into replayed: inout ReplayedState
+  ) throws(WireError) -> Bool {
+    guard let found = replayed.found[record.connection.rawValue], found.facts.isOpen,
+      let recorded = RecordedFrame(record.body)
+    else { return false }
+    let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
+    buffer.append(recorded.bytes)
+    guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus), header.frameLength == buffer.count
+    else { return false }
+    let slot = ConnectionSlot(index: found.facts.slot)
+    bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
+    _ = try bus.receive(
+      FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)
+    if header.kind == .suspend {
+      replayed.found[record.connection.rawValue]?.suspendPosition = record.position
+    } else if bus.isRegistered(header.serial, by: slot) {
+      replayed.found[record.connection.rawValue]?.registered[header.serial] = record.position
+    }
+    return true
+  }
+
+  private func restore(_ counters: StateCounters) {
+    bus.restore(counters.bus)
+    lastConnection = max(lastConnection, counters.lastConnection)
+    (postedCount, deliveredCount, lostCount) = (counters.posted, counters.delivered, counters.lost)
+  }
+
+  /// Takes a retained notification back, or that there is none any more.
+  private func replayRetained(_ body: RawSpan, _ passed: PassedAtStart) throws(WireError) {
+    var reader = FieldReader(body)
+    guard try reader.flag() else {
+      let (name, object) = (try reader.text(), try reader.text())
+      bus.forgetRetained(name: name, object: object)
+      retainedFiles[Self.key(name, object)] = nil
+      return
+    }
+    let found: InheritedFile?
+    do throws(WireError) {
+      found = try file(from: &reader, passed)
+    } catch {
+      // What has taken its place is still to come, unless it is lost.
+      return
+    }
+    let fields = body.extracting(droppingFirst: RecordedRetention.headLength)
+    let kept = try bus.restoreRetained(fields, attachment: found?.file)
+    retainedFiles[Self.key(kept.name, kept.object)] = found?.number
+  }
+}

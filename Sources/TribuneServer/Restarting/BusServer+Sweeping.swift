@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// How the log of the state is kept short: what is still true of it is copied to its other area, a little in each pass
+/// while the log goes on, and the areas change roles at the end.
+///
+/// Of what was written before the sweep began, what registered something that is still registered is live. What
+/// was written since is copied as it is. Queries and awaited posts are left out, all that is about them, and written
+/// whole in the moment in which the areas change.
+extension BusServer {
+  /// Bytes of the log that one pass goes through.
+  private static let sweepLength = 131_072
+
+  /// Called at the end of each pass.
+  func sweepState() {
+    if isSweeping {
+      if sweepStep(lengthMax: Self.sweepLength) { endSweep() }
+    } else if state.isCrowded {
+      isSweeping = true
+      state.beginSweep()
+    }
+  }
+
+  /// Sweeps to the end, where there is no room or no time.
+  func makeRoomInState() {
+    state.commit()
+    // What one sweep copies verbatim because it came after it had begun may be dead by now.
+    if isSweeping {
+      while !sweepStep(lengthMax: .max) {}
+      endSweep()
+    }
+    sweepWholeState()
+  }
+
+  func sweepWholeState() {
+    precondition(!isSweeping, "a sweep is under way")
+    isSweeping = true
+    state.beginSweep()
+    while !sweepStep(lengthMax: .max) {}
+    endSweep()
+  }
+
+  private func sweepStep(lengthMax: Int) -> Bool {
+    state.sweepStep(
+      lengthMax: lengthMax,
+      isLive: { record, isTail in isLive(record, isTail: isTail) },
+      moved: { record, position in note(record, movedTo: position) })
+  }
+
+  private func endSweep() {
+    isSweeping = false
+    var moves: [StateMove] = []
+    swap(&moves, &self.moves)
+    guard writeWhatIsUnderWay() else {
+      state.abandonSweep()
+      return
+    }
+    guard state.endSweep() else { return }
+    for move in moves { carryOut(move) }
+    isStateFull = false
+  }
+
+  /// - Returns: whether there was room for it.
+  private func writeWhatIsUnderWay() -> Bool {
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    StateCounters(
+      bus: bus.counters, lastConnection: lastConnection, posted: postedCount, delivered: deliveredCount,
+      lost: lostCount
+    ).append(to: buffer)
+    let none = ConnectionID(rawValue: 0)
+    var hasRoom = state.appendToSweep(.counters, connection: none, at: now, buffer.bytes) != nil
+    bus.forEachQuery { id, asker, fields in
+      hasRoom = hasRoom && state.appendToSweep(.query, connection: asker, at: now, fields.bytes) != nil
+    }
+    bus.forEachAwaitedPost { poster, _, fields in
+      hasRoom = hasRoom && state.appendToSweep(.awaited, connection: poster, at: now, fields.bytes) != nil
+    }
+    return hasRoom
+  }
+
+  private func isLive(_ record: StateRecord, isTail: Bool) -> Bool {
+    switch record.kind {
+    case .counters, .failure, .query, .awaited, .stream, .held, .handedOver: false
+    case .disconnection, .moment: isTail
+    case .connection: isTail || connection(record.connection)?.position == record.position
+    case .frame: isLiveFrame(record, isTail: isTail)
+    case .retained: isStillRetained(record, isTail: isTail)
+    case .said:
+      connection(record.connection).map { connection in
+        // Those that were sent are the first.
+        connection.traffic.value.saidCount &- UInt32(truncatingIfNeeded: record.moment.nanoseconds)
+          < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+      } ?? false
+    }
+  }
+
+  private func isLiveFrame(_ record: StateRecord, isTail: Bool) -> Bool {
+    guard let frame = RecordedFrame(record.body) else { return false }
+    if isTail { return frame.kind.isAboutRegistrations }
+    guard let connection = connection(record.connection) else { return false }
+    if frame.kind == .suspend {
+      return connection.suspendPosition == record.position && bus.isSuspended(connection.slot)
+    }
+    guard connection.registered[frame.serial] == record.position else { return false }
+    if bus.isRegistered(frame.serial, by: connection.slot) { return true }
+    // Somebody else has ended it.
+    connection.registered[frame.serial] = nil
+    return false
+  }
+
+  private func isStillRetained(_ record: StateRecord, isTail: Bool) -> Bool {
+    // That it is forgotten matters to what was copied before.
+    if record.body.byteCount <= RecordedRetention.headLength || record.body.integer(at: 0, as: UInt8.self) == 0 {
+      return isTail
+    }
+    do throws(WireError) {
+      return try bus.isRetained(record.body.extracting(droppingFirst: RecordedRetention.headLength))
+    } catch {
+      preconditionFailure("what was written of a retained notification cannot be read: \(error.message)")
+    }
+  }
+
+  private func note(_ record: StateRecord, movedTo position: StatePosition) {
+    let what: StateMove.What
+    switch record.kind {
+    case .connection: what = .connection
+    case .frame:
+      guard let frame = RecordedFrame(record.body) else { return }
+      what = frame.kind == .suspend ? .suspension : .registration(frame.serial)
+    default: return
+    }
+    moves.append(StateMove(connection: record.connection, what: what, from: record.position, to: position))
+  }
+
+  private func carryOut(_ move: StateMove) {
+    guard let connection = connection(move.connection) else { return }
+    switch move.what {
+    case .connection:
+      if connection.position == move.from { connection.position = move.to }
+    case .suspension:
+      if connection.suspendPosition == move.from { connection.suspendPosition = move.to }
+    case .registration(let serial):
+      if connection.registered[serial] == move.from { connection.registered[serial] = move.to }
+    }
+  }
+
+  private func connection(_ id: ConnectionID) -> Connection? {
+    slotsByID[id.rawValue].flatMap { connections.value[$0] }
+  }
+}
+
+/// A record that a sweep has copied. It counts when the areas have changed roles.
+struct StateMove {
+  enum What {
+    case connection
+    case suspension
+    case registration(Serial)
+  }
+
+  let connection: ConnectionID
+  let what: What
+  let from: StatePosition
+  let to: StatePosition
+}
+
+/// A frame as the state has it: behind the last ids of queries and delegates that had been given out before.
+struct RecordedFrame: ~Escapable {
+  static let headLength = 16
+
+  let lastQuery: UInt64
+  let lastDelegate: UInt64
+  /// The frame's bytes.
+  let bytes: RawSpan
+
+  @_lifetime(copy body)
+  init?(_ body: RawSpan) {
+    guard body.byteCount >= Self.headLength + FrameHeader.length else { return nil }
+    lastQuery = body.integer(at: 0, as: UInt64.self)
+    lastDelegate = body.integer(at: 8, as: UInt64.self)
+    bytes = body.extracting(Self.headLength..<body.byteCount)
+  }
+
+  var kind: FrameKind? { FrameKind(rawValue: bytes.integer(at: 4, as: UInt8.self)) }
+  var serial: Serial { bytes.integer(at: FrameHeader.serialOffset, as: UInt64.self) }
+}
+
+extension FrameKind? {
+  /// Whether it can register something, end what is registered, or suspend.
+  fileprivate var isAboutRegistrations: Bool {
+    switch self {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// How a daemon goes on where another one ended: by its own will, having handed everything over, or not.
+extension BusServer {
+  /// How long a connection that has to connect again keeps what it had registered.
+  private static let orphanNanoseconds: UInt64 = 5_000_000_000
+
+  /// Replays the state, and goes on with the connections that are there.
+  ///
+  /// - Parameter passed: what lay in the store, or was handed over.
+  func takeOver(_ passed: PassedAtStart) {
+    var (replayed, damage) = replayState(with: passed)
+    let streams = handedOverStreams(replayed, passed)
+    for (id, connection) in replayed.found {
+      let cell = state.cell(of: connection.facts.slot)
+      replayed.found[id]?.judge(by: cell, id: ConnectionID(rawValue: id), isHandedOver: streams != nil)
+    }
+    let ids = replayed.found.keys.sorted()
+    var missing: [ConnectionSlot] = []
+    for id in ids {
+      guard let found = replayed.found[id] else { continue }
+      guard let socket = passed.takeConnection(cookie: found.facts.cookie),
+        adopt(socket, ConnectionID(rawValue: id), found)
+      else {
+        if found.facts.isOpen { missing.append(ConnectionSlot(index: found.facts.slot)) }
+        continue
+      }
+    }
+    freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
+    let unknown = closeUnknown(passed)
+    sweepWholeState()
+    for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
+    for slot in missing { bus.disconnect(slot, at: now) }
+    bus.finishRestoring(at: now)
+    carryOutEffectsForThoseWhoAreThere()
+    bus.advance(to: now)
+    carryOutEffects()
+    commitState()
+    removeInheritedFiles(passed)
+    logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
+  }
+
+  /// Closes the connections that the state does not know: neither what is under way on them nor what they have registered
+  /// can be told.
+  private func closeUnknown(_ passed: PassedAtStart) -> Int {
+    let cookies = passed.connectionCookies
+    for cookie in cookies {
+      guard let socket = passed.takeConnection(cookie: cookie) else { continue }
+      store?.forget(connection: socket)
+      UnixSocket.shutdown(socket)
+    }
+    return cookies.count
+  }
+
+  /// Gives a socket its connection back.
+  ///
+  /// - Returns: false when the kernel does not let it be watched; it is closed then.
+  private func adopt(
+    _ descriptor: consuming FileDescriptor, _ id: ConnectionID, _ found: FoundConnection
+  ) -> Bool {
+    let slot = ConnectionSlot(index: found.facts.slot)
+    let connection = Connection(
+      id: id, slot: slot, descriptor: descriptor, peer: found.facts.peer, connected: found.facts.connected,
+      limits: found.facts.limits)
+    connection.cookie = found.facts.cookie
+    connection.takesFiles = found.facts.takesFiles
+    connection.postedCount = found.facts.postedCount
+    connection.queue.restore(lostCount: found.facts.lostCount)
+    connection.phase = found.facts.isOpen ? .open : .awaitingHello
+    connection.position = found.position
+    connection.suspendPosition = found.suspendPosition
+    connection.registered = found.registered
+    if case .restarts = found.fate {
+      connection.isOrphan = true
+      connection.isDeaf = true
+    } else {
+      do throws(Errno) {
+        try connection.descriptor.setNonblocking()
+        try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
+      } catch {
+        log.warning("cannot go on with connection \(id): \(error)")
+        return false
+      }
+    }
+    // It lies in the store already.
+    connection.isStored = store != nil
+    place(connection)
+    return true
+  }
+
+  /// Goes on with what was under way on a connection.
+  private func resume(
+    _ id: ConnectionID, _ found: FoundConnection?, _ streams: Streams?, _ passed: PassedAtStart
+  ) {
+    guard let found, let connection = connections.value[found.facts.slot], connection.id == id else { return }
+    state.setCell(slot: found.facts.slot, connection: id)
+    connection.traffic.value.queuedCount = found.queuedCount
+    noteQueued(0, for: connection)
+    switch found.fate {
+    case .survives:
+      noteSent(to: connection)
+      if let streams { restore(streams, of: connection, passed) }
+    case .loses(let count):
+      noteSent(to: connection)
+      if count > 0 {
+        lostCount += UInt64(count)
+        connection.queue.appendLost(UInt64(count))
+        queuedByteCount += connection.queue.byteCount
+        markDirty(connection)
+      }
+      for (_, frame) in found.said {
+        enqueue(ByteSlice(frame, 0..<frame.count), for: connection, isNotification: false)
+      }
+    case .restarts(let isTold): orphan(connection, isTold: isTold)
+    }
+    if connection.phase == .awaitingHello {
+      timeouts.append(
+        .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+    }
+  }
+
+  /// Ends a connection that cannot go on, and keeps what it had registered until it has connected again.
+  private func orphan(_ connection: Connection, isTold: Bool) {
+    if isTold {
+      let error = WireError(.restarted, "the bus was restarted while a frame was under way")
+      let buffer = bufferToEncode()
+      let start = buffer.count
+      buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
+      sayLast(ByteSlice(buffer, start..<buffer.count), to: connection)
+    }
+    if connection.isStored { store?.forget(connection: connection.descriptor) }
+    connection.isStored = false
+    UnixSocket.shutdown(connection.descriptor)
+    timeouts.append(
+      .orphan, connection.token, due: now.advanced(byNanoseconds: Self.orphanNanoseconds))
+  }
+
+  /// Says something to a connection that is shut then, if the kernel takes it.
+  private func sayLast(_ slice: ByteSlice, to connection: Connection) {
+    gather.append(slice.range, of: slice.buffer)
+    do throws(Errno) {
+      _ = try gather.send(to: connection.descriptor)
+    } catch {
+      log.debug("connection \(connection.id) does not learn that it has to connect again: \(error)")
+    }
+  }
+
+  /// Hands what an orphan has missed to the connection that has come in its place.
+  ///
+  /// - Throws: `notFound` if there is none.
+  func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
+    let fields = try frame.decode(Succeed.self)
+    guard let slot = slotsByID[fields.predecessor.rawValue], let orphan = connections.value[slot],
+      orphan.isOrphan, orphan.peer.pid == connection.peer.pid, orphan.peer.uid == connection.peer.uid
+    else { throw WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded") }
+    let missed = Int32(
+      bitPattern: orphan.traffic.value.queuedCount &- UInt32(truncatingIfNeeded: fields.received))
+    if missed > 0 { tellLost(UInt64(missed), to: connection) }
+    close(orphan)
+    say(Okay(), to: connection, serial: frame.header.serial)
+  }
+
+  /// The core may want to speak to connections that have not come back.
+  private func carryOutEffectsForThoseWhoAreThere() {
+    bus.dropEffects(where: { effect in
+      guard let slot = effect.slot else { return false }
+      return slot.index >= connections.value.count || connections.value[slot.index] == nil
+    })
+    carryOutEffects()
+  }
+
+  private func logTakeOver(
+    _ replayed: ReplayedState, _ damage: StateDamage?, missing: Int, unknown: Int, isPlanned: Bool
+  ) {
+    if let damage { log.warning("the state is damaged: \(damage)") }
+    if replayed.uselessCount > 0 {
+      log.warning("\(replayed.uselessCount) records of the state cannot be made use of")
+    }
+    if missing > 0 { log.notice("\(missing) connections of the state are not there any more") }
+    if unknown > 0 { log.warning("\(unknown) connections are closed of which the state does not know") }
+    guard !replayed.found.isEmpty else { return }
+    let restarted = connections.value.count { $0?.isOrphan == true }
+    if restarted > 0 { log.warning("\(restarted) connections have to connect again") }
+    log.info(
+      "took over \(connectionCount - restarted) connections"
+        + (isPlanned ? "" : " from a daemon that has not handed them over"))
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// What the state says of a connection.
+nonisolated struct ConnectionFacts {
+  var slot: Int
+  /// What the kernel calls its socket, in whatever process that is open.
+  var cookie: UInt64
+  var peer: PeerIdentity
+  var connected: Instant
+  /// What its frames may have, as its welcome says.
+  var limits: FrameLimits
+  /// It has been greeted.
+  var isOpen: Bool
+  var takesFiles: Bool
+  /// When this was written.
+  var postedCount: UInt64
+  var lostCount: UInt64
+
+  init(from reader: inout FieldReader) throws(WireError) {
+    slot = Int(try reader.integer(UInt32.self))
+    cookie = try reader.integer()
+    peer = try PeerIdentity(from: &reader)
+    connected = Instant(nanoseconds: try reader.integer())
+    limits = FrameLimits(
+      fields: Int(try reader.integer(UInt32.self)), payload: Int(try reader.integer(UInt32.self)))
+    isOpen = try reader.flag()
+    takesFiles = try reader.flag()
+    postedCount = try reader.integer()
+    lostCount = try reader.integer()
+  }
+
+  func append(to buffer: ByteBuffer) {
+    buffer.append(UInt32(slot))
+    buffer.append(cookie)
+    peer.append(to: buffer)
+    buffer.append(connected.nanoseconds)
+    buffer.append(UInt32(limits.fields))
+    buffer.append(UInt32(limits.payload))
+    buffer.append(isOpen)
+    buffer.append(takesFiles)
+    buffer.append(postedCount)
+    buffer.append(lostCount)
+  }
+}
+
+extension ConnectionFacts {
+  init(_ connection: Connection, cookie: UInt64) {
+    slot = connection.slot.index
+    self.cookie = cookie
+    peer = connection.peer
+    connected = connection.connected
+    limits = connection.limits
+    isOpen = connection.phase == .open
+    takesFiles = connection.takesFiles
+    postedCount = connection.postedCount
+    lostCount = connection.queue.lostCount
+  }
+}
+
+/// The counters of the bus that go on where another daemon ended.
+nonisolated struct StateCounters {
+  var bus: BusCounters
+  var lastConnection: UInt64
+  var posted: UInt64
+  var delivered: UInt64
+  var lost: UInt64
+
+  func append(to buffer: ByteBuffer) {
+    for counter in [
+      bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection, posted, delivered, lost,
+    ] {
+      buffer.append(counter)
+    }
+  }
+}
+
+extension StateCounters {
+  init(from reader: inout FieldReader) throws(WireError) {
+    bus = BusCounters(
+      lastQuery: try reader.integer(), lastDelegate: try reader.integer(), asked: try reader.integer(),
+      vetoed: try reader.integer())
+    lastConnection = try reader.integer()
+    posted = try reader.integer()
+    delivered = try reader.integer()
+    lost = try reader.integer()
+  }
+}

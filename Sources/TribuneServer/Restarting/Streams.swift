@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// What was under way on a connection when it was handed over.
+struct Streams {
+  /// What was read in part, and what waited to be read.
+  var stream: ByteBuffer?
+  /// What was held while it was suspended.
+  var held: ByteBuffer?
+}
+
+/// A file that another daemon has left.
+struct InheritedFile {
+  let file: HeldFile
+  let inode: UInt64
+  /// By which the store knows it.
+  let number: UInt64
+}
+
+/// Files that are handed over with what speaks of them, by inode. Whoever collected them still owns them.
+struct FilesHandedOver {
+  private(set) var descriptors: [UInt64: CInt] = [:]
+
+  /// - Returns: by which number it is found again; 0 for none.
+  mutating func insert(_ descriptor: CInt) -> UInt64 {
+    let inode = FileDescriptor.lending(descriptor) { $0.inode } ?? 0
+    if inode != 0 { descriptors[inode] = descriptor }
+    return inode
+  }
+}
+
+extension BusServer {
+  // MARK: Writing
+
+  /// What is under way on a connection; nil if nothing is.
+  func stream(of connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer? {
+    let begun = connection.begun
+    guard begun != nil || !connection.queue.isEmpty || !connection.descriptors.isEmpty else { return nil }
+    let buffer = ByteBuffer(capacity: 256 + (begun?.count ?? 0) + connection.queue.byteCount)
+    buffer.append(UInt32(begun?.count ?? 0))
+    if let begun { buffer.append(begun.bytes) }
+    let waiting = connection.descriptors.rawValues
+    buffer.append(UInt32(waiting.count))
+    for descriptor in waiting { buffer.append(files.insert(descriptor)) }
+    connection.queue.forEachWaiting { part in
+      buffer.append(part.kind.rawValue)
+      buffer.append(UInt32(part.begunCount))
+      buffer.append(part.count)
+      append(part.attachment, to: buffer, &files)
+      buffer.append(UInt32(part.slice.count))
+      buffer.append(part.slice.bytes)
+    }
+    return buffer
+  }
+
+  /// Appends how a file is found again, how long it is, and whose it is.
+  func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer, _ files: inout FilesHandedOver) {
+    buffer.append(file.map { files.insert($0.rawDescriptor) } ?? 0)
+    buffer.append(UInt64(file?.length ?? 0))
+    buffer.append((file as? HeldFile)?.user ?? 0)
+  }
+
+  // MARK: Reading
+
+  /// The file that `append(_:to:_:)` has written down.
+  ///
+  /// - Throws: when it is not there.
+  func file(from reader: inout FieldReader, _ passed: PassedAtStart) throws(WireError) -> InheritedFile? {
+    let inode = try reader.integer(UInt64.self)
+    let length = Int(clamping: try reader.integer(UInt64.self))
+    let user = try reader.integer(UInt32.self)
+    guard inode != 0 else { return nil }
+    if let known = inheritedFiles[inode] { return known }
+    guard let found = passed.takeFile(inode: inode) else {
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not there")
+    }
+    let number = found.number
+    let descriptor = found.descriptor
+    do throws(MemoryFile.Flaw) {
+      try MemoryFile.check(descriptor.rawValue, length: length)
+    } catch {
+      store?.remove(file: number)
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not what it was: \(error)")
+    }
+    let held = HeldFile(countedIn: filesHeld, files(of: user), user: user)
+    held.hold(descriptor, length: length)
+    let file = InheritedFile(file: held, inode: inode, number: number)
+    inheritedFiles[inode] = file
+    return file
+  }
+
+  /// Has nothing stored of what is retained no more, and of what was only under way.
+  func removeInheritedFiles(_ passed: PassedAtStart) {
+    let kept = Set(retainedFiles.values)
+    for file in inheritedFiles.values where !kept.contains(file.number) { store?.remove(file: file.number) }
+    inheritedFiles = [:]
+    for inode in passed.fileInodes {
+      if let file = passed.takeFile(inode: inode) { store?.remove(file: file.number) }
+    }
+  }
+
+  /// Goes on with what was under way on a connection.
+  func restore(_ streams: Streams, of connection: Connection, _ passed: PassedAtStart) {
+    do throws(WireError) {
+      if let stream = streams.stream {
+        var reader = FieldReader(stream.bytes)
+        try restoreBegun(try reader.byteArray(), of: connection)
+        for _ in 0..<(try reader.integer(UInt32.self)) {
+          try restorePassedDescriptor(try reader.integer(), of: connection, passed)
+        }
+        while !reader.isAtEnd { try restorePart(from: &reader, of: connection, passed) }
+      }
+      if let held = streams.held { try restoreHeld(held, of: connection, passed) }
+    } catch {
+      log.warning("what was under way on connection \(connection.id) cannot be made use of: \(error.message)")
+      doom(connection, WireError(.restarted, "what was under way is lost"))
+    }
+  }
+
+  private func restorePart(
+    from reader: inout FieldReader, of connection: Connection, _ passed: PassedAtStart
+  ) throws(WireError) {
+    let kind = try reader.value(WaitingFrames.Kind.self)
+    let begunCount = Int(try reader.integer(UInt32.self))
+    let count = try reader.integer(UInt64.self)
+    let file = try file(from: &reader, passed)?.file
+    let bytes = try reader.byteArray()
+    let buffer = ByteBuffer(capacity: bytes.count, attachment: file)
+    buffer.append(bytes.rawBytes)
+    let part = WaitingFrames(
+      kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), begunCount: begunCount, count: count)
+    let before = connection.queue.byteCount
+    try connection.queue.restore(part)
+    queuedByteCount += connection.queue.byteCount - before
+    markDirty(connection)
+  }
+
+  private func restorePassedDescriptor(
+    _ inode: UInt64, of connection: Connection, _ passed: PassedAtStart
+  ) throws(WireError) {
+    guard let found = passed.takeFile(inode: inode) else {
+      throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
+    }
+    store?.remove(file: found.number)
+    connection.descriptors.append(owning: found.descriptor.release())
+    descriptorsWaiting += 1
+    connection.descriptorsCounted += 1
+  }
+
+  // MARK: What is held
+
+  /// What is held for a suspended connection.
+  func held(for connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer {
+    let fields = ByteBuffer(capacity: 256)
+    let attached = bus.appendHeld(of: connection.slot, to: fields)
+    let buffer = ByteBuffer(capacity: fields.count + 8 + 20 * attached.count)
+    buffer.append(UInt32(attached.count))
+    for file in attached { append(file, to: buffer, &files) }
+    buffer.append(fields.bytes)
+    return buffer
+  }
+
+  private func restoreHeld(
+    _ held: ByteBuffer, of connection: Connection, _ passed: PassedAtStart
+  ) throws(WireError) {
+    var reader = FieldReader(held.bytes)
+    let count = Int(try reader.integer(UInt32.self))
+    var attached: [any AttachedFile] = []
+    for _ in 0..<count {
+      guard let file = try file(from: &reader, passed) else {
+        throw WireError(.missingDescriptor, "a file that is held is none")
+      }
+      attached.append(file.file)
+    }
+    try bus.restoreHeld(
+      held.bytes.extracting(droppingFirst: 4 + 20 * count), attachments: attached, for: connection.slot)
+    noteHeld(for: connection)
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+/// A daemon that is passed a state, or descriptors, that are not what they should be starts, says what it dropped,
+/// and serves.
+@Suite("Bad states", .timeLimit(.minutes(3)))
+struct BadStateTests {
+  private let bus: RestartedBus
+  private let clients: [RawClient]
+
+  /// A bus on which there is something of everything.
+  init() throws {
+    let bus = try RestartedBus(configuration: "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
+    self.bus = bus
+    clients = try (0..<3).map { _ in try RawClient(path: bus.path) }
+    for client in clients { try client.greet() }
+    try clients[0].observe("load.*", serial: 1)
+    try clients[1].attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    try clients[1].send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
+    try clients[1].settle()
+    try clients[2].send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
+    _ = try clients[1].nextQuestion()
+    try clients[2].send(Post(options: .retain), serial: 2, flags: .acknowledge, name: "unit.state", text: "up")
+    try clients[2].settle()
+  }
+
+  private func expectService() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("test.*", serial: 1)
+    try client.send(Post(), serial: 2, name: "test.served")
+    #expect(try client.next().name == "test.served")
+  }
+
+  @Test("whatever byte is not what it was")
+  func spoiltBytes() throws {
+    try bus.end(SIGKILL)
+    let pages = try bus.command("keep").dropFirst().compactMap { Int($0) }
+    #expect(pages.count >= 3)
+    for page in pages {
+      for offset in stride(from: page, to: page + 1024, by: 37) {
+        try bus.command("spoil \(offset) \(1 << (offset % 8))")
+        try bus.start()
+        try expectService()
+        try bus.end(SIGKILL)
+      }
+    }
+    try bus.start()
+  }
+
+  @Test("a state that was cut", arguments: [0, 1, 100, 4096, 100_000, 8 << 20])
+  func truncated(_ length: Int) throws {
+    try bus.end(SIGTERM)
+    try bus.command("cut \(length)")
+    try bus.start()
+    #expect(try bus.log().contains("cannot be taken over"))
+    for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
+    try expectService()
+    #expect(try bus.stored()["state"] == 1)
+  }
+
+  @Test("connections that the state does not know are closed, and those of the state that are not there have gone")
+  func strangers() throws {
+    try bus.end(SIGTERM)
+    try bus.command("drop state")
+    try bus.start()
+    for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
+    #expect(try bus.log().contains("3 connections are closed of which the state does not know"))
+    try expectService()
+
+    let client = try RawClient.greeted(bus)
+    try client.send(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    _ = try client.next(.ok)
+    try bus.end(SIGTERM)
+    try bus.command("drop c")
+    try bus.start()
+    #expect(try bus.log().contains("1 connections of the state are not there any more"))
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(), serial: 1, name: "host.shouldReboot")
+    #expect(try asker.nextVerdict().verdict == .allowed)
+  }
+
+  @Test("what is not the bus's is closed", arguments: ["c", "state", "f1", "other"])
+  func foreign(_ name: String) throws {
+    try bus.end(SIGTERM)
+    try bus.command("add \(name) /dev/null")
+    try bus.start()
+    try clients[1].settle()
+    try expectService()
+  }
+
+  @Test("a hand-over of which what was under way is missing is a death without one")
+  func missingStreams() throws {
+    try bus.end(SIGTERM)
+    for name in try bus.stored().keys where name.hasPrefix("f") { try bus.command("drop \(name)") }
+    try bus.start()
+    try clients[0].settle()
+    try expectService()
+  }
+
+  @Test("a service manager that cannot be reached keeps nobody from being served")
+  func noManager() throws {
+    let bus = try TestBus(environment: ["TRIBUNE_FDSTORE": "100"])
+    _ = unsafe unlink(bus.notifySocket.path)
+    let client = try RawClient.greeted(bus)
+    try client.settle()
+    bus.signal(SIGTERM)
+    #expect(try client.nextError() == .shuttingDown)
+    #expect(bus.waitForEnd() == 0)
+    #expect(try bus.log().contains("NOTIFY_SOCKET"))
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// What is under way when the bus is restarted as planned: nothing of it is lost.
+@Suite("Handing over", .timeLimit(.minutes(2)))
+struct HandOverTests {
+  private let bus: RestartedBus
+
+  init() throws { bus = try RestartedBus() }
+
+  @Test("what waits to be read is read after it, in order and whole, half a frame included")
+  func queues() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    // More than the kernel takes for the observer, less than the high mark on top of that.
+    let payload = String(repeating: "x", count: 1000)
+    for serial in 1...1000 {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: "\(serial) \(payload)")
+    }
+    try poster.settle()
+    for round in 0..<3 {
+      try bus.restart()
+      for serial in 1...100 { #expect(try observer.next().header.serial == Serial(round * 100 + serial)) }
+    }
+    for serial in 301...1000 { #expect(try observer.next().payload == "\(serial) \(payload)") }
+    try observer.settle()
+  }
+
+  @Test("a frame that has come in part goes on, wherever it was cut", arguments: [1, 20, 33, 700, 40_000, 100_000])
+  func begunFrames(_ cut: Int) throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    let frame = ByteBuffer(capacity: 200_000)
+    let payload = String(repeating: "y", count: 120_000)
+    frame.appendFrame(Post(), serial: 1, name: "load.unit", text: payload)
+    let bytes = [UInt8](frame.bytes)
+    try poster.send(Array(bytes[..<cut]))
+    // It has been read when somebody who came later has been served.
+    try RawClient.greeted(bus).settle()
+    try bus.restart()
+    try poster.send(Array(bytes[cut...]))
+    #expect(try observer.next().payload == payload)
+    try poster.settle()
+  }
+
+  @Test("a slow observer that has lost notifications is still told how many")
+  func lossy() throws {
+    let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    let payload = String(repeating: "x", count: 1000)
+    let posted = 3000
+    for serial in 1...posted { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload) }
+    try poster.settle()
+    try bus.restart()
+    var (received, lost) = (0, 0)
+    while received + lost < posted {
+      let frame = try observer.next()
+      if frame.kind == .lost { lost += Int(try frame.decode(Lost.self).count) } else { received += 1 }
+    }
+    #expect(received + lost == posted)
+    #expect(lost > 0)
+    try observer.settle()
+  }
+
+  @Test("files that wait, and the one that is retained, arrive after it")
+  func files() throws {
+    let observer = try RawClient(path: bus.path)
+    try observer.greet(capabilities: .descriptors)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    // So much that the file behind it waits in the bus.
+    let payload = String(repeating: "x", count: 1000)
+    for serial in 1...600 { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload) }
+    let contents = [UInt8](repeating: 7, count: 100_000)
+    let file = try SharedFile.make(contents)
+    try poster.post(
+      "load.file", options: .retain, file: file, length: contents.count, serial: 601, flags: .acknowledge)
+    _ = try poster.next(.ok)
+    for _ in 0..<2 { try bus.restart() }
+    for serial in 1...600 { #expect(try observer.next().header.serial == Serial(serial)) }
+    #expect(try observer.next().name == "load.file")
+    #expect(try observer.takeFile(length: contents.count).length == contents.count)
+    let late = try RawClient.greeted(bus)
+    try late.send(Observe(options: .retained), serial: 1, name: "load.*")
+    #expect(try late.next(.retained).payloadBytes == contents)
+  }
+
+  @Test("what is held for a suspended connection is delivered when it resumes")
+  func held() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
+    _ = try observer.next(.ok)
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    _ = try observer.next(.ok)
+    let poster = try RawClient.greeted(bus)
+    for serial in 1...3 { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: "\(serial)") }
+    try poster.settle()
+    for _ in 0..<2 { try bus.restart() }
+    try poster.send(Post(), serial: 4, name: "load.unit", text: "4")
+    try poster.settle()
+    try observer.send(Suspend(isSuspended: false), serial: 3)
+    for number in 1...4 { #expect(try observer.next().payload == "\(number)") }
+    #expect(try observer.next().kind == .ok)
+  }
+
+  @Test("a post that waits for the bus to be idle is delivered before")
+  func idlePost() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    try poster.send(Post(style: .whenIdle), serial: 1, flags: .acknowledge, name: "load.unit", text: "x")
+    _ = try poster.next(.ok)
+    try bus.restart()
+    #expect(try observer.next().payload == "x")
+  }
+
+  @Test("a poster that waits for its observers is answered")
+  func awaited() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(options: .awaited), serial: 1, name: "unit.*")
+    _ = try observer.next(.ok)
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    try poster.send(Post(options: .awaited, deadline: 60_000), serial: 9, name: "unit.willStop")
+    _ = try observer.next(.post)
+    for _ in 0..<2 { try bus.restart() }
+    try observer.send(Done(poster: welcome.connection, post: 9), serial: 2)
+    let awaited = try poster.next(.awaited)
+    #expect(awaited.header.serial == 9)
+    #expect(try awaited.decode(Awaited.self).acknowledged == 1)
+  }
+
+  @Test("many connections and registrations are all there")
+  func many() throws {
+    let clients = try (0..<300).map { _ in try RawClient.greeted(bus) }
+    for (index, client) in clients.enumerated() {
+      for serial in 1...10 { try client.send(Observe(), serial: Serial(serial), name: "load.n\(index).s\(serial)") }
+      for _ in 1...10 { _ = try client.next(.ok) }
+    }
+    try bus.restart()
+    let poster = try RawClient.greeted(bus)
+    for index in clients.indices { try poster.send(Post(), serial: 1, name: "load.n\(index).s\(index % 10 + 1)") }
+    for (index, client) in clients.enumerated() {
+      #expect(try client.next().name == "load.n\(index).s\(index % 10 + 1)")
+      try client.expectSilence()
+    }
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+/// A bus that is restarted goes on with all its connections, whether it handed them over or died.
+@Suite("Restarts", .timeLimit(.minutes(2)))
+struct RestartTests {
+  /// How a daemon is followed by another one.
+  enum Way: CaseIterable {
+    case planned
+    case crash
+  }
+
+  private let bus: RestartedBus
+
+  init() throws { bus = try RestartedBus() }
+
+  private func restart(_ way: Way) throws {
+    switch way {
+    case .planned: try bus.restart()
+    case .crash: try bus.crash()
+    }
+  }
+
+  @Test("an observer goes on observing", arguments: Way.allCases)
+  func observer(_ way: Way) throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("unit.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    for round in 1...3 {
+      try restart(way)
+      try poster.send(Post(), serial: 1, name: "unit.didStart", text: "\(round)")
+      let notification = try observer.next()
+      #expect(notification.kind == .post)
+      #expect(notification.payload == "\(round)")
+    }
+    try observer.send(Cancel(target: 1), serial: 2)
+    #expect(try observer.next(.ok).header.serial == 2)
+    try poster.send(Post(), serial: 2, flags: .acknowledge, name: "unit.didStart")
+    _ = try poster.next(.ok)
+    try observer.expectSilence()
+  }
+
+  @Test("connection ids are not used twice, and those of queries and delegates neither", arguments: Way.allCases)
+  func ids(_ way: Way) throws {
+    var last = ConnectionID(rawValue: 0)
+    var (lastQuery, lastDelegate): (UInt64, UInt64) = (0, 0)
+    for _ in 0..<4 {
+      do {
+        let (client, welcome) = try RawClient.welcomed(bus)
+        #expect(welcome.connection > last)
+        last = welcome.connection
+        let delegate = try client.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+        #expect(delegate.rawValue > lastDelegate)
+        lastDelegate = delegate.rawValue
+        try client.send(Cancel(target: 1), serial: 2)
+        try client.send(Ask(), serial: 3, name: "a.shouldB")
+        let query = try client.nextVerdict().query
+        #expect(query.rawValue > lastQuery)
+        lastQuery = query.rawValue
+      }
+      try restart(way)
+    }
+  }
+
+  @Test("a hold holds, and goes with its connection", arguments: Way.allCases)
+  func hold(_ way: Way) throws {
+    let asker = try RawClient.greeted(bus)
+    do {
+      let holder = try RawClient.greeted(bus)
+      try holder.send(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+      _ = try holder.next(.ok)
+      try restart(way)
+      try asker.send(Ask(), serial: 1, name: "host.shouldReboot")
+      let verdict = try asker.nextVerdict()
+      #expect(verdict.verdict == .vetoed)
+      #expect(verdict.outcomes.map(\.reason) == ["backup"])
+      try withExtendedLifetime(holder) { _ = try bus.end(way == .planned ? SIGTERM : SIGKILL) }
+    }
+    // It has gone while there was no daemon.
+    try bus.start()
+    try asker.send(Ask(), serial: 2, name: "host.shouldReboot")
+    #expect(try asker.nextVerdict().verdict == .allowed)
+  }
+
+  @Test("a chain keeps its order, and a delegate that replaced others has still replaced them", arguments: Way.allCases)
+  func chain(_ way: Way) throws {
+    let clients = try (0..<4).map { _ in try RawClient.greeted(bus) }
+    let replaced = try clients[0].attach(Attach(label: "first", patterns: ["a.*"]), object: "w/1", serial: 1)
+    try clients[1].attach(
+      Attach(order: 5, label: "second", patterns: ["a.*"], isSet: true), object: "w/1", serial: 1)
+    _ = try clients[0].next(.ended)
+    try clients[2].attach(Attach(order: 5, label: "third", patterns: ["a.*"]), object: "w/1", serial: 1)
+    try clients[3].attach(Attach(order: 1, label: "fourth", patterns: ["a.*"]), object: "w/1", serial: 1)
+    for _ in 0..<2 { try restart(way) }
+    let labels = try clients[0].list(List(.chain), name: "a.shouldB", object: "w/1").compactMap { entry in
+      if case .delegate(let delegate) = entry { delegate.delegate.label } else { nil as String? }
+    }
+    #expect(labels == ["fourth", "second", "third"])
+    let fresh = try clients[0].attach(Attach(label: "fifth", patterns: ["a.*"]), object: "w/1", serial: 2)
+    #expect(fresh > replaced)
+  }
+
+  @Test("a query under way comes to its verdict", arguments: Way.allCases)
+  func query(_ way: Way) throws {
+    let delegates = try (0..<2).map { _ in try RawClient.greeted(bus) }
+    for (index, delegate) in delegates.enumerated() {
+      try delegate.attach(Attach(timeout: 60_000, label: "\(index)", patterns: ["a.shouldB"]), serial: 1)
+    }
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(deadline: 60_000, mode: .all), serial: 7, name: "a.shouldB", text: "{}")
+    let questions = try delegates.map { try $0.nextQuestion().question }
+    try delegates[0].answer(questions[0], .approve)
+    try delegates[0].settle()
+    try restart(way)
+    try delegates[1].answer(questions[1], .veto, "no")
+    let frame = try asker.next(.verdict)
+    #expect(frame.header.serial == 7)
+    let verdict = try frame.decode(Verdict.self)
+    #expect(verdict.query == questions[0].query)
+    #expect(verdict.outcomes.map(\.outcome) == [.approved, .vetoed])
+    #expect(verdict.outcomes.map(\.reason) == ["", "no"])
+    for delegate in delegates { #expect(try delegate.nextConclusion() == .vetoed) }
+    try asker.expectSilence()
+  }
+
+  @Test("a delegate that goes while there is no daemon has gone", arguments: Way.allCases)
+  func goneMeanwhile(_ way: Way) throws {
+    let asker = try RawClient.greeted(bus)
+    do {
+      let delegate = try RawClient.greeted(bus)
+      try delegate.attach(Attach(timeout: 60_000, label: "x", patterns: ["a.shouldB"]), serial: 1)
+      try asker.send(Ask(deadline: 60_000), serial: 7, name: "a.shouldB")
+      _ = try delegate.nextQuestion()
+      try withExtendedLifetime(delegate) { _ = try bus.end(way == .planned ? SIGTERM : SIGKILL) }
+    }
+    try bus.start()
+    let verdict = try asker.nextVerdict()
+    #expect(verdict.verdict == .vetoed)
+    #expect(verdict.outcomes.map(\.outcome) == [.gone])
+  }
+
+  @Test("what is retained is still there, and what was cleared is not", arguments: Way.allCases)
+  func retained(_ way: Way) throws {
+    let poster = try RawClient.greeted(bus)
+    for (serial, text) in [(1, "one"), (2, "two"), (3, "three")] {
+      try poster.send(
+        Post(options: .retain), serial: Serial(serial), flags: .acknowledge, name: "unit.state", object: "u/\(serial)",
+        text: text)
+      _ = try poster.next(.ok)
+    }
+    try poster.send(Post(options: .retain), serial: 4, flags: .acknowledge, name: "unit.state", object: "u/2")
+    _ = try poster.next(.ok)
+    for _ in 0..<2 { try restart(way) }
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(options: .retained), serial: 1, name: "unit.*")
+    #expect(try [observer.next(.retained), observer.next(.retained)].map(\.payload) == ["one", "three"])
+    #expect(try observer.next().kind == .ok)
+  }
+
+  @Test("whoever has said nothing yet is still to say hello")
+  func hello() throws {
+    let silent = try RawClient(path: bus.path)
+    let begun = try RawClient(path: bus.path)
+    let hello = ByteBuffer(capacity: 64)
+    Hello().append(to: hello)
+    try begun.send(Array([UInt8](hello.bytes).prefix(3)))
+    // Both have been accepted, and read from, when another one is served.
+    try RawClient.greeted(bus).settle()
+    try bus.restart()
+    try begun.send(Array([UInt8](hello.bytes).dropFirst(3)))
+    _ = try begun.readHello()
+    _ = try begun.next(.welcome)
+    try silent.greet()
+    try silent.settle()
+  }
+}
+
+extension RawClient {
+  static func welcomed(_ bus: RestartedBus) throws -> (client: RawClient, welcome: Welcome) {
+    let client = try RawClient(path: bus.path)
+    return (client, try client.greet())
+  }
+
+  static func greeted(_ bus: RestartedBus) throws -> RawClient { try welcomed(bus).client }
+}

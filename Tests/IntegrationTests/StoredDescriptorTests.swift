@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What the service manager passes that an earlier daemon, or somebody else, has had stored.
+@Suite("Stored descriptors", .timeLimit(.minutes(2)))
+struct StoredDescriptorTests {
+  private func expectService(_ bus: TestBus) throws {
+    try RawClient.greeted(bus).settle()
+  }
+
+  /// A daemon that was started with these, and a socket to listen on, by a manager that keeps so many descriptors.
+  private func start(with stored: [Activation.Socket], kept: Int?) throws -> TestBus {
+    let folder = try TestFolder()
+    return try TestBus(
+      environment: kept.map { ["TRIBUNE_FDSTORE": String($0)] } ?? [:],
+      wrapper: Activation.wrapper([.init(path: "\(folder.path)/bus")] + stored), arguments: [], folder: folder
+    )
+  }
+
+  @Test("a store with foreign descriptors is cleared of them, in few words, and the bus serves")
+  func foreign() throws {
+    let odd = [Activation.Socket](repeating: .init(kind: .file, name: "odd"), count: 100)
+    let stored = odd + [.init(kind: .file, name: "c"), .init(kind: .connected, name: "odder")]
+    let bus = try start(with: stored, kept: 20_000)
+    try expectService(bus)
+    for name in ["odd", "odder"] {
+      let removal = "FDSTOREREMOVE=1\nFDNAME=\(name)"
+      if !bus.notifySocket.received.contains(removal) { try bus.notifySocket.wait(until: { $0 == removal }) }
+    }
+    let log = try bus.log()
+    #expect(log.contains("what is not the bus's was in the service manager's store: \"odd\" (no listening"))
+    #expect(log.contains(" and 92 more\n"))
+    #expect(log.split(separator: "\n").count < 10)
+  }
+
+  @Test("connections and files that nobody speaks of do not keep the bus from serving, nor fill the log")
+  func unknown() throws {
+    let connections = [Activation.Socket](repeating: .init(kind: .connected, name: "c"), count: 300)
+    let files = (0..<100).map { Activation.Socket(kind: .file, name: "f" + String($0, radix: 36)) }
+    let bus = try start(
+      with: (connections + files).shuffled() + [.init(kind: .file, name: "state")], kept: 20_000)
+    try expectService(bus)
+    #expect(try bus.log().split(separator: "\n").count < 10)
+  }
+
+  @Test("a store that is too small, and none, are spoken of at the start")
+  func capacity() throws {
+    let small = try start(with: [], kept: 10)
+    try expectService(small)
+    #expect(
+      try small.log().contains(
+        "not all connections survive a restart: the service manager keeps 10 descriptors"))
+    let none = try start(with: [], kept: nil)
+    try expectService(none)
+    #expect(
+      try none.log().contains(
+        "the service manager keeps no descriptors, and no connection survives a restart"))
+  }
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps descriptors for a daemon as systemd does, starts it, and ends it when it is told to.
+
+    service-manager.py FOLDER COMMAND...
+
+Listens on FOLDER/bus, hears notifications on FOLDER/notify, and appends what the daemon writes to FOLDER/log. Takes
+commands on standard input, one a line, and answers each with one line:
+
+    start             starts the daemon                   ready PID, or ended STATUS
+    end SIGNAL        sends a signal and waits            ended STATUS
+    signal SIGNAL     sends a signal                      sent
+    wait              waits for the daemon to end         ended STATUS
+    stored            what is in the store                stored NAME=COUNT...
+    flip OFFSET BITS  changes a byte of the stored state  flipped
+    cut LENGTH        has a copy of the state, as long    cut
+    swap FILE         has the contents of a file as state swapped
+    save FILE         writes the stored state to a file   saved
+    drop NAME         forgets what is stored under a name dropped
+    add NAME PATH     stores an open file                 added
+    room COUNT        bounds the store                    bounded
+    keep              remembers the stored state          kept, and where there is something in it
+    spoil OFFSET BITS has it as it was, but for one byte  spoilt
+"""
+
+import array
+import fcntl
+import os
+import select
+import signal
+import socket
+import sys
+
+folder, command = sys.argv[1], sys.argv[2:]
+store = []  # (name, descriptor, is polled)
+room = int(os.environ.get("TRIBUNE_FDSTORE", "0"))
+pid = 0
+kept = b""
+
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+listening.bind(f"{folder}/bus")
+listening.listen(4096)
+notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+notifications.bind(f"{folder}/notify")
+log = os.open(f"{folder}/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def same(one, other):
+    one, other = os.fstat(one), os.fstat(other)
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def remove(is_meant):
+    for entry in [entry for entry in store if is_meant(entry)]:
+        store.remove(entry)
+        os.close(entry[1])
+
+
+def hear(wait):
+    """Takes a notification; returns whether it says that the daemon is ready."""
+    if not select.select([notifications], [], [], wait)[0]:
+        return False
+    text, control, _, _ = notifications.recvmsg(65536, socket.CMSG_SPACE(253 * 4), socket.MSG_CMSG_CLOEXEC)
+    passed = array.array("i")
+    for level, kind, data in control:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            passed.frombytes(data[: len(data) - len(data) % 4])
+    fields = dict(line.split("=", 1) for line in text.decode().split("\n") if "=" in line)
+    name = fields.get("FDNAME", "stored")
+    if "FDSTOREREMOVE" in fields:
+        remove(lambda entry: entry[0] == name)
+    for descriptor in passed:
+        is_new = not any(same(descriptor, entry[1]) for entry in store)
+        if "FDSTORE" in fields and is_new and len(store) < room:
+            store.append((name, descriptor, fields.get("FDPOLL", "1") != "0"))
+        else:
+            os.close(descriptor)
+    return "READY" in fields
+
+
+def hear_all():
+    while select.select([notifications], [], [], 0)[0]:
+        hear(0)
+
+
+def drop_gone():
+    polled = select.poll()
+    watched = {entry[1]: entry for entry in store if entry[2]}
+    for descriptor in watched:
+        polled.register(descriptor, 0)
+    for descriptor, _ in polled.poll(0):
+        store.remove(watched[descriptor])
+        os.close(descriptor)
+
+
+def status(code):
+    return f"ended {os.waitstatus_to_exitcode(code)}"
+
+
+def ended(wait):
+    """The status of the daemon once it has ended; hears it while it has not."""
+    global pid
+    while True:
+        done, code = os.waitpid(pid, os.WNOHANG)
+        if done:
+            hear_all()
+            pid = 0
+            return status(code)
+        if not wait:
+            return None
+        hear(0.01)
+
+
+def start():
+    global pid
+    hear_all()
+    drop_gone()
+    passed = [("bus", listening.fileno())] + [(name, descriptor) for name, descriptor, _ in store]
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 3 + len(passed)) for _, descriptor in passed]
+        for index, copy in enumerate(high):
+            os.dup2(copy, 3 + index)
+        os.closerange(3 + len(passed), max(high) + 1)
+        os.environ.update(
+            LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(passed)),
+            LISTEN_FDNAMES=":".join(name for name, _ in passed), NOTIFY_SOCKET=f"{folder}/notify")
+        os.execv(command[0], command)
+    while True:
+        if hear(0.02):
+            return f"ready {pid}"
+        if done := ended(wait=False):
+            return done
+
+
+def state():
+    for index, entry in enumerate(store):
+        if entry[0] == "state":
+            return index, entry[1]
+    raise LookupError("there is no state in the store")
+
+
+def contents():
+    _, descriptor = state()
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+
+
+def replace(data, length, seals):
+    index, descriptor = state()
+    copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(copy, length)
+    # Without the pages that nobody has written, it stays as small as it was.
+    for page in range(0, len(data), 4096):
+        if any(data[page : page + 4096]):
+            os.pwrite(copy, data[page : page + 4096], page)
+    fcntl.fcntl(copy, 1033, seals)  # F_ADD_SEALS
+    os.close(descriptor)
+    store[index] = ("state", copy, False)
+
+
+def run(words):
+    verb, *rest = words
+    if verb == "start":
+        return start()
+    if verb == "end":
+        os.kill(pid, int(rest[0]))
+        return ended(wait=True)
+    if verb == "signal":
+        os.kill(pid, int(rest[0]))
+        return "sent"
+    if verb == "wait":
+        return ended(wait=True)
+    if verb == "stored":
+        hear_all()
+        drop_gone()
+        names = sorted({name for name, _, _ in store})
+        return " ".join(["stored"] + [f"{name}={sum(entry[0] == name for entry in store)}" for name in names])
+    if verb == "flip":
+        _, descriptor = state()
+        byte = os.pread(descriptor, 1, int(rest[0]))[0]
+        os.pwrite(descriptor, bytes([byte ^ int(rest[1])]), int(rest[0]))
+        return "flipped"
+    if verb == "cut":
+        replace(contents()[: int(rest[0])], int(rest[0]), 7)
+        return "cut"
+    if verb == "swap":
+        with open(rest[0], "rb") as file:
+            data = file.read()
+        replace(data, len(data), 7)
+        return "swapped"
+    if verb == "save":
+        with open(rest[0], "wb") as file:
+            file.write(contents())
+        return "saved"
+    if verb == "drop":
+        remove(lambda entry: entry[0] == rest[0])
+        return "dropped"
+    if verb == "add":
+        store.append((rest[0], os.open(rest[1], os.O_RDWR), False))
+        return "added"
+    if verb == "keep":
+        global kept
+        kept = contents()
+        pages = [page for page in range(0, len(kept), 4096) if any(kept[page : page + 4096])]
+        return " ".join(["kept"] + [str(page) for page in pages])
+    if verb == "spoil":
+        offset, bits = int(rest[0]), int(rest[1])
+        replace(kept[:offset] + bytes([kept[offset] ^ bits]) + kept[offset + 1 :], len(kept), 7)
+        return "spoilt"
+    if verb == "room":
+        global room
+        room = int(rest[0])
+        return "bounded"
+    raise ValueError(f"no command: {verb}")
+
+
+def main():
+    pending = b""
+    try:
+        while True:
+            watched = [0, notifications]
+            for ready in select.select(watched, [], [])[0]:
+                if ready is notifications:
+                    hear(0)
+                    continue
+                data = os.read(0, 65536)
+                if not data:
+                    return
+                pending += data
+                while b"\n" in pending:
+                    line, pending = pending.split(b"\n", 1)
+                    try:
+                        answer = run(line.decode().split())
+                    except Exception as error:  # What went wrong is the test's to know.
+                        answer = f"failed {type(error).__name__}: {error}"
+                    print(answer, flush=True)
+    finally:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+main()

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@testable import TribuneCore
+
+/// How a bus comes to take another's place.
+enum Restart: Int, CaseIterable, Sendable {
+  /// By all that has happened to the other.
+  case replay
+  /// By the frames that made what is there, and what no frame can bring back.
+  case snapshot
+}
+
+/// Something that happened to a bus.
+struct LoggedEvent {
+  /// What had been counted before.
+  let counters: BusCounters
+  /// If it was a frame.
+  let frame: LoggedFrame?
+  let happen: (inout Bus) -> Void
+}
+
+struct LoggedFrame {
+  let header: FrameHeader
+  let frame: ByteBuffer
+  let slot: ConnectionSlot
+  let sender: ConnectionID?
+  let at: Instant
+
+  /// - Returns: the error that ends the connection; nil if it goes on.
+  func receive(in bus: inout Bus) -> WireError? {
+    do throws(WireError) {
+      let slice = ByteSlice(frame, 0..<frame.count)
+      let isKnown = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: at)
+      precondition(isKnown, "a test sent what is none of the core's business")
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+extension BusUnderTest {
+  /// Has something happen that is logged.
+  func happen(_ frame: LoggedFrame? = nil, _ event: @escaping (inout Bus) -> Void) {
+    log?.append(LoggedEvent(counters: bus.counters, frame: frame, happen: event))
+    event(&bus)
+    note()
+  }
+
+  /// Has another bus take the place of this one.
+  func restart(_ restart: Restart, sourceLocation: SourceLocation = #_sourceLocation) {
+    var other = Self.makeBus(bus.limits)
+    other.policy = bus.policy
+    do throws(WireError) {
+      switch restart {
+      case .replay: replay(in: &other)
+      case .snapshot: try restore(in: &other)
+      }
+    } catch {
+      Issue.record("\(error.message)", sourceLocation: sourceLocation)
+    }
+    other.finishRestoring(at: now)
+    #expect(other.counters == bus.counters, sourceLocation: sourceLocation)
+    for slot in peers.keys {
+      #expect(other.accounts(of: slot) == bus.accounts(of: slot), sourceLocation: sourceLocation)
+    }
+    bus = other
+    #expect(take().isEmpty, sourceLocation: sourceLocation)
+    note()
+    let said = take()
+    #expect(said.isEmpty, sourceLocation: sourceLocation)
+  }
+
+  func isSuspended(_ slot: ConnectionSlot) -> Bool { bus.isSuspended(slot) }
+
+  func isConnected(_ slot: ConnectionSlot) -> Bool { bus.isConnected(slot) }
+
+  func heldCount(of slot: ConnectionSlot) -> UInt64 { bus.heldCount(of: slot) }
+
+  func isRetained(_ name: String, _ object: String, of sender: UInt64, at posted: Instant) -> Bool {
+    bus.isRetained(name: name, object: object, sender: ConnectionID(rawValue: sender), posted: posted)
+  }
+
+  private func replay(in other: inout Bus) {
+    for event in log ?? [] {
+      other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
+      event.happen(&other)
+      other.dropEffects()
+    }
+  }
+
+  /// What a daemon keeps of a log that it sweeps: who is connected, the frames of what is registered, and then the rest.
+  private func restore(in other: inout Bus) throws(WireError) {
+    other.restore(bus.counters)
+    for (slot, (id, peer)) in peers.sorted(by: { $0.value.id < $1.value.id }) {
+      other.connect(slot, id: id, peer: peer)
+    }
+    for event in log ?? [] {
+      guard let frame = event.frame, let peer = peers[frame.slot], peer.id == frame.sender else { continue }
+      switch frame.header.kind {
+      case .observe, .monitor, .attach, .hold, .declare:
+        guard bus.isRegistered(frame.header.serial, by: frame.slot) else { continue }
+      case .suspend: guard bus.isSuspended(frame.slot) != other.isSuspended(frame.slot) else { continue }
+      default: continue
+      }
+      other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
+      #expect(frame.receive(in: &other) == nil)
+      other.dropEffects()
+    }
+    for kept in bus.allRetained() {
+      let fields = ByteBuffer(capacity: 0)
+      kept.append(to: fields)
+      #expect(try bus.isRetained(fields.bytes))
+      try other.restoreRetained(fields.bytes, attachment: kept.attachment)
+      #expect(try other.isRetained(fields.bytes))
+    }
+    for slot in peers.keys {
+      #expect(other.isSuspended(slot) == bus.isSuspended(slot))
+      let fields = ByteBuffer(capacity: 0)
+      let files = bus.appendHeld(of: slot, to: fields)
+      if bus.isSuspended(slot) { try other.restoreHeld(fields.bytes, attachments: files, for: slot) }
+      #expect(other.heldCount(of: slot) == bus.heldCount(of: slot))
+    }
+    let moment = now
+    try bus.forEachQuery { (_, _, fields) throws(WireError) in
+      try other.restoreQuery(fields.bytes, at: moment)
+    }
+    try bus.forEachAwaitedPost { (_, _, fields) throws(WireError) in
+      try other.restoreAwaitedPost(fields.bytes, at: moment)
+    }
+    other.dropEffects()
+  }
+}
+
+extension Bus {
+  /// All that counts against the limits of a connection.
+  fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
+    let connection = connection(at: slot)
+    return [
+      connection.registrationCount, connection.tokenCount, connection.delegateCount, connection.patternCount,
+      connection.patternTokenCount, connection.waitCount, connection.participantCount,
+      connection.questionByteCount, connection.answerByteCount, connection.awaitedCount,
+      connection.owed.count, connection.held?.byteCount ?? -1,
+    ]
+  }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+@Suite("A bus that takes another's place", .timeLimit(.minutes(2)))
+struct RestoringTests {
+  let bus = BusUnderTest()
+  let asker: ConnectionSlot
+  let delegate: ConnectionSlot
+
+  init() {
+    bus.log = []
+    (asker, delegate) = (bus.connect(), bus.connect())
+  }
+
+  @Test("Ids and verdicts are counted on, and no id is given twice", arguments: [0, 1, 7])
+  func counters(last: UInt64) {
+    bus.bus.restore(BusCounters(lastQuery: last, lastDelegate: 2 * last, asked: 3, vetoed: 2))
+    bus.attach(["a"], by: delegate, serial: 1)
+    bus.ask("a", by: asker, serial: 1)
+    bus.answer(.veto, query: last + 1, delegate: 2 * last + 1, from: delegate)
+    #expect(
+      bus.bus.counters == BusCounters(lastQuery: last + 1, lastDelegate: 2 * last + 1, asked: 4, vetoed: 3))
+    bus.bus.setLast(query: 0, delegate: 0)
+    bus.bus.finishRestoring(at: bus.now)
+    #expect(bus.bus.counters.lastQuery == last + 1)
+    #expect(bus.bus.counters.lastDelegate == 2 * last + 1)
+  }
+
+  @Test("A counter that no bus comes to does not stop the next one")
+  func spoiltCounters() {
+    bus.bus.restore(BusCounters(lastQuery: .max, lastDelegate: .max, asked: .max, vetoed: .max))
+    bus.bus.finishRestoring(at: bus.now)
+    bus.attach(["a"], by: delegate, serial: 1)
+    bus.hold("b", by: delegate, serial: 2)
+    bus.ask("b", by: asker, serial: 1)
+    #expect(bus.verdictCounts == [1 << 62 + 1, 1 << 62 + 1])
+  }
+
+  @Test("What is registered is known by its serial until it goes, however it goes")
+  func registered() {
+    bus.observe("a", by: delegate, serial: 1)
+    bus.send(Monitor(), from: delegate, serial: 2)
+    bus.attach(["a"], to: "o", by: delegate, serial: 3)
+    bus.hold("h", for: 500, by: delegate, serial: 4)
+    bus.declare(defining: "protocol P { optional should p.shouldBe () }", by: delegate, serial: 5)
+    bus.ask("a", object: "o", by: asker, serial: 6)
+    bus.suspend(by: delegate, serial: 7)
+    func registered(_ slot: ConnectionSlot) -> [Serial] {
+      (0..<9).filter { bus.bus.isRegistered($0, by: slot) }
+    }
+    #expect(registered(delegate) == [1, 2, 3, 4, 5])
+    #expect(registered(asker) == [] && registered(ConnectionSlot(index: 9)) == [])
+    for serial: Serial in [1, 2, 5] { bus.cancel(serial, by: delegate) }
+    #expect(registered(delegate) == [3, 4])
+    bus.attach(["b"], to: "o", by: asker, serial: 8, isSet: true)
+    bus.advance(milliseconds: 500)
+    #expect(registered(delegate) == [] && registered(asker) == [8])
+    #expect(bus.isSuspended(delegate) && !bus.isSuspended(asker))
+    bus.disconnect(delegate)
+    #expect(!bus.isSuspended(delegate) && !bus.isConnected(delegate) && bus.isConnected(asker))
+    #expect(!bus.isConnected(ConnectionSlot(index: 9)) && !bus.isSuspended(ConnectionSlot(index: 9)))
+  }
+
+  @Test("A delegate that has not come back is gone for those who wait for it", arguments: QueryMode.allCases)
+  func strays(mode: QueryMode) throws {
+    let lasting = bus.connect()
+    bus.attach(["a"], by: delegate, serial: 1, order: 0, policy: .abstain, label: "stray")
+    bus.attach(["a"], by: lasting, serial: 1, order: 1)
+    bus.ask("a", by: asker, serial: 1, mode: mode)
+    let other = BusUnderTest()
+    for _ in 0..<3 { other.connect() }
+    other.attach(["c"], by: lasting, serial: 9)
+    other.bus.setLast(query: 0, delegate: 1)
+    other.attach(["a"], by: lasting, serial: 1, order: 1)
+    try bus.bus.forEachQuery { (id, asker, fields) throws(WireError) in
+      #expect(id.rawValue == 1 && asker.rawValue == 1)
+      try other.bus.restoreQuery(fields.bytes, at: other.now)
+    }
+    other.bus.dropEffects()
+    _ = other.take()
+    other.answer(.approve, delegate: 1, from: delegate)
+    #expect(other.take() == ["B refused 900 notAsked"])
+    other.bus.finishRestoring(at: other.now)
+    other.note()
+    #expect(other.take() == (mode.isSequential ? ["C question 1 q1 d2 5000ms a"] : []))
+    other.answer(mode.isForValues ? .value : .approve, "v", delegate: 2, from: lasting)
+    let answer = mode.isForValues ? "answered (v)" : "approved (v)"
+    #expect(
+      other.take() == ["A verdict 1 q1 allowed: d1 gone, d2 \(answer)", "C concluded 1 q1 d2 allowed"])
+    other.ask("a", by: asker, serial: 2)
+    #expect(other.takeQuestions().map(\.question.query.rawValue).last == 2)
+  }
+
+  @Test("A query whose asker has not come back is refused, and so is one that is there already")
+  func refusedQueries() throws {
+    bus.attach(["a"], by: delegate, serial: 1)
+    bus.ask("a", by: asker, serial: 1)
+    let fields = ByteBuffer(capacity: 0)
+    let found = (1...2).map { bus.bus.appendQuery(QueryID(rawValue: $0), to: fields) }
+    #expect(found == [true, false])
+    let now = bus.now
+    #expect(
+      refusal { () throws(WireError) in try bus.bus.restoreQuery(fields.bytes, at: now) } == .duplicateSerial)
+    bus.cancel(1, by: asker)
+    #expect(refusal { () throws(WireError) in try bus.bus.restoreQuery(fields.bytes, at: now) } == nil)
+    #expect(bus.queryCount == 1)
+    bus.disconnect(asker)
+    #expect(refusal { () throws(WireError) in try bus.bus.restoreQuery(fields.bytes, at: now) } == .notFound)
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("A deadline is at most the longest that there is, from when the query is restored")
+  func deadlines() throws {
+    bus.attach(["a"], by: delegate, serial: 1, timeout: 3_000_000)
+    bus.ask("a", by: asker, serial: 1, deadline: 3_000_000)
+    let other = BusUnderTest()
+    other.bus.limits.deadlineMax = 1000
+    for _ in 0..<2 { other.connect() }
+    other.attach(["a"], by: delegate, serial: 1)
+    let now = other.now
+    try bus.bus.forEachQuery { (_, _, fields) throws(WireError) in
+      try other.bus.restoreQuery(fields.bytes, at: now)
+    }
+    _ = other.take()
+    other.advance(milliseconds: 999)
+    #expect(other.take() == [])
+    other.advance(milliseconds: 1)
+    #expect(other.take().first == "A verdict 1 q1 vetoed: d1 timedOut")
+  }
+
+  @Test("An observer that has not come back is gone, and the poster is told")
+  func awaitedStrays() throws {
+    let second = bus.connect()
+    for slot in [delegate, second] { bus.observe("a", by: slot, serial: 1, .awaited) }
+    bus.post("a", text: "x", by: asker, serial: 5, .awaited)
+    bus.done(5, of: 1, by: second, failed: "no")
+    for isBack in [false, true] {
+      let other = BusUnderTest()
+      for _ in 0..<(isBack ? 3 : 1) { other.connect() }
+      let now = other.now
+      try bus.bus.forEachAwaitedPost { (poster, serial, fields) throws(WireError) in
+        #expect(poster.rawValue == 1 && serial == 5)
+        try other.bus.restoreAwaitedPost(fields.bytes, at: now)
+        #expect(
+          refusal { () throws(WireError) in try other.bus.restoreAwaitedPost(fields.bytes, at: now) }
+            == .duplicateSerial)
+      }
+      other.bus.finishRestoring(at: now)
+      other.note()
+      if isBack {
+        #expect(other.take() == [])
+        other.done(5, of: 1, by: delegate)
+        #expect(other.take() == ["A awaited 5 1, :3 failed (no) 0 ms"])
+      } else {
+        #expect(other.take() == ["A awaited 5 0, :2 gone 0 ms, :3 failed (no) 0 ms"])
+      }
+      other.disconnect(asker)
+    }
+  }
+
+  @Test("What is retained from now on, and what no more, is said when it is, and only then")
+  func kept() {
+    var said: [String] = []
+    bus.onKept = { effect in
+      switch effect {
+      case .kept(let kept): said.append("kept \(kept.name) \(kept.object) of \(kept.sender)")
+      case .forgotten(let name, let object): said.append("forgotten \(name) \(object)")
+      default: said.append("?")
+      }
+    }
+    bus.post("a", object: "o", text: "x", by: asker, .retain)
+    bus.post("a", object: "o", text: "x", by: asker, .immediately)
+    bus.post("b", text: "x", by: asker, .retain, style: .asSoonAsPossible)
+    #expect(said == ["kept a o of :1"])
+    bus.endPass()
+    bus.post("a", object: "o", by: asker, .retain)
+    bus.post("a", object: "o", by: asker, .retain)
+    #expect(said == ["kept a o of :1", "kept b  of :1", "forgotten a o"])
+  }
+
+  @Test("What was retained is whoever's it was, and may be more than there is room for now")
+  func retained() throws {
+    for name in ["a", "b"] { bus.post(name, object: "o", text: name, by: asker, .retain) }
+    bus.post("c", text: "new", by: asker, .retain)
+    var limits = BusLimits()
+    limits.retainedUserMax = 600
+    let other = BusUnderTest(limits)
+    let observer = other.connect()
+    for kept in bus.bus.allRetained() {
+      let fields = ByteBuffer(capacity: 0)
+      kept.append(to: fields)
+      try other.bus.restoreRetained(fields.bytes, attachment: nil)
+    }
+    other.bus.forgetRetained(name: "b", object: "o")
+    other.bus.forgetRetained(name: "b", object: "p")
+    #expect(other.isRetained("a", "o", of: 1, at: bus.now))
+    #expect(!other.isRetained("b", "o", of: 1, at: bus.now))
+    #expect(!other.isRetained("a", "o", of: 2, at: bus.now))
+    other.observe("*", by: observer, serial: 1, .retained)
+    #expect(
+      other.take() == [
+        "A retained 1 a o a from :1, 0 ms", "A retained 1 c new from :1, 0 ms", "A ok 1 as 1",
+      ])
+    other.post("d", text: "x", by: observer, serial: 2, .retain)
+    #expect(other.take() == ["A refused 2 limitExceeded"])
+    for name in ["a", "c"] { other.post(name, object: name == "a" ? "o" : "", by: observer, .retain) }
+    other.post("d", text: "x", by: observer, serial: 3, .retain, flags: .acknowledge)
+    #expect(other.take().last == "A ok 3")
+  }
+
+  @Test("Files stay with what they belong to")
+  func files() throws {
+    let observer = bus.connect()
+    bus.observe("a.*", by: observer, serial: 1, suspension: .hold)
+    bus.suspend(by: observer)
+    for number in 1...3 {
+      let file = number == 2 ? nil : MadeFile(length: 70_000 + number)
+      let frame = ByteBuffer(capacity: 0, attachment: file)
+      frame.appendFrame(
+        Post(options: .retain, length: UInt32(file?.length ?? 0)), serial: 7, name: "a.f\(number)",
+        text: file == nil ? "x" : "")
+      #expect(bus.send(frame, from: asker) == nil)
+    }
+    #expect(bus.heldCount(of: observer) == 3)
+    let other = BusUnderTest()
+    for _ in 0..<3 { other.connect() }
+    other.observe("a.*", by: observer, serial: 1, suspension: .hold)
+    other.suspend(by: observer)
+    let fields = ByteBuffer(capacity: 0)
+    let files = bus.bus.appendHeld(of: observer, to: fields)
+    #expect(files.map(\.length) == [70_001, 70_003])
+    for wrong in [[], [files[0]], files + files] {
+      #expect(
+        refusal { () throws(WireError) in
+          try other.bus.restoreHeld(fields.bytes, attachments: wrong, for: observer)
+        } != nil)
+    }
+    #expect(
+      refusal { () throws(WireError) in
+        try other.bus.restoreHeld(fields.bytes, attachments: files, for: asker)
+      } == .notFound)
+    #expect(other.heldCount(of: observer) == 0)
+    try other.bus.restoreHeld(fields.bytes, attachments: files, for: observer)
+    #expect(other.heldCount(of: observer) == 3)
+    #expect(other.bus.heldByteCount(at: observer) == bus.bus.heldByteCount(at: observer))
+    for kept in bus.bus.allRetained() {
+      let fields = ByteBuffer(capacity: 0)
+      kept.append(to: fields)
+      let wrong = kept.attachment == nil ? MadeFile(length: 70_000) : nil
+      #expect(
+        refusal { () throws(WireError) in try other.bus.restoreRetained(fields.bytes, attachment: wrong) }
+          == .missingDescriptor)
+      try other.bus.restoreRetained(fields.bytes, attachment: kept.attachment)
+    }
+    var lengths: [Int?] = []
+    other.onEffect = { effect in
+      if case .held(_, let slices, _, _) = effect { lengths += slices.map { $0.buffer.attachment?.length } }
+      if case .retained(_, _, _, _, let tail) = effect {
+        lengths.append(tail.slice.buffer.attachment?.length)
+      }
+    }
+    other.suspend(false, by: observer)
+    other.observe("a.*", by: observer, serial: 2, .retained)
+    #expect(lengths == [70_001, nil, 70_003, 70_001, nil, 70_003])
+  }
+
+  @Test(
+    "What is held is counted with what was dropped, until the connection resumes", arguments: [false, true])
+  func heldCount(coalesces: Bool) throws {
+    bus.bus.limits.heldMax = 1000
+    bus.observe("a", by: delegate, serial: 1, suspension: coalesces ? .coalesce : .hold)
+    #expect(bus.heldCount(of: delegate) == 0)
+    bus.suspend(by: delegate)
+    for _ in 0..<5 { try bus.plain("a", "x", "y") }
+    #expect(bus.heldCount(of: delegate) == (coalesces ? 1 : 10))
+    bus.suspend(false, by: delegate)
+    #expect(bus.heldCount(of: delegate) == 0)
+  }
+}
+
+/// Stands for a file.
+final class MadeFile: AttachedFile {
+  let length: Int
+  let rawDescriptor: Int32 = -1
+
+  init(length: Int) { self.length = length }
+}

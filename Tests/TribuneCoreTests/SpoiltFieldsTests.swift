@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+@Suite("Fields that were spoilt", .timeLimit(.minutes(5)))
+struct SpoiltFieldsTests {
+  /// What a bus can be made to restore.
+  enum Part: CaseIterable, Sendable {
+    case parallel, order, collect, overridden, awaited, retained, retainedFile, held
+  }
+
+  private static let file = MadeFile(length: 70_000)
+
+  /// A bus with everybody connected and registered, and nothing under way.
+  private func base() -> BusUnderTest {
+    let bus = BusUnderTest()
+    let (asker, one, two) = (bus.connect(), bus.connect(), bus.connect())
+    bus.declare(
+      "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
+    bus.attach(["a", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
+    bus.attach(["a", "p.q"], by: two, serial: 1, timeout: 900)
+    bus.observe("n", by: one, serial: 2, .awaited)
+    bus.observe("n", by: two, serial: 2, .awaited)
+    bus.observe("h", by: two, serial: 3, suspension: .hold)
+    bus.observe("h.c", by: two, serial: 4)
+    bus.send(Monitor(), from: one, serial: 5)
+    bus.suspend(by: two)
+    _ = bus.take()
+    return bus
+  }
+
+  /// Has it do what leaves `part`, which only then is to be restored.
+  private func fields(_ part: Part) throws -> (fields: [UInt8], files: [any AttachedFile]) {
+    let bus = base()
+    let (asker, one, two) = (ConnectionSlot(index: 0), ConnectionSlot(index: 1), ConnectionSlot(index: 2))
+    let buffer = ByteBuffer(capacity: 0)
+    var files: [any AttachedFile] = []
+    switch part {
+    case .parallel:
+      bus.ask("a", by: asker, serial: 7, flags: .tellsProgress)
+      bus.answer(.approve, "fine", delegate: 1, from: one)
+      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+    case .order:
+      bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
+      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+    case .collect:
+      bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
+      bus.answer(.value, "42", delegate: 2, from: two)
+      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+    case .overridden:
+      bus.hold("a", by: two, serial: 8)
+      bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
+      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+    case .awaited:
+      bus.post("n", text: "x", by: asker, serial: 7, .awaited)
+      bus.done(7, of: 1, by: two, failed: "no")
+      _ = bus.bus.appendAwaitedPost(7, by: ConnectionID(rawValue: 1), to: buffer)
+    case .retained, .retainedFile:
+      let file = part == .retainedFile ? Self.file : nil
+      let frame = ByteBuffer(capacity: 0, attachment: file)
+      frame.appendFrame(
+        Post(options: .retain, length: UInt32(file?.length ?? 0)), serial: 7, name: "r.s", object: "o2",
+        text: file == nil ? "x" : "")
+      bus.send(frame, from: asker)
+      for kept in bus.bus.allRetained() { kept.append(to: buffer) }
+      if let file { files = [file] }
+    case .held:
+      try bus.plain("h", "x", "y")
+      try bus.plain("h.c", "z")
+      let frame = ByteBuffer(capacity: 0, attachment: Self.file)
+      frame.appendFrame(
+        Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
+      let run = ByteSlice(frame, 0..<frame.count)
+      let key = ByteBuffer(holding: [UInt8(ascii: "h")])
+      for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1) {
+        _ = bus.bus.isFor(receiver, run, count: 1)
+      }
+      files = bus.bus.appendHeld(of: two, to: buffer)
+    }
+    #expect(buffer.count > 0)
+    return (buffer.array, files)
+  }
+
+  private func restore(_ part: Part, _ bytes: [UInt8], _ files: [any AttachedFile], in bus: BusUnderTest)
+    -> ErrorCode?
+  {
+    let now = bus.now
+    return refusal { () throws(WireError) in
+      switch part {
+      case .parallel, .order, .collect, .overridden: try bus.bus.restoreQuery(bytes.raw, at: now)
+      case .awaited: try bus.bus.restoreAwaitedPost(bytes.raw, at: now)
+      case .retained, .retainedFile: try bus.bus.restoreRetained(bytes.raw, attachment: files.first)
+      case .held: try bus.bus.restoreHeld(bytes.raw, attachments: files, for: ConnectionSlot(index: 2))
+      }
+    }
+  }
+
+  private func state(of bus: BusUnderTest) -> [Int] {
+    [
+      bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.heldByteCount,
+      Int(bus.heldCount(of: ConnectionSlot(index: 2))),
+    ]
+  }
+
+  @Test("What is as it was is restored, and written again as it was", arguments: Part.allCases)
+  func whole(part: Part) throws {
+    let (bytes, files) = try fields(part)
+    let bus = base()
+    #expect(restore(part, bytes, files, in: bus) == nil)
+    let again = ByteBuffer(capacity: 0)
+    switch part {
+    case .parallel, .order, .collect, .overridden: _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: again)
+    case .awaited: _ = bus.bus.appendAwaitedPost(7, by: ConnectionID(rawValue: 1), to: again)
+    case .retained, .retainedFile: for kept in bus.bus.allRetained() { kept.append(to: again) }
+    case .held: _ = bus.bus.appendHeld(of: ConnectionSlot(index: 2), to: again)
+    }
+    #expect(again.array == bytes)
+    runOut(bus)
+  }
+
+  @Test(
+    "Is refused and changes nothing, or is taken for what it says, and never stops the bus",
+    arguments: Part.allCases)
+  func spoilt(part: Part) throws {
+    let (bytes, files) = try fields(part)
+    var bus = base()
+    let before = state(of: bus)
+    var refusedCount = 0
+    for offset in bytes.indices {
+      var variants = [Array(bytes[..<offset])]
+      for mask: UInt8 in [0x01, 0xFF] {
+        var spoilt = bytes
+        spoilt[offset] ^= mask
+        variants.append(spoilt)
+      }
+      for variant in variants {
+        if restore(part, variant, files, in: bus) != nil {
+          refusedCount += 1
+          try #require(state(of: bus) == before, "\(offset)")
+        } else {
+          runOut(bus)
+          bus = base()
+        }
+      }
+    }
+    // Every piece that is too short, at the least.
+    #expect(refusedCount >= bytes.count)
+  }
+
+  @Test("Noise in the place of fields is refused, or taken", arguments: Seeds.all)
+  func noise(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for part in Part.allCases {
+      let (bytes, files) = try fields(part)
+      var bus = base()
+      for _ in 0..<60 {
+        var spoilt = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          let place = Int.random(in: 0..<bytes.count, using: &random)
+          let number: UInt64 = random.integer()
+          for (index, offset) in (place..<min(bytes.count, place + 8)).enumerated() {
+            spoilt[offset] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))
+          }
+        }
+        if restore(part, spoilt, files, in: bus) == nil {
+          runOut(bus)
+          bus = base()
+        }
+      }
+    }
+  }
+
+  /// Everything that can still happen does.
+  private func runOut(_ bus: BusUnderTest) {
+    bus.bus.finishRestoring(at: bus.now)
+    bus.note()
+    for query in [1, bus.bus.counters.lastQuery] {
+      for slot in [1, 2] {
+        bus.answer(
+          .veto, "so", query: query, delegate: UInt64(slot), from: ConnectionSlot(index: slot), serial: 950)
+      }
+    }
+    bus.done(7, of: 1, by: ConnectionSlot(index: 1))
+    bus.suspend(false, by: ConnectionSlot(index: 2))
+    bus.observe("**", by: ConnectionSlot(index: 0), serial: 951, .retained)
+    bus.ask("a", by: ConnectionSlot(index: 0), serial: 952)
+    for _ in 0..<20 where !bus.advanceToNextDeadline() { break }
+    for index in 0..<3 { bus.disconnect(ConnectionSlot(index: index)) }
+    #expect(state(of: bus)[0...1] == [0, 0])
+    #expect(state(of: bus)[3...4] == [0, 0])
+  }
+}
