@@ -8,21 +8,37 @@ SYSCONFDIR ?= /etc
 DESTDIR ?=
 BINDIR = $(PREFIX)/bin
 UNITDIR = $(PREFIX)/lib/systemd
-CATALOGDIR = $(PREFIX)/lib/systemd/catalog
+SYSTEMUNITDIR = $(UNITDIR)/system
+USERUNITDIR = $(UNITDIR)/user
+CATALOGDIR = $(UNITDIR)/catalog
 SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 DATADIR = $(PREFIX)/share/tribune
+MANDIR = $(PREFIX)/share/man
+BASHDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR = $(PREFIX)/share/doc/tribune
+EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
-INSTALL_FOLDERS = $(UNITDIR)/system $(UNITDIR)/user $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) $(DOCDIR) $(CONFDIR) \
-  $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
+CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
+INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
+  $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
 UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
+EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
-installed_unit = $(if $(filter user/%,$(1)),$(1),system/$(1))
-DOCUMENTS = README.md NEWS.md config/example.protocol docs/ANNOUNCEMENTS.md docs/ARCHITECTURE.md docs/CONVERSATION.md docs/LISTING.md docs/PROTOCOL.md docs/SEMANTICS.md
+installed_unit = $(if $(filter user/%,$(1)),$(USERUNITDIR)/$(notdir $(1)),$(SYSTEMUNITDIR)/$(1))
+# A page's number says which folder it belongs into.
+installed_page = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(1)
+DOCUMENTS = README.md NEWS.md config/example.protocol $(wildcard docs/*.md)
 
 FUZZ_SECONDS ?= 60
 
 RELEASE := .build/release
+# What is made of the table of options and the configuration, beside the programs.
+MANUAL := $(RELEASE)/manual.d
+PAGES := tribunectl.1 tribuned.8 tribuned.conf.5
+SHELLS := bash zsh fish
+MADE := $(addprefix $(RELEASE)/,tribuned tribunectl) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
 # a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
 STATIC_LIBRARIES := .build/static-libraries
@@ -39,6 +55,10 @@ build:
 	@ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
 	$(SWIFT_BUILD) --product tribuned
 	$(SWIFT_BUILD) --product tribunectl
+	$(SWIFT_BUILD) --product manual
+	@mkdir -p $(MANUAL)
+	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
+	$(foreach shell,$(SHELLS),$(RELEASE)/manual completion $(shell) >$(MANUAL)/tribunectl.$(shell) &&) true
 
 ## demo       a prune that a running restore forbids, start to end, with the real programs
 demo: build
@@ -84,35 +104,46 @@ docs:
 	@tools/setup build
 	tools/build-docs .build/docs
 
-$(RELEASE)/tribuned $(RELEASE)/tribunectl:
+$(MADE):
 	$(MAKE) build
 
-## install    programs, units, configuration, the Wireshark dissector and documents (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
-install: $(RELEASE)/tribuned $(RELEASE)/tribunectl
-	install -d '$(DESTDIR)$(BINDIR)' $(INSTALL_FOLDERS:%='$(DESTDIR)%')
+# installs A to B, a file, with what depends on where things are
+fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
+
+## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
+##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
+install: $(MADE)
+	install -d $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
-	$(foreach unit,$(UNITS),sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g' systemd/$(unit) \
-	  | install -m 0644 /dev/stdin '$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))' &&) true
+	$(foreach unit,$(UNITS),$(call fill,systemd/$(unit),$(call installed_unit,$(unit))) &&) true
 	install -m 0644 systemd/tribune.sysusers '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
 	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	$(foreach page,$(PAGES),install -m 0644 $(MANUAL)/$(page) '$(DESTDIR)$(call installed_page,$(page))' &&) true
+	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
+	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
+	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	install -m 0644 tools/tribune.lua '$(DESTDIR)$(DATADIR)'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
+	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
+	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true
 
 ## uninstall  takes back what install put there; the configuration stays if it was changed, delegates and protocols stay
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
-	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(UNITDIR)/$(call installed_unit,$(unit))')
+	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(call installed_unit,$(unit))')
 	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
+	rm -f $(foreach page,$(PAGES),'$(DESTDIR)$(call installed_page,$(page))')
+	rm -f '$(DESTDIR)$(BASHDIR)/tribunectl' '$(DESTDIR)$(ZSHDIR)/_tribunectl' '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	rm -rf '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach folder,delegates.d protocols.d,! test -d '$(DESTDIR)$(CONFDIR)/$(folder)' \
-	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(CONFDIR)/$(folder)' &&) true
 	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
+	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
 
 clean:
 	rm -rf .build Benchmarks/.build Examples/.build FuzzTesting/.build
 
 help:
-	@sed -n 's/^## /  make /p' Makefile
+	@sed -n 's/^##      /            /p; s/^## /  make /p' Makefile

@@ -55,6 +55,9 @@ let package = Package(
     .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
     .executableTarget(
       name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
+    .executableTarget(
+      name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
+    ),
     .target(
       name: "TribuneTestSupport", dependencies: ["TribuneWire"], path: "Tests/TribuneTestSupport",
       swiftSettings: strict),

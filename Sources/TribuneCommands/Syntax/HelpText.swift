@@ -20,7 +20,7 @@ struct HelpText {
     ]
     for verb in table.verbs {
       lines += row(
-        ([verb.verb.rawValue, verb.usageTail].filter { !$0.isEmpty }).joined(separator: " "), verb.summary)
+        ([verb.verb.rawValue, verb.usage].filter { !$0.isEmpty }).joined(separator: " "), verb.summary)
     }
     lines += ["", "Options:"]
     lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
@@ -31,7 +31,7 @@ struct HelpText {
   /// How one verb is used.
   func text(of syntax: VerbSyntax) -> String {
     let usage = [
-      "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usageTail,
+      "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
     ]
     var lines = [usage.filter { !$0.isEmpty }.joined(separator: " "), ""]
     for paragraph in syntax.description.isEmpty ? [syntax.summary + "."] : syntax.description {
@@ -71,13 +71,6 @@ struct HelpText {
       line += (line.isEmpty ? "" : " ") + word
     }
     return lines + [line]
-  }
-}
-
-extension VerbSyntax {
-  fileprivate var usageTail: String {
-    [operands, takesCommand ? (needsCommand ? "-- CMD…" : "[-- CMD…]") : ""].filter { !$0.isEmpty }.joined(
-      separator: " ")
   }
 }
 

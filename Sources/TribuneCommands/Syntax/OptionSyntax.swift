@@ -61,17 +61,20 @@ struct OptionSyntax: Sendable {
   }
 
   /// With its argument, as the help shows it: `--mode=parallel|all|order`.
-  var usage: String {
+  var usage: String { spelling + usageOfArgument }
+
+  /// What stands behind its spelling: `=parallel|all|order`.
+  var usageOfArgument: String {
     let separator = name == nil ? " " : "="
     return switch argument {
-    case .none: spelling
-    case .text(let placeholder): "\(spelling)\(separator)\(placeholder)"
-    case .span: "\(spelling)\(separator)SPAN"
-    case .optionalSpan: "\(spelling)[=SPAN]"
-    case .number(let placeholder, _): "\(spelling)\(separator)\(placeholder)"
-    case .choice(let words): "\(spelling)\(separator)\(words.joined(separator: "|"))"
-    case .list(let words): "\(spelling)\(separator)\(words.joined(separator: ","))"
-    case .command: "\(spelling) CMD…"
+    case .none: ""
+    case .text(let placeholder): separator + placeholder
+    case .span: separator + "SPAN"
+    case .optionalSpan: "[=SPAN]"
+    case .number(let placeholder, _): separator + placeholder
+    case .choice(let words): separator + words.joined(separator: "|")
+    case .list(let words): separator + words.joined(separator: ",")
+    case .command: " CMD…"
     }
   }
 }
@@ -102,4 +105,10 @@ struct VerbSyntax: Sendable {
   var options: [OptionSyntax]
 
   var needsCommand: Bool { takesCommand && !commandIsOptional }
+
+  /// What stands behind it: `ACTION -- CMD…`.
+  var usage: String {
+    let command = takesCommand ? (needsCommand ? "-- CMD…" : "[-- CMD…]") : ""
+    return [operands, command].filter { !$0.isEmpty }.joined(separator: " ")
+  }
 }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The table as a program for bash(1).
+struct BashCompletion {
+  let table: CommandTable
+
+  var text: String {
+    """
+    # bash completion for tribunectl                                  -*- shell-script -*-
+    # Made from tribunectl's table of options.
+
+    \(tables)
+    \(Self.program)
+    """
+  }
+
+  private var tables: String {
+    let rows = table.distinctOptions
+    let values = rows.filter(\.takesWord).flatMap { row in
+      row.spellings.map { entry($0, word(for: row.completion)) }
+    }
+    let operands = table.verbs.filter { $0.completion != .nothing }.map {
+      entry($0.verb.rawValue, word(for: $0.completion))
+    }
+    return """
+      _tribunectl_tables() {
+        verbs='\(table.verbs.map(\.verb.rawValue).joined(separator: " "))'
+        globals='\(offers(of: table.globals))'
+        # The options that a verb has besides.
+        options=(
+      \(table.verbs.map { entry($0.verb.rawValue, offers(of: $0.options)) }.joined(separator: "\n"))
+        )
+        # The options that the next word belongs to, and what it can be: words, or what @ stands before.
+        values=(
+      \(values.joined(separator: "\n"))
+        )
+        # What verbs have behind them.
+        operands=(
+      \(operands.joined(separator: "\n"))
+        )
+        # Behind these, a command of its own takes the rest of the line.
+        executing=' \(rows.filter { $0.completion == .command }.flatMap(\.spellings).joined(separator: " ")) '
+        commanding=' \(table.verbs.filter(\.takesCommand).map(\.verb.rawValue).joined(separator: " ")) '
+      }
+
+      """
+  }
+
+  private func entry(_ key: String, _ value: String) -> String { "    [\(key)]='\(value)'" }
+
+  /// The options as they are offered: with = where a value has to follow.
+  private func offers(of rows: [OptionSyntax]) -> String {
+    rows.flatMap { row in
+      row.spellings.map { row.takesWord && $0.hasPrefix("--") ? "\($0)=" : $0 }
+    }.joined(separator: " ")
+  }
+
+  private func word(for completion: Completion) -> String {
+    switch completion {
+    case .nothing: ""
+    case .words(let words): words.joined(separator: " ")
+    case .list(let words): "@list \(words.joined(separator: " "))"
+    case .verbs: "@verbs"
+    case .files: "@files"
+    case .folders: "@folders"
+    case .command: "@command"
+    }
+  }
+
+  /// What does not depend on the table.
+  private static let program = #"""
+    # _tribunectl_offer WHAT WORD PREFIX: replies with what fits WORD, each behind PREFIX. A space ends what is whole.
+    _tribunectl_offer() {
+      local what=$1 word=$2 prefix=$3 reply
+      case $what in
+        @files | @folders)
+          # Readline sees to quotes, and to what belongs behind the name of a file or folder.
+          compopt -o filenames +o nospace 2>/dev/null
+          local kind=-f
+          [[ $what == @files ]] || kind=-d
+          while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen "$kind" -- "$word")
+          return
+          ;;
+        @list*)
+          # The words that are not there yet, with a comma between.
+          local given=
+          [[ $word != *,* ]] || given=${word%,*},
+          for reply in ${what#@list}; do
+            if [[ ,$given != *,$reply,* && $reply == "${word#"$given"}"* ]]; then
+              COMPREPLY+=("$prefix$given$reply ")
+            fi
+          done
+          return
+          ;;
+        @verbs) what=$verbs ;;
+      esac
+      for reply in $what; do
+        [[ $reply == "$word"* ]] || continue
+        [[ $reply == *= ]] || reply+=' '
+        COMPREPLY+=("$prefix$reply")
+      done
+    }
+
+    # _tribunectl_command PLACE: the words from COMP_WORDS[PLACE] on are a command line of their own.
+    _tribunectl_command() {
+      compopt +o nospace 2>/dev/null
+      if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "$1"
+      elif declare -F _command_offset >/dev/null; then
+        _command_offset "$1"
+      else
+        local kind=-f reply
+        if ((COMP_CWORD == $1)); then kind=-c; else compopt -o filenames 2>/dev/null; fi
+        while IFS= read -r reply; do COMPREPLY+=("$reply"); done < <(compgen "$kind" -- "${COMP_WORDS[COMP_CWORD]}")
+      fi
+    }
+
+    _tribunectl() {
+      local verbs globals executing commanding
+      local -A options values operands
+      _tribunectl_tables
+      COMPREPLY=()
+
+      # Bash has cut at = and :, among others. Here, a word is what spaces are around, and starts[] says with which
+      # of bash's it begins. The last one ends at the cursor.
+      local -a words=() starts=()
+      local line=${COMP_LINE:0:COMP_POINT} gap piece i
+      for ((i = 0; i <= COMP_CWORD; i++)); do
+        gap=${line%%[![:space:]]*}
+        line=${line#"$gap"}
+        piece=${COMP_WORDS[i]}
+        ((i < COMP_CWORD)) || piece=$line
+        if [[ $i == 0 || $gap ]]; then
+          words+=("$piece")
+          starts+=("$i")
+        else
+          words[-1]+=$piece
+        fi
+        line=${line#"$piece"}
+      done
+      local current=${words[-1]} last=$((${#words[@]} - 1))
+
+      # What stands before the cursor: the verb, and an option whose value is the word at the cursor.
+      local verb='' waiting='' word letters operand=0 dashes=''
+      for ((i = 1; i < last; i++)); do
+        word=${words[i]}
+        if [[ $waiting ]]; then
+          waiting=
+        elif [[ $dashes || $word == - || $word != -* ]]; then
+          if [[ $verb ]]; then operand=$((operand + 1)); else verb=$word; fi
+        elif [[ $word == -- ]]; then
+          if [[ $verb && $commanding == *" $verb "* ]]; then
+            _tribunectl_command "${starts[i + 1]}"
+            return
+          fi
+          dashes=yes
+        elif [[ $executing == *" $word "* ]]; then
+          _tribunectl_command "${starts[i + 1]}"
+          return
+        elif [[ $word == --* ]]; then
+          [[ ! ${values[$word]+known} ]] || waiting=$word
+        else
+          # Of letters behind one dash, one with a value has what is left of them, or else the next word.
+          for ((letters = 1; letters < ${#word}; letters++)); do
+            if [[ ${values[-${word:letters:1}]+known} ]]; then
+              ((letters + 1 < ${#word})) || waiting=-${word:letters:1}
+              break
+            fi
+          done
+        fi
+      done
+
+      if [[ $waiting ]]; then
+        _tribunectl_offer "${values[$waiting]}" "$current" ''
+      elif [[ ! $dashes && $current == --*=* ]]; then
+        word=${current%%=*}
+        [[ ! ${values[$word]+known} ]] || _tribunectl_offer "${values[$word]}" "${current#*=}" "$word="
+      elif [[ ! $dashes && $current == -* ]]; then
+        _tribunectl_offer "$globals ${verb:+${options[$verb]-}}" "$current" ''
+      elif [[ ! $verb ]]; then
+        _tribunectl_offer @verbs "$current" ''
+      elif [[ ${operands[$verb]-} == @files || ($operand == 0 && ${operands[$verb]-}) ]]; then
+        _tribunectl_offer "${operands[$verb]}" "$current" ''
+      fi
+
+      # What bash has cut off stays where it is.
+      local breaks=${COMP_WORDBREAKS//[!=:]/}
+      if [[ $breaks && $current == *[$breaks]* ]]; then
+        piece=${current%"${current##*[$breaks]}"}
+        COMPREPLY=("${COMPREPLY[@]#"$piece"}")
+      fi
+    }
+
+    complete -o nospace -F _tribunectl tribunectl
+
+    """#
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The table as a program for fish(1).
+struct FishCompletion {
+  let table: CommandTable
+
+  var text: String {
+    """
+    # fish completion for tribunectl
+    # Made from tribunectl's table of options.
+
+    \(lines.joined(separator: "\n"))
+
+    """
+  }
+
+  private var lines: [String] {
+    let valued = table.distinctOptions.filter(\.takesWord)
+    let letters = valued.compactMap { $0.letter.map { String($0) } }.joined()
+    let long = valued.compactMap { $0.name.map { "--\($0)" } }.joined(separator: " ")
+    let executing = table.distinctOptions.filter { $0.completion == .command }.flatMap(\.spellings)
+    let commanding = table.verbs.filter(\.takesCommand).map(\.verb.rawValue)
+    return [
+      "set -g __tribunectl_letters '\(letters)'",
+      "set -g __tribunectl_valued \(long)",
+      "set -g __tribunectl_executing \(executing.joined(separator: " "))",
+      "set -g __tribunectl_commanding \(commanding.joined(separator: " "))",
+      Self.program,
+      "complete -c tribunectl -f",
+      "complete -c tribunectl -n '__tribunectl_at command' -xa '(__tribunectl_command)'",
+    ]
+      + table.verbs.map {
+        "complete -c tribunectl -n '__tribunectl_at verb' -xa \($0.verb.rawValue) -d \(quoted($0.summary))"
+      }
+      + table.globals.map { line(for: $0, where: "__tribunectl_at options") }
+      + table.verbs.flatMap { verb in
+        verb.options.map { line(for: $0, where: "__tribunectl_at options \(verb.verb.rawValue)") }
+      }
+      + table.verbs.compactMap { verb in
+        operands(verb.completion).map {
+          "complete -c tribunectl -n '__tribunectl_at options \(verb.verb.rawValue)' \($0)"
+        }
+      }
+  }
+
+  private func line(for row: OptionSyntax, where condition: String) -> String {
+    var words = ["complete -c tribunectl -n '\(condition)'"]
+    if let letter = row.letter { words.append("-s \(letter)") }
+    if let name = row.name { words.append("-l \(name)") }
+    if row.takesWord { words.append(value(row.completion)) }
+    return (words + ["-d \(quoted(row.summary))"]).joined(separator: " ")
+  }
+
+  private func value(_ completion: Completion) -> String {
+    switch completion {
+    case .words(let words): "-xa '\(words.joined(separator: " "))'"
+    case .list(let words): "-xa '(__fish_append , \(words.joined(separator: " ")))'"
+    case .files: "-rF"
+    case .folders: "-xa '(__fish_complete_directories)'"
+    case .nothing, .verbs, .command: "-x"
+    }
+  }
+
+  private func operands(_ completion: Completion) -> String? {
+    switch completion {
+    case .files: "-F"
+    case .verbs: "-xa '\(table.verbs.map(\.verb.rawValue).joined(separator: " "))'"
+    case .nothing, .words, .list, .folders, .command: nil
+    }
+  }
+
+  private func quoted(_ text: String) -> String {
+    "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+  }
+
+  /// What does not depend on the table.
+  private static let program = #"""
+
+    # Prints the verb, if there is one before the cursor, and at which word a command of its own begins, if one has.
+    function __tribunectl_scan
+        set -l verb
+        set -l waiting no
+        set -l dashes no
+        set -l words (commandline -opc)
+        for place in (seq 2 (count $words))
+            set -l word $words[$place]
+            if test $waiting = yes
+                set waiting no
+            else if test $dashes = yes; or test "$word" = -; or not string match -q -- '-*' $word
+                set -q verb[1]; or set verb $word
+            else if test "$word" = --
+                if set -q verb[1]; and contains -- $verb $__tribunectl_commanding
+                    echo $verb
+                    echo $place
+                    return
+                end
+                set dashes yes
+            else if contains -- $word $__tribunectl_executing
+                set -q verb[1]; or set verb ''
+                echo $verb
+                echo $place
+                return
+            else if contains -- $word $__tribunectl_valued
+                set waiting yes
+            else if string match -qr -- "^-[^-$__tribunectl_letters]*[$__tribunectl_letters]\$" $word
+                set waiting yes
+            end
+        end
+        set -q verb[1]; and echo $verb
+    end
+
+    # __tribunectl_at verb|options [VERB]|command: whether that is what can stand at the cursor.
+    function __tribunectl_at
+        set -l found (__tribunectl_scan)
+        switch $argv[1]
+            case verb
+                test (count $found) = 0
+            case options
+                test (count $found) -lt 2; and begin
+                    not set -q argv[2]; or test "$found[1]" = $argv[2]
+                end
+            case command
+                test (count $found) = 2
+        end
+    end
+
+    function __tribunectl_command
+        set -l place (math (__tribunectl_scan)[2] + 1)
+        set -l words (commandline -opc)
+        complete -C (string join -- ' ' (string escape -- $words[$place..]) (commandline -ct))
+    end
+
+    """#
+}

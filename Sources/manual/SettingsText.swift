@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCommands
+
+/// What tribuned.conf says of itself and of each key, for tribuned.conf(5).
+///
+/// In the file, comments stand above the keys that they are about, `#Key=default`; those above the first section
+/// are about all. A line that begins with three spaces is part of an example.
+struct SettingsText {
+  /// What is said of the file.
+  private(set) var about: [String] = []
+  /// What is said of its sections and keys.
+  private(set) var sections: [String] = []
+
+  private enum Part {
+    case paragraph(String)
+    case example([String])
+  }
+
+  /// The comment that has been read, and the keys below it.
+  private var parts: [Part] = []
+  private var keys: [String] = []
+  private var isInSection = false
+
+  init(configuration: String) {
+    for line in configuration.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.hasPrefix("[") {
+        end()
+        isInSection = true
+        sections.append(".SH \(Roff.plain(String(line)))")
+      } else if line.isEmpty {
+        end()
+      } else if line == "#" {
+        parts.append(.paragraph(""))
+      } else if line.hasPrefix("# ") {
+        read(comment: line.dropFirst(2))
+      } else {
+        keys.append(String(line.dropFirst()))
+      }
+    }
+    end()
+  }
+
+  private mutating func read(comment: Substring) {
+    if comment.hasPrefix("SPDX-") { return }
+    let isExample = comment.hasPrefix("  ")
+    let text = isExample ? String(comment.dropFirst(2)) : String(comment)
+    switch parts.last {
+    case .paragraph(let before) where !isExample:
+      parts[parts.count - 1] = .paragraph(before.isEmpty ? text : "\(before) \(text)")
+    case .example(let lines) where isExample:
+      parts[parts.count - 1] = .example(lines + [text])
+    default:
+      parts.append(isExample ? .example([text]) : .paragraph(text))
+    }
+  }
+
+  /// A comment is over, and with it what it is about.
+  private mutating func end() {
+    var lines: [String] = []
+    if let first = keys.first {
+      lines += [".TP", Self.term(first)] + keys.dropFirst().flatMap { [".TQ", Self.term($0)] }
+    }
+    var isFirst = !keys.isEmpty
+    for part in parts {
+      switch part {
+      case .paragraph(""): continue
+      case .paragraph(let text): lines += (isFirst ? [] : [keys.isEmpty ? ".PP" : ".IP"]) + [Roff.text(text)]
+      case .example(let examples):
+        lines += [".RS", ".PP", ".EX"] + examples.map(Roff.literal) + [".EE", ".RE"]
+      }
+      isFirst = false
+    }
+    if isInSection { sections += lines } else { about += lines }
+    parts = []
+    keys = []
+  }
+
+  private static func term(_ key: String) -> String {
+    let name = key.prefix { $0 != "=" } + "="
+    return Roff.bold(String(name)) + Roff.plain(String(key.dropFirst(name.count)))
+  }
+}

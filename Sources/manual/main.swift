@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Makes, when the programs are built, what is read about them (the man pages) and what shells read (completions).
+//
+//   manual page TEMPLATE CONFIGURATION    a page of docs/man, filled in
+//   manual completion SHELL               the completion of tribunectl's command lines
+//
+// Both are written to the standard output.
+
+import Glibc
+import TribuneCommands
+import TribuneSystem
+
+func contents(of path: String) throws(PageError) -> String {
+  let bytes: [UInt8]?
+  do throws(Errno) {
+    bytes = try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
+  } catch {
+    throw PageError("\(path): \(error)")
+  }
+  guard let bytes else { throw PageError("\(path) is too long") }
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+func output(for arguments: [String]) throws(PageError) -> String {
+  switch (arguments.first, arguments.count) {
+  case ("page", 3):
+    let settings = SettingsText(configuration: try contents(of: arguments[2]))
+    return try Page(template: try contents(of: arguments[1]), settings: settings).text
+  case ("completion", 2):
+    guard let text = Manual.completion(for: arguments[1]) else {
+      throw PageError("there is no completion for \(arguments[1])")
+    }
+    return text
+  default:
+    throw PageError("usage: manual page TEMPLATE CONFIGURATION | manual completion SHELL")
+  }
+}
+
+do throws(PageError) {
+  print(try output(for: Array(CommandLine.arguments.dropFirst())), terminator: "")
+  if fflush(nil) != 0 { throw PageError("cannot write: \(Errno.current)") }
+} catch {
+  StandardError.writeLine("manual: \(error.message)")
+  exit(1)
+}
