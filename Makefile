@@ -6,6 +6,7 @@
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
+DEB ?= .build/deb
 BINDIR = $(PREFIX)/bin
 UNITDIR = $(PREFIX)/lib/systemd
 SYSTEMUNITDIR = $(UNITDIR)/system
@@ -41,12 +42,14 @@ SHELLS := bash zsh fish
 MADE := $(addprefix $(RELEASE)/,tribuned tribunectl) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
 # a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
+# What is called in shared libraries is found at the start, so that nobody can write to the table of it later.
 STATIC_LIBRARIES := .build/static-libraries
-LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -Xlinker pack-relative-relocs
+LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -Xlinker pack-relative-relocs \
+  -Xlinker -z -Xlinker now
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test examples check fmt bench fuzz docs install uninstall clean help
+.PHONY: build demo test examples check fmt bench fuzz docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -67,7 +70,7 @@ demo: build
 
 ## test       every test; the integration tests drive the release programs
 test: build examples
-	@tools/setup test bench
+	@tools/setup test bench deb
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
@@ -141,6 +144,11 @@ uninstall:
 	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
+
+## deb        a Debian package of what install would put there, in .build/deb
+deb: $(MADE)
+	@tools/setup deb
+	tools/build-deb $(RELEASE) $(DEB)
 
 clean:
 	rm -rf .build Benchmarks/.build Examples/.build FuzzTesting/.build

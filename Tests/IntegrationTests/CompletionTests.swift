@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Lines are typed into real shells, and what tribunectl would be given once all completions are on the line is looked
+/// at.
+@Suite("The shells' completions", .serialized) struct CompletionTests {
+  private let folder: TestFolder
+
+  init() async throws {
+    folder = try TestFolder()
+    try await folder.make("install")
+    for file in ["file-one", "file two", "folder/inside"] { try folder.write("", to: "here/\(file)") }
+  }
+
+  private static let lines: [(line: String, completed: [String])] = [
+    ("po", ["post"]),
+    ("hol", ["hold", "holds"]),
+    ("--json=", ["--json=off", "--json=pretty", "--json=short"]),
+    ("--json p", ["--json", "pretty"]),
+    ("ask --mode=", ["ask", "--mode=all", "--mode=order", "--mode=parallel"]),
+    ("ask a.b --default ", ["ask", "a.b", "--default", "allow", "veto"]),
+    ("ask --d", ["ask", "--default=", "--dry-run"]),
+    ("--timeout 5 obs", ["--timeout", "5", "observe"]),
+    ("--address=unix:/a tre", ["--address=unix:/a", "tree"]),
+    ("--object", ["--object"]),
+    ("post --coalesce=name,", ["post", "--coalesce=name,object"]),
+    ("help lo", ["help", "log"]),
+    ("verify file-", ["verify", "file-one"]),
+    ("verify file-one file-", ["verify", "file-one", "file-one"]),
+    ("declare --definitions=file-", ["declare", "--definitions=file-one"]),
+    ("delegate --directory=f", ["delegate", "--directory=folder/"]),
+    ("hold a --why=b -- basenam", ["hold", "a", "--why=b", "--", "basename"]),
+    ("guard a -- basenam", ["guard", "a", "--", "basename"]),
+    ("guard a -- ls file-", ["guard", "a", "--", "ls", "file-one"]),
+    ("observe a --exec basenam", ["observe", "a", "--exec", "basename"]),
+    ("observe a --exec ls file-", ["observe", "a", "--exec", "ls", "file-one"]),
+    ("post --wait a.b {}", ["post", "--wait", "a.b", "{}"]),
+  ]
+
+  /// `tribunectl` prints what it is given.
+  private static let stub = "tribunectl() { printf '<%s>' \"$@\"; printf '\\n'; }"
+
+  /// What differs from shell to shell: = behind a name or not, / behind a folder or not.
+  private func plain(_ words: [String]) -> [String] {
+    words.map { $0.hasSuffix("=") || $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+  }
+
+  private func words(in text: String) -> [String] {
+    text.matches(of: /<([^>]*)>/).map { String($0.1) }
+  }
+
+  @Test("bash offers what can stand there", arguments: lines)
+  func bash(line: String, completed: [String]) throws {
+    // A value behind = is a word of its own for readline: only the first comes with what is before the =.
+    let expected = completed.enumerated().map { place, word in
+      guard place > 0, let equals = word.firstIndex(of: "="), equals < word.index(before: word.endIndex),
+        completed[place - 1].hasPrefix(word[...equals])
+      else { return word }
+      return String(word[word.index(after: equals)...])
+    }
+    for library in ["", "/usr/share/bash-completion/bash_completion"] {
+      #expect(plain(try bash(typing: line, library: library)) == plain(expected), "with \(library)")
+    }
+  }
+
+  @Test("bash runs nothing that is on the line")
+  func bashRunsNothing() throws {
+    _ = try bash(typing: "--object=$(touch made) --json -$(touch made) \u{15}--", library: "")
+    #expect(!folder.contains("here/made"))
+  }
+
+  /// - Parameter library: the functions of bash-completion, or nothing.
+  private func bash(typing line: String, library: String) throws -> [String] {
+    let setUp = """
+      cd \(folder.path)/here
+      \(library.isEmpty ? "" : "source \(library)")
+      source \(folder.path)/root/usr/share/bash-completion/completions/tribunectl
+      bind '"\\C-t": insert-completions'
+      \(Self.stub)
+
+      """
+    try folder.write(setUp + "tribunectl \(line)\u{14}\n", to: "typed")
+    // -i reads the typed lines with readline, as at a terminal.
+    let bash = try FinishedProgram(
+      ["sh", "-c", "exec bash --norc --noprofile -i <\"$0\"", "\(folder.path)/typed"],
+      environment: ["INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": ""])
+    return words(in: bash.output)
+  }
+
+  @Test("fish offers what can stand there", arguments: lines)
+  func fish(line: String, completed: [String]) throws {
+    let fish = try FinishedProgram(
+      [
+        "sh", "-c",
+        "cd \"$1\" && exec fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \"$2\" \"$3\"",
+        "sh", "\(folder.path)/here",
+        "\(folder.path)/root/usr/share/fish/vendor_completions.d/tribunectl.fish", "tribunectl \(line)",
+      ], environment: ["HOME": folder.path])
+    // It tells the words for the place of the last one alone, each with what is said of it behind a tab.
+    let offers = fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+    let typed = line.split(separator: " ", omittingEmptySubsequences: false)
+    let expected = Array(completed.dropFirst(typed.count - 1))
+    #expect(fish.errors == "")
+    if expected == typed.suffix(1).map(String.init) {
+      #expect(offers.isEmpty)
+    } else {
+      #expect(plain(offers).sorted() == plain(expected).sorted())
+    }
+  }
+
+  @Test("zsh offers what can stand there", arguments: lines)
+  func zsh(line: String, completed: [String]) throws {
+    try folder.write(
+      """
+      PS1= PS2=; unsetopt zle_bracketed_paste prompt_cr prompt_sp
+      fpath=(\(folder.path)/root/usr/share/zsh/site-functions $fpath)
+      autoload -Uz compinit; compinit -u -D
+      insert-all() { _main_complete; compstate[insert]=all }
+      zle -C insert-all complete-word insert-all
+      bindkey '^T' insert-all
+      cd \(folder.path)/here
+      \(Self.stub)
+      print ready
+
+      """, to: ".zshrc")
+    let session = try TerminalSession(
+      ["/usr/bin/env", "zsh", "-i"], environment: ["ZDOTDIR": folder.path, "TERM": "dumb"])
+    try session.read(to: "ready\r\n")
+    try session.type("tribunectl \(line)\u{14}\n")
+    // Behind the line as it is typed and completed, which has no bracket.
+    try session.read(to: "<")
+    #expect(plain(words(in: "<" + (try session.read(to: ">\r\n")))) == plain(completed))
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("The man pages", .serialized) struct ManualPageTests {
+  private let folder: TestFolder
+
+  init() async throws {
+    folder = try TestFolder()
+    try await folder.make("install")
+  }
+
+  private static let pages = ["man1/tribunectl.1", "man8/tribuned.8", "man5/tribuned.conf.5"]
+  private static let readable = ["LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": ""]
+
+  private func file(_ page: String) -> String { "\(folder.path)/root/usr/share/man/\(page)" }
+
+  /// As one reads it, each paragraph one line.
+  private func read(_ page: String) throws -> String {
+    let man = try FinishedProgram(
+      ["man", "--no-justification", "-l", file(page)], environment: Self.readable)
+    #expect(man.status == 0, "\(man.errors)")
+    return man.output
+  }
+
+  @Test("have nothing that man or groff warns about", arguments: pages)
+  func warnings(page: String) throws {
+    let man = try FinishedProgram(["man", "--warnings", "-l", file(page)], environment: Self.readable)
+    #expect(man.errors == "")
+    let groff = try FinishedProgram(["groff", "-ww", "-z", "-Tutf8", "-Kutf8", "-man", file(page)])
+    #expect(groff.errors == "")
+    #expect(groff.status == 0)
+  }
+
+  @Test("are warned about if there is something") func warningIsSeen() throws {
+    try folder.write(".TH A 1\n.SH NAME\na \\- b\n.nonsense\n", to: "root/usr/share/man/man1/a.1")
+    let man = try FinishedProgram(["man", "--warnings", "-l", file("man1/a.1")], environment: Self.readable)
+    #expect(man.errors.contains("nonsense"))
+  }
+
+  @Test("say which version they are of, and can be found by their names", arguments: pages)
+  func headers(page: String) throws {
+    let text = try read(page)
+    let name = page.split(separator: "/")[1].split(separator: ".").dropLast().joined(separator: ".")
+    #expect(text.contains("\nNAME\n       \(name) - "))
+    let version = try FinishedProgram.tribuned(["--version"]).output.split(whereSeparator: \.isWhitespace)[1]
+    #expect(text.contains("Tribune \(version)"))
+  }
+
+  @Test("tribuned(8) has the options that tribuned has") func daemon() throws {
+    let help = try FinishedProgram.tribuned(["--help"]).output
+    let told = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
+    #expect(told == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) })
+    #expect(!told.isEmpty)
+  }
+
+  @Test(
+    "tribuned.conf(5) has each section and key of the shipped file, with its default and what is said of it")
+  func configuration() throws {
+    let page = try read(Self.pages[2])
+    let file = try String(
+      contentsOf: Script.repository.appending(path: "config/tribuned.conf"), encoding: .utf8)
+    var keys = 0
+    for line in file.split(separator: "\n") {
+      if line.hasPrefix("[") {
+        #expect(page.contains("\n\(line)\n"))
+      } else if line.hasPrefix("#   ") {
+        #expect(page.contains(line.dropFirst(4)), "\(line)")
+      } else if line.hasPrefix("# "), !line.contains("SPDX") {
+        #expect(page.contains(line.dropFirst(2)), "\(line)")
+      } else if line != "#", !line.hasPrefix("# ") {
+        keys += 1
+        #expect(page.contains("\n       \(line.dropFirst())\n"), "\(line)")
+      }
+    }
+    #expect(keys > 20)
+  }
+}

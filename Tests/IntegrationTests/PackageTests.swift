@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("make deb", .serialized) struct PackageTests {
+  /// Built once, for all of the tests.
+  private struct Package {
+    let folder: TestFolder
+    let file: String
+
+    init() async throws {
+      folder = try TestFolder()
+      // Compressing well takes long, and is not what is tested.
+      try await folder.make(
+        "deb", ["DEB=\(folder.path)/deb"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
+      let files = try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/deb")
+      let name = try #require(files.first { $0.hasSuffix(".deb") })
+      file = "\(folder.path)/deb/\(name)"
+      try Self.run("dpkg-deb", "--extract", file, "\(folder.path)/contents")
+      try Self.run("dpkg-deb", "--control", file, "\(folder.path)/control")
+    }
+
+    @discardableResult
+    static func run(_ command: String...) throws -> String {
+      let ended = try FinishedProgram(command, environment: ["LC_ALL": "C.UTF-8"])
+      #expect(ended.status == 0, "\(command): \(ended.output)\(ended.errors)")
+      return ended.output
+    }
+
+    func field(_ name: String) throws -> String {
+      try Self.run("dpkg-deb", "--field", file, name).trimmingCharacters(in: .newlines)
+    }
+  }
+
+  private static let built = Task { try await Package() }
+
+  @Test("is called tribune, and has the version of the programs") func identity() async throws {
+    let package = try await Self.built.value
+    #expect(try package.field("Package") == "tribune")
+    let version = try FinishedProgram.tribuned(["--version"]).output
+    #expect(version == "tribuned \(try package.field("Version"))\n")
+  }
+
+  @Test("depends on the libraries that the programs load, and on nothing of Swift's") func dependencies()
+    async throws
+  {
+    let depends = try await Self.built.value.field("Depends")
+    for library in ["libc6", "libsystemd0", "libinih1", "libjansson4"] { #expect(depends.contains(library)) }
+    #expect(!depends.contains("swift"))
+  }
+
+  @Test(
+    "has each thing in its place, as Debian has it",
+    arguments: [
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/user/tribuned.service",
+      "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
+      "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf", "etc/tribune/tribuned.conf.d",
+      "etc/tribune/delegates.d", "etc/tribune/protocols.d", "usr/share/man/man1/tribunectl.1.gz",
+      "usr/share/man/man8/tribuned.8.gz", "usr/share/man/man5/tribuned.conf.5.gz",
+      "usr/share/bash-completion/completions/tribunectl", "usr/share/zsh/vendor-completions/_tribunectl",
+      "usr/share/fish/vendor_completions.d/tribunectl.fish", "usr/share/tribune/tribune.lua",
+      "usr/share/doc/tribune/copyright", "usr/share/doc/tribune/examples/molly-guard/40-tribune",
+    ])
+  func contents(_ path: String) async throws {
+    #expect(try await Self.built.value.folder.contains("contents/\(path)"))
+  }
+
+  @Test(
+    "has the units of the system",
+    arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service"])
+  func units(_ unit: String) async throws {
+    let folder = try await Self.built.value.folder
+    // Where they lie depends on the distribution's age.
+    let paths = ["lib/systemd/system", "usr/lib/systemd/system"].filter {
+      folder.contains("contents/\($0)/\(unit)")
+    }
+    #expect(paths.count == 1)
+    for path in paths { #expect(try !folder.read("contents/\(path)/\(unit)").contains("dir@")) }
+  }
+
+  @Test("keeps what the administrator changes") func configurationFiles() async throws {
+    let files = try await Self.built.value.folder.read("control/conffiles")
+    #expect(files == "/etc/tribune/tribuned.conf\n")
+  }
+
+  @Test("restarts the bus at an upgrade, and stops it and its socket only when it goes") func upgrade()
+    async throws
+  {
+    let folder = try await Self.built.value.folder
+    let installing = try folder.read("control/postinst")
+    #expect(installing.contains("systemd-sysusers"))
+    #expect(installing.contains("deb-systemd-helper enable 'tribuned.socket'"))
+    #expect(installing.contains("deb-systemd-invoke start 'tribuned.socket'"))
+    #expect(installing.contains("deb-systemd-invoke try-restart 'tribuned.service' "))
+    #expect(!installing.contains("restart 'tribuned.socket'") && !installing.contains("' 'tribuned.socket'"))
+    #expect(!installing.contains("invoke stop"))
+    // Nothing before the new files are there.
+    #expect(!folder.contains("control/preinst"))
+    let removing = try folder.read("control/prerm")
+    #expect(removing.contains("deb-systemd-invoke stop 'tribuned.socket'"))
+    for condition in removing.split(separator: "\n") where condition.hasPrefix("if ") {
+      #expect(condition.contains("[ \"$1\" = remove ]"))
+    }
+    #expect(try folder.read("control/postrm").contains("deb-systemd-helper purge"))
+  }
+
+  @Test("enables neither the delegates in files nor the buses of users") func choices() async throws {
+    let installing = try await Self.built.value.folder.read("control/postinst")
+    #expect(!installing.contains("start 'tribune-delegates.service'") || installing.contains("try-restart"))
+    for unit in ["--user enable 'tribuned.socket'", "enable 'tribune-delegates.service'"] {
+      // Only again, if the administrator has enabled it.
+      let place = try #require(installing.range(of: unit))
+      let before = installing[..<place.lowerBound]
+      let condition = try #require(before.range(of: "debian-installed", options: .backwards))
+      #expect(!before[condition.upperBound...].contains("was-enabled defaults to true"))
+    }
+  }
+
+  @Test("has nothing that lintian objects to") func lintian() async throws {
+    let package = try await Self.built.value
+    let checked = try FinishedProgram(
+      ["lintian", "--allow-root", "--pedantic", "--fail-on=error,warning,pedantic", package.file],
+      environment: ["LC_ALL": "C.UTF-8"])
+    #expect(checked.status == 0)
+    #expect(checked.output == "", "\(checked.errors)")
+  }
+
+  @Test("would be told what lintian objects to") func lintianObjects() async throws {
+    let package = try await Self.built.value
+    let broken = "\(package.folder.path)/broken"
+    try Package.run("cp", "--recursive", "\(package.folder.path)/contents", broken)
+    try Package.run("cp", "--recursive", "\(package.folder.path)/control", "\(broken)/DEBIAN")
+    try Package.run("rm", "\(broken)/usr/share/doc/tribune/copyright")
+    try Package.run("dpkg-deb", "-z0", "--root-owner-group", "--build", broken, "\(broken).deb")
+    let checked = try FinishedProgram(
+      ["lintian", "--allow-root", "\(broken).deb"], environment: ["LC_ALL": "C.UTF-8"])
+    #expect(checked.output.contains("no-copyright-file"))
+  }
+}
