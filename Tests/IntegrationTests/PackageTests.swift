@@ -4,21 +4,19 @@ import Foundation
 import Testing
 
 @Suite("make deb", .serialized) struct PackageTests {
-  /// Built once, for all of the tests.
+  /// Built once, for all of the tests; the next run builds it again.
   private struct Package {
-    let folder: TestFolder
+    let folder = Script.repository.appending(path: ".build/deb-tests").path
     let file: String
 
     init() async throws {
-      folder = try TestFolder()
       // Compressing well takes long, and is not what is tested.
-      try await folder.make(
-        "deb", ["DEB=\(folder.path)/deb"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
-      let files = try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/deb")
+      try await TestFolder().make("deb", ["DEB=\(folder)"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder)
       let name = try #require(files.first { $0.hasSuffix(".deb") })
-      file = "\(folder.path)/deb/\(name)"
-      try Self.run("dpkg-deb", "--extract", file, "\(folder.path)/contents")
-      try Self.run("dpkg-deb", "--control", file, "\(folder.path)/control")
+      file = "\(folder)/\(name)"
+      try Self.run("dpkg-deb", "--extract", file, "\(folder)/contents")
+      try Self.run("dpkg-deb", "--control", file, "\(folder)/control")
     }
 
     @discardableResult
@@ -30,6 +28,12 @@ import Testing
 
     func field(_ name: String) throws -> String {
       try Self.run("dpkg-deb", "--field", file, name).trimmingCharacters(in: .newlines)
+    }
+
+    func contains(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder)/\(path)") }
+
+    func read(_ path: String) throws -> String {
+      try String(contentsOf: URL(fileURLWithPath: "\(folder)/\(path)"), encoding: .utf8)
     }
   }
 
@@ -63,32 +67,32 @@ import Testing
       "usr/share/doc/tribune/copyright", "usr/share/doc/tribune/examples/molly-guard/40-tribune",
     ])
   func contents(_ path: String) async throws {
-    #expect(try await Self.built.value.folder.contains("contents/\(path)"))
+    #expect(try await Self.built.value.contains("contents/\(path)"))
   }
 
   @Test(
     "has the units of the system",
     arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service"])
   func units(_ unit: String) async throws {
-    let folder = try await Self.built.value.folder
+    let package = try await Self.built.value
     // Where they lie depends on the distribution's age.
     let paths = ["lib/systemd/system", "usr/lib/systemd/system"].filter {
-      folder.contains("contents/\($0)/\(unit)")
+      package.contains("contents/\($0)/\(unit)")
     }
     #expect(paths.count == 1)
-    for path in paths { #expect(try !folder.read("contents/\(path)/\(unit)").contains("dir@")) }
+    for path in paths { #expect(try !package.read("contents/\(path)/\(unit)").contains("dir@")) }
   }
 
   @Test("keeps what the administrator changes") func configurationFiles() async throws {
-    let files = try await Self.built.value.folder.read("control/conffiles")
+    let files = try await Self.built.value.read("control/conffiles")
     #expect(files == "/etc/tribune/tribuned.conf\n")
   }
 
   @Test("restarts the bus at an upgrade, and stops it and its socket only when it goes") func upgrade()
     async throws
   {
-    let folder = try await Self.built.value.folder
-    let installing = try folder.read("control/postinst")
+    let package = try await Self.built.value
+    let installing = try package.read("control/postinst")
     #expect(installing.contains("systemd-sysusers"))
     #expect(installing.contains("deb-systemd-helper enable 'tribuned.socket'"))
     #expect(installing.contains("deb-systemd-invoke start 'tribuned.socket'"))
@@ -96,17 +100,17 @@ import Testing
     #expect(!installing.contains("restart 'tribuned.socket'") && !installing.contains("' 'tribuned.socket'"))
     #expect(!installing.contains("invoke stop"))
     // Nothing before the new files are there.
-    #expect(!folder.contains("control/preinst"))
-    let removing = try folder.read("control/prerm")
+    #expect(!package.contains("control/preinst"))
+    let removing = try package.read("control/prerm")
     #expect(removing.contains("deb-systemd-invoke stop 'tribuned.socket'"))
     for condition in removing.split(separator: "\n") where condition.hasPrefix("if ") {
       #expect(condition.contains("[ \"$1\" = remove ]"))
     }
-    #expect(try folder.read("control/postrm").contains("deb-systemd-helper purge"))
+    #expect(try package.read("control/postrm").contains("deb-systemd-helper purge"))
   }
 
   @Test("enables neither the delegates in files nor the buses of users") func choices() async throws {
-    let installing = try await Self.built.value.folder.read("control/postinst")
+    let installing = try await Self.built.value.read("control/postinst")
     #expect(!installing.contains("start 'tribune-delegates.service'") || installing.contains("try-restart"))
     for unit in ["--user enable 'tribuned.socket'", "enable 'tribune-delegates.service'"] {
       // Only again, if the administrator has enabled it.
@@ -128,10 +132,9 @@ import Testing
 
   @Test("would be told what lintian objects to") func lintianObjects() async throws {
     let package = try await Self.built.value
-    let broken = "\(package.folder.path)/broken"
-    try Package.run("cp", "--recursive", "\(package.folder.path)/contents", broken)
-    try Package.run("cp", "--recursive", "\(package.folder.path)/control", "\(broken)/DEBIAN")
-    try Package.run("rm", "\(broken)/usr/share/doc/tribune/copyright")
+    let broken = "\(package.folder)/broken"
+    try Package.run("mkdir", "--parents", "\(broken)/DEBIAN")
+    try Package.run("cp", "\(package.folder)/control/control", "\(broken)/DEBIAN")
     try Package.run("dpkg-deb", "-z0", "--root-owner-group", "--build", broken, "\(broken).deb")
     let checked = try FinishedProgram(
       ["lintian", "--allow-root", "\(broken).deb"], environment: ["LC_ALL": "C.UTF-8"])

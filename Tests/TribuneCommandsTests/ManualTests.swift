@@ -67,7 +67,7 @@ struct ManualTests {
     arguments: [
       ("a \\ b", "a \\e b"), ("f~ `g` ^", "f\\(ti \\(gag\\(ga \\(ha"), ("\"a\"", "\\(dqa\\(dq"),
       (".a", "\\&.a"),
-      ("'a", "\\&'a"), ("a-b", "a\\-b"), ("(--a-b=c)", "(\\fB\\-\\-a\\-b=\\fRc)"), ("a -- b", "a \\-\\- b"),
+      ("'a", "\\&'a"), ("a-b", "a\\-b"), ("(--a-b=c)", "(\\fB\\-\\-a\\-b=c\\fR)"), ("a -- b", "a \\-\\- b"),
       ("--json,", "\\fB\\-\\-json\\fR,"),
     ])
   func escapes(text: String, expected: String) {

@@ -54,7 +54,7 @@ struct FishCompletion {
   private func value(_ completion: Completion) -> String {
     switch completion {
     case .words(let words): "-xa '\(words.joined(separator: " "))'"
-    case .list(let words): "-xa '(__fish_append , \(words.joined(separator: " ")))'"
+    case .list(let words): "-xa '(__tribunectl_list \(words.joined(separator: " ")))'"
     case .files: "-rF"
     case .folders: "-xa '(__fish_complete_directories)'"
     case .nothing, .verbs, .command: "-x"
@@ -121,6 +121,14 @@ struct FishCompletion {
                 end
             case command
                 test (count $found) = 2
+        end
+    end
+
+    # __tribunectl_list WORD…: what stands at the cursor, up to the last comma, and each word that is not there yet.
+    function __tribunectl_list
+        set -l given (commandline -ct | string replace -r '^--[^=]*=' '' | string match -r '.*,')
+        for word in $argv
+            contains -- $word (string split -- , "$given"); or echo "$given$word"
         end
     end
 
