@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneServer
 
 /// What a program of systemd wrote, and how it ended.
 struct SystemdRun {
@@ -80,13 +81,63 @@ struct UnitFilesTests {
     #expect(run.status != 0)
   }
 
-  @Test("expose the system's daemon to no more than 0.5 of 10")
-  func security() throws {
+  /// What `systemd-analyze security` says of the system's daemon, each setting with whether it is there.
+  ///
+  /// - Parameter threshold: the exposure that is too much, in tenths.
+  private func security(threshold: Int) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
+    // Of what stops late it would not ask for everything.
+    let unit = try String(contentsOfFile: folder.path + "/tribuned.service", encoding: .utf8)
+    try #require(unit.contains("\nDefaultDependencies=no\n"))
+    try folder.write("asked/tribuned.service", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
     let run = try SystemdRun(
       "systemd-analyze",
-      ["security", "--offline=true", "--no-pager", "--threshold=5", folder.path + "/tribuned.service"],
+      [
+        "security", "--offline=true", "--no-pager", "--json=short", "--threshold=\(threshold)",
+        folder.path + "/asked/tribuned.service",
+      ],
       in: folder)
+    let text = run.output.drop { $0 != "[" }.prefix { $0 != "\n" }
+    let entries = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
+    let settings = try #require(entries).compactMap { entry in
+      (entry["name"] as? String).flatMap { name in (entry["set"] as? Bool).map { (name, $0) } }
+    }
+    return (run, settings)
+  }
+
+  @Test("expose the system's daemon to no more than 0.8 of 10")
+  func exposure() throws {
+    let run = try security(threshold: 8).run
     #expect(run.status == 0, "\(run.output)")
+    #expect(try security(threshold: 1).run.status != 0, "the threshold counts")
+  }
+
+  @Test("explain each hardening that the system's daemon cannot have")
+  func explanations() throws {
+    let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
+    let comments = service.split(separator: "\n").filter { $0.hasPrefix("# ") }
+    let missing = try security(threshold: 100).settings.filter { !$0.isSet }
+    try #require(!missing.isEmpty)
+    for setting in missing {
+      let name = setting.name.prefix { $0 != "=" }
+      #expect(comments.contains { $0.hasPrefix("# \(name)=") }, "\(setting.name)")
+    }
+  }
+
+  @Test(
+    "keep as much room for descriptors as they tell the daemon, and let it have them",
+    arguments: ["", "user/"])
+  func descriptors(manager: String) throws {
+    let service = try String(
+      contentsOfFile: repositoryFile("systemd/\(manager)tribuned.service"), encoding: .utf8)
+    func value(_ key: String) throws -> Int {
+      let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("\(key)=") }, "\(key)=")
+      return try #require(Int(line.dropFirst(key.count + 1)))
+    }
+    let room = try value("FileDescriptorStoreMax")
+    // The connections, the files, and the state.
+    #expect(room >= Configuration().connectionsMax + 1024 + 16)
+    #expect(try value("Environment=TRIBUNE_FDSTORE") == room)
+    #expect(try value("LimitNOFILE") > room)
   }
 
   @Test("let what decides see the system and reach the bus, and write nothing of the system's")
@@ -116,8 +167,16 @@ struct UnitFilesTests {
   func peersAreVisible() throws {
     let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
     let settings = service.split(separator: "\n").filter { !$0.hasPrefix("#") }
-    for setting in ["PrivateUsers", "ProtectProc", "RuntimeDirectory", "DynamicUser"] {
+    for setting in ["PrivateUsers", "ProtectProc", "DynamicUser"] {
       #expect(!settings.contains { $0.hasPrefix("\(setting)=") }, "\(setting)=")
+    }
+  }
+
+  @Test("have the folder of the socket go with the socket, not with the service", arguments: ["", "user/"])
+  func runtimeDirectory(manager: String) throws {
+    for (unit, isThere) in [("tribuned.service", false), ("tribuned.socket", true)] {
+      let text = try String(contentsOfFile: repositoryFile("systemd/\(manager)\(unit)"), encoding: .utf8)
+      #expect(text.split(separator: "\n").contains("RuntimeDirectory=tribune") == isThere, "\(unit)")
     }
   }
 
