@@ -6,8 +6,12 @@ import Foundation
 final class TestFolder {
   let path: String
 
-  init() throws {
-    path = "/tmp/tribune-\(UInt32.random(in: .min ... .max))"
+  convenience init() throws {
+    try self.init(named: "/tmp/tribune-\(UInt32.random(in: .min ... .max))")
+  }
+
+  init(named path: String) throws {
+    self.path = path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Units that ask the bus and tell it things, as systemd/examples has them.
+@Suite("Units that use the bus", .timeLimit(.minutes(5)))
+struct SystemdGuardTests {
+  private let machine: Container
+
+  /// A machine with a job that notes that it ran, and asks first.
+  init() throws {
+    machine = try Container()
+    try machine.copy(
+      "systemd/examples/ask-first.conf", to: "/etc/systemd/system/job.service.d/ask-first.conf")
+    try machine.write(
+      unit: "job.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo ran >>/var/lib/job'\n")
+  }
+
+  private var runs: Int {
+    get throws {
+      try machine.does("sh", "-c", "touch /var/lib/job; cat /var/lib/job").split(separator: "\n").count
+    }
+  }
+
+  private func state(of unit: String = "job.service") throws -> [String] {
+    try [machine.property("ActiveState", of: unit), machine.property("Result", of: unit)]
+  }
+
+  /// Something that stays for as long as it is kept, and is ready.
+  private func staying(_ command: String...) throws -> RunningProgram {
+    let program = try machine.start("tribunectl", command)
+    let line = try #require(try program.errors.line())
+    try #require(["holding ", "observing ", "attached "].contains { line.hasPrefix($0) }, "\(line)")
+    return program
+  }
+
+  // MARK: ExecCondition=
+
+  @Test("a unit that asks first starts when nobody minds")
+  func allowed() throws {
+    try machine.does("systemctl", "start", "job.service")
+    #expect(try runs == 1)
+    #expect(try state() == ["inactive", "success"])
+  }
+
+  @Test("a unit that asks first is passed over on a veto: no failure, and the journal has who and why")
+  func vetoed() throws {
+    let hold = try staying(
+      "hold", "unit.shouldStart", "--object=unit/job.service", "--why=a restore is running")
+    try machine.does("systemctl", "start", "job.service")
+    #expect(try runs == 0)
+    // Nothing keeps the unit in systemd's memory, but the journal does.
+    try machine.waitForEntry("UNIT=job.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
+    #expect(try state() == ["inactive", "success"])
+    try machine.waitForEntry("_SYSTEMD_UNIT=job.service") {
+      ($0["MESSAGE"] as? String)?.contains("a restore is running") == true
+    }
+    // It is about that unit alone, and as long as it lasts.
+    try machine.write(unit: "other.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n")
+    try machine.copy(
+      "systemd/examples/ask-first.conf", to: "/etc/systemd/system/other.service.d/ask-first.conf")
+    try machine.does("systemctl", "start", "other.service")
+    #expect(try state(of: "other.service") == ["inactive", "success"])
+    hold.signal(SIGKILL)
+    // It has ended when it has closed that.
+    _ = try hold.output.rest()
+    try machine.does("systemctl", "start", "job.service")
+    #expect(try runs == 1)
+  }
+
+  @Test("a unit that asks first fails when the bus is gone, unless it says otherwise")
+  func busGone() throws {
+    // What cannot be started does not come back when it is wanted.
+    try machine.does("systemctl", "mask", "--now", "--runtime", "tribuned.socket", "tribuned.service")
+    #expect(try machine.run("systemctl", "start", "job.service").status != 0)
+    #expect(try runs == 0)
+    #expect(try state() == ["failed", "exit-code"])
+    #expect(try machine.property("ExecCondition", of: "job.service").contains("status=255"))
+    try machine.write(
+      unit: "job.service.d/nevertheless.conf",
+      "[Service]\nExecCondition=\nExecCondition=tribunectl ask unit.shouldStart --if-unreachable=allow\n")
+    try machine.does("systemctl", "start", "job.service")
+    #expect(try runs == 1)
+  }
+
+  // MARK: OnFailure=
+
+  @Test("a unit that fails is told of, and the last word on it is kept")
+  func failure() throws {
+    try machine.copy(
+      "systemd/examples/tell-failure@.service", to: "/etc/systemd/system/tell-failure@.service")
+    try machine.copy(
+      "systemd/examples/tell-failure.conf", to: "/etc/systemd/system/broken.service.d/tell-failure.conf")
+    try machine.write(unit: "broken.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'exit 3'\n")
+    let observer = try staying("observe", "unit.didFail", "-j")
+    #expect(try machine.run("systemctl", "start", "broken.service").status != 0)
+    let line = try #require(try observer.output.line())
+    for part in [
+      #""name":"unit.didFail""#, #""object":"unit/broken.service""#, #""result":"exit-code""#,
+      #""status":"3""#,
+    ] { #expect(line.replacing(": ", with: ":").contains(part), "\(line)") }
+    #expect(try machine.does("tribunectl", "list", "--retained").contains("unit/broken.service"))
+  }
+
+  @Test("OnFailure= is started when the bus is gone")
+  func failureWithoutBus() throws {
+    try machine.write(unit: "alarm.service", "[Service]\nType=oneshot\nExecStart=/bin/touch /var/lib/alarm\n")
+    try machine.write(unit: "job.service.d/alarm.conf", "[Unit]\nOnFailure=alarm.service\n")
+    try machine.does("systemctl", "mask", "--now", "--runtime", "tribuned.socket", "tribuned.service")
+    #expect(try machine.run("systemctl", "start", "job.service").status != 0)
+    try machine.waitForEntry("UNIT=alarm.service") { $0["JOB_RESULT"] as? String == "done" }
+    try machine.does("test", "-e", "/var/lib/alarm")
+  }
+
+  // MARK: Timers
+
+  @Test("a timer's job is done when it may be, told about, and left on a veto")
+  func timer() throws {
+    for unit in ["nightly-prune.timer", "nightly-prune.service"] {
+      try machine.copy("systemd/examples/\(unit)", to: "/etc/systemd/system/\(unit)")
+    }
+    try machine.write(
+      "#!/bin/sh\necho \"$1\" >>/var/lib/pruned\n", to: "/usr/local/bin/prune-backups", mode: 0o755)
+    // Now, rather than at night.
+    try machine.write(
+      unit: "nightly-prune.timer.d/now.conf",
+      "[Timer]\nOnCalendar=\nRandomizedDelaySec=0\nOnActiveSec=0\nAccuracySec=1us\n")
+    let observer = try staying("observe", "backup.*", "-j")
+    try machine.does("systemctl", "start", "nightly-prune.timer")
+    for name in ["backup.willPrune", "backup.didPrune"] {
+      #expect(try observer.output.line()?.contains("\"\(name)\"") == true)
+    }
+    #expect(try machine.read("/var/lib/pruned") == "/home\n")
+
+    let hold = try staying("hold", "backup.shouldPrune", "--why=a restore is running")
+    try machine.does("systemctl", "start", "nightly-prune.service")
+    #expect(try state(of: "nightly-prune.service") == ["inactive", "success"])
+    #expect(try machine.read("/var/lib/pruned") == "/home\n")
+    withExtendedLifetime(hold) {}
+  }
+
+  // MARK: A drop-in for the bus
+
+  @Test("a drop-in gives the bus room for more connections")
+  func moreConnections() throws {
+    try machine.write("[Bus]\nConnectionsMax=65536\n", to: "/etc/tribune/tribuned.conf")
+    try machine.copy(
+      "systemd/examples/more-connections.conf",
+      to: "/etc/systemd/system/tribuned.service.d/more-connections.conf")
+    try machine.does("systemctl", "start", "tribuned.service")
+    let room = try machine.number("FileDescriptorStoreMax")
+    #expect(room == 66652)
+    #expect(try machine.number("LimitNOFILE") >= room)
+    // The last of the same variable counts.
+    let pid = try machine.property("MainPID")
+    #expect(try machine.read("/proc/\(pid)/environ").contains("\0TRIBUNE_FDSTORE=\(room)\0"))
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TribuneWire
+
+/// The system's units, as a real systemd runs them.
+@Suite("The service under systemd", .timeLimit(.minutes(5)))
+struct SystemdServiceTests {
+  private static let service = "tribuned.service"
+
+  // MARK: Starting
+
+  @Test("the first client starts it")
+  func activation() throws {
+    let machine = try Container()
+    #expect(try machine.property("ActiveState") == "inactive")
+    #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
+    #expect(try machine.property("ActiveState") == "active")
+  }
+
+  @Test("a client on the other side of a container's wall starts it, too")
+  func activationFromOutside() throws {
+    let machine = try Container()
+    try RawClient(path: machine.bus).greet()
+    #expect(try machine.property("ActiveState") == "active")
+  }
+
+  @Test("enabled, it is up before what starts behind basic.target, and says that it is ready when it answers")
+  func readiness() throws {
+    let machine = try Container(enabled: ["tribuned.service", "tribuned.socket"])
+    #expect(try machine.property("ActiveState") == "active")
+    let up = try machine.number("ActiveEnterTimestampMonotonic")
+    let basic = try machine.number("ActiveEnterTimestampMonotonic", of: "basic.target")
+    #expect(up <= basic)
+    // Runs when the daemon has said that it is ready, and fails the start if nobody answers.
+    try machine.write(unit: "tribuned.service.d/ask.conf", "[Service]\nExecStartPost=tribunectl status\n")
+    try machine.does("systemctl", "restart", "tribuned.service")
+    #expect(try machine.property("StatusText").hasPrefix("0 connections, "))
+  }
+
+  @Test("it runs as its user, with the limits and the room for descriptors that the unit says")
+  func limits() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let pid = try machine.property("MainPID")
+    #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
+    #expect(try machine.number("LimitNOFILE") == 32768)
+    #expect(try machine.number("OOMScoreAdjust") == -900)
+    // A systemd that may not raise a limit, as in some containers, gives as much as it has.
+    let mayRaise = try machine.has(capability: 24)
+    #expect(
+      try machine.fileLimits(of: pid)
+        == Array(repeating: mayRaise ? 32768 : min(32768, machine.fileLimits(of: "1")[1]), count: 2))
+    #expect(try machine.does("cat", "/proc/\(pid)/oom_score_adj") == (mayRaise ? "-900" : "0"))
+    let room = try machine.number("FileDescriptorStoreMax")
+    #expect(room == 17500)
+    #expect(try machine.property("Environment").contains("TRIBUNE_FDSTORE=\(room)"))
+  }
+
+  @Test("the running service is exposed to no more than 0.8 of 10")
+  func security() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    try machine.does("systemd-analyze", "security", "--no-pager", "--threshold=8", Self.service)
+  }
+
+  // MARK: The socket
+
+  @Test("the folder of the socket is root's, stays while the service stops, and goes with the socket")
+  func folder() throws {
+    let machine = try Container()
+    func owner() throws -> String {
+      try machine.does("stat", "--format=%U %a", "/run/tribune", "/run/tribune/bus")
+    }
+    let expected = "root 755\nroot 666"
+    #expect(try owner() == expected)
+    try machine.does("tribunectl", "status")
+    #expect(try owner() == expected)
+    try machine.does("systemctl", "restart", Self.service)
+    #expect(try owner() == expected)
+    try machine.does("systemctl", "stop", Self.service)
+    #expect(try owner() == expected)
+    // It is started by the next client, through the same socket.
+    try machine.does("tribunectl", "status")
+    try machine.does("systemctl", "stop", "tribuned.socket")
+    #expect(try machine.property("ActiveState") == "inactive")
+    #expect(try machine.run("stat", "/run/tribune").status != 0)
+    try machine.does("systemctl", "start", "tribuned.socket")
+    #expect(try owner() == expected)
+  }
+
+  // MARK: Reloading
+
+  @Test("a reload takes the new configuration over, and one with errors leaves the old one in force")
+  func reload() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let pid = try machine.property("MainPID")
+    func reload(_ configuration: String, until message: String) throws -> UInt32 {
+      try machine.write(configuration, to: "/etc/tribune/tribuned.conf")
+      try machine.does("systemctl", "reload", Self.service)
+      try machine.waitForEntry("_SYSTEMD_UNIT=\(Self.service)") {
+        ($0["MESSAGE"] as? String)?.contains(message) == true
+      }
+      return try RawClient(path: machine.bus).greet().queriesMax
+    }
+    #expect(try reload("[Bus]\nQueriesMax=7\n", until: "the configuration was read again") == 7)
+    #expect(try reload("[Bus]\nQueriesMax=many\n", until: "the old one stays in force") == 7)
+    #expect(try machine.property("ActiveState") == "active")
+    #expect(try machine.property("MainPID") == pid)
+  }
+
+  @Test("one that cannot start for its configuration is tried again, and is up when that is mended")
+  func mended() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let run = try machine.property("InvocationID")
+    try machine.write("[Bus]\nQueriesMax=many\n", to: "/etc/tribune/tribuned.conf")
+    #expect(try machine.run("systemctl", "restart", Self.service).status != 0)
+    try machine.waitForEntry("_SYSTEMD_UNIT=\(Self.service)") {
+      ($0["MESSAGE"] as? String)?.contains("not starting with a configuration that has errors") == true
+    }
+    #expect(try machine.property("ActiveState") == "activating")
+    try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
+    try machine.waitForStart(after: run)
+    #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
+  }
+
+  // MARK: Coming back
+
+  @Test("killed or ended, it comes back", arguments: ["KILL", "TERM", "SEGV"])
+  func comesBack(signal: String) throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let run = try machine.property("InvocationID")
+    let pid = try machine.property("MainPID")
+    try machine.does("kill", "-\(signal)", pid)
+    try machine.waitForStart(after: run)
+    #expect(try machine.property("MainPID") != pid)
+    #expect(try machine.number("NRestarts") == 1)
+    try RawClient(path: machine.bus).greet()
+  }
+
+  @Test("killed again and again, it comes back, and its socket stays")
+  func comesBackOften() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    for _ in 0..<30 {
+      let run = try machine.property("InvocationID")
+      try machine.does("kill", "-KILL", try machine.property("MainPID"))
+      // One that waits for it triggers the socket, as clients do.
+      try RawClient(path: machine.bus).greet()
+      try machine.waitForStart(after: run)
+    }
+    #expect(try machine.number("NRestarts") == 30)
+    #expect(try machine.property("ActiveState", of: "tribuned.socket") == "active")
+  }
+
+  @Test("only \"systemctl stop\" stops it")
+  func stops() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    try machine.does("systemctl", "stop", Self.service)
+    #expect(try machine.property("ActiveState") == "inactive")
+    #expect(try machine.property("Result") == "success")
+  }
+
+  @Test("one whose run loop stands still is replaced")
+  func watchdog() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    #expect(try machine.property("WatchdogUSec") == "20s")
+    try machine.write(unit: "tribuned.service.d/sooner.conf", "[Service]\nWatchdogSec=2s\n")
+    try machine.does("systemctl", "restart", Self.service)
+    let run = try machine.property("InvocationID")
+    let pid = try machine.property("MainPID")
+    try machine.does("kill", "-STOP", pid)
+    try machine.waitForStart(after: run)
+    #expect(try machine.property("MainPID") != pid)
+    try machine.waitForEntry("UNIT=\(Self.service)") { $0["UNIT_RESULT"] as? String == "watchdog" }
+    try RawClient(path: machine.bus).greet()
+  }
+}
+
+extension Container {
+  /// Whether its systemd has a capability, by its number in capabilities(7)'s header.
+  fileprivate func has(capability: Int) throws -> Bool {
+    let status = try read("/proc/1/status").split(separator: "\n")
+    let set = try #require(status.first { $0.hasPrefix("CapEff:") }).split(separator: "\t")
+    return try #require(UInt64(set[1], radix: 16)) >> UInt64(capability) & 1 == 1
+  }
+
+  /// The soft and the hard limit of open descriptors.
+  fileprivate func fileLimits(of pid: String) throws -> [Int] {
+    let limits = try read("/proc/\(pid)/limits").split(separator: "\n")
+    let files = try #require(limits.first { $0.hasPrefix("Max open files") })
+    return files.split(separator: " ").compactMap { Int($0) }
+  }
+}

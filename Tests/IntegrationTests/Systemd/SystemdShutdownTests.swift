@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite("Shutdown under systemd", .timeLimit(.minutes(5)))
+struct SystemdShutdownTests {
+  /// Services that ask while they stop. None says anything about the bus: they stop in systemd's own order.
+  private static let askers = (1...8).map { "asker\($0).service" }
+  private static let vetoed = askers[4...]
+
+  /// A service that runs a command when it stops, and notes what it wrote and how it ended.
+  private static func asking(_ unit: String) -> String {
+    """
+    [Service]
+    Type=oneshot
+    RemainAfterExit=yes
+    ExecStart=/bin/true
+    ExecStop=-/bin/sh -c 'tribunectl ask host.shouldPowerOff >/var/lib/\(unit) 2>&1; echo "status $?" >>/var/lib/\(unit)'
+
+    """
+  }
+
+  @Test("who asks while it stops gets its answer, and the bus stops behind all of them, in order")
+  func asksWhileStopping() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    for unit in Self.askers { try machine.write(Self.asking(unit), to: "/etc/systemd/system/\(unit)") }
+    // A delegate that stops behind half of them, which it therefore vetoes.
+    try machine.write(
+      """
+      [Unit]
+      Before=\(Self.vetoed.joined(separator: " "))
+      [Service]
+      Type=notify
+      ExecStart=tribunectl delegate host.shouldPowerOff --veto=again --label=steward
+      ExecStop=/bin/sh -c 'tribunectl ask host.shouldPowerOff >/var/lib/steward; true'
+
+      """, to: "/etc/systemd/system/steward.service")
+    try machine.does("systemctl", "daemon-reload")
+    try machine.does(["systemctl", "start", "steward.service"] + Self.askers)
+
+    try machine.powerOff()
+
+    for unit in Self.askers {
+      let answer = try machine.left("/var/lib/\(unit)")
+      // For the others the delegate may have stopped before; that the bus has answered is what counts.
+      let isAllowed = !Self.vetoed.contains(unit) && answer.hasSuffix("status 0\n")
+      #expect(isAllowed || answer.hasSuffix("status 1\n"), "\(unit): \(answer)")
+      #expect(
+        answer.hasPrefix("\(isAllowed ? "allowed" : "vetoed"): host.shouldPowerOff"), "\(unit): \(answer)")
+    }
+    #expect(try machine.left("/var/lib/steward").contains("again"))
+
+    let stops = try machine.journalLeft(
+      "MESSAGE_ID=de5b426a63be47a7b6ac3eaac82e2f6f", "MESSAGE_ID=9d1aaa27d60140bd96365438aad20286")
+    func moment(_ unit: String, _ message: String) throws -> Int {
+      let entry = try #require(
+        stops.last {
+          $0["UNIT"] as? String == unit && ($0["MESSAGE"] as? String)?.hasPrefix(message) == true
+        },
+        "\(message) \(unit) is not in the journal")
+      return try #require(Int(entry["__MONOTONIC_TIMESTAMP"] as? String ?? ""))
+    }
+    let began = try moment("tribuned.service", "Stopping")
+    for unit in Self.askers + ["steward.service"] { #expect(try moment(unit, "Stopped") <= began, "\(unit)") }
+    // In order: by itself, and at once.
+    #expect(try moment("tribuned.service", "Stopped") >= began)
+    #expect(try moment("tribuned.socket", "Closed") >= began)
+    let last = try machine.journalLeft("UNIT=tribuned.service").compactMap { $0["MESSAGE"] as? String }
+    #expect(last.contains { $0.contains("Deactivated successfully") })
+    #expect(
+      !last.contains { $0.contains("Failed") || $0.contains("timed out") || $0.contains("Killing") },
+      "\(last)")
+  }
+}
