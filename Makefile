@@ -77,6 +77,7 @@ test: build examples
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
 	@tools/setup test-systemd
+	$(SWIFT_BUILD) --product crowd
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 
 ## examples   the programs in Examples

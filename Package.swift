@@ -61,6 +61,9 @@ let package = Package(
     .target(
       name: "TribuneTestSupport", dependencies: ["TribuneWire"], path: "Tests/TribuneTestSupport",
       swiftSettings: strict),
+    .executableTarget(
+      name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
+      swiftSettings: strict),
     .testTarget(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
       swiftSettings: strict),
@@ -79,7 +82,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",
-      dependencies: ["CTribuneLinux", "Tribune", "TribuneCommands", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
+      ],
       exclude: ["Support/service-manager.py"], swiftSettings: strict),
     .testTarget(
       name: "TribuneTests", dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],

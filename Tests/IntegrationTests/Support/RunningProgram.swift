@@ -66,12 +66,14 @@ final class RunningProgram {
 
   var pid: Int32 { process.processIdentifier }
 
-  /// - Parameter command: the program's path and its arguments.
-  init(_ command: [String], environment: [String: String] = [:]) throws {
+  /// - Parameters:
+  ///   - command: the program's path and its arguments.
+  ///   - input: its standard input; nothing comes there if it is left out.
+  init(_ command: [String], environment: [String: String] = [:], input: Pipe? = nil) throws {
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = input ?? FileHandle.nullDevice
     process.standardOutput = output.pipe
     process.standardError = errors.pipe
     try process.run()

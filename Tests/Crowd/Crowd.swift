@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Tribune
+
+/// Many clients of a bus, each with a connection of its own, that keep an account of what comes of what they
+/// do. A test starts a crowd on each side of a container's wall, and adds up.
+///
+///     crowd SIDE SEED OBSERVERS POSTERS DELEGATES ASKERS HOLDERS
+///
+/// It finds the bus as all clients do. What it says, a line each:
+///
+///     connection :7            at first, for each; then
+///     ready                    everything is registered
+///     progress                 so often as `Progress.step` says: so many posts and questions have been answered
+///
+/// and as an answer to the line `stop` on its standard input
+///
+///     stopped                  nobody posts or asks any more
+///
+/// to the line `settle`
+///
+///     settled                  every observer has just spoken with the bus
+///
+/// and to the line `account`, which comes when the bus has taken the last post, `load.end`:
+///
+///     posted POSTER COUNT      numbers 1 to COUNT were used by the poster
+///     unsure POSTER NUMBER     whether the bus took that one, its poster was not told
+///     observed OBSERVER LOST POSTER RANGE…    what came, as numbers; and how many were told lost
+///     repeated OBSERVER POSTER NUMBER         what came twice, or after a later one of the same poster
+///     asked COUNT
+///     wrong TEXT               a verdict that must not be; or, where it may be, what is to be judged
+///     broken WHO TEXT          a client that was told an error that it did not expect
+///     end
+@main
+struct Crowd {
+  private let size: Size
+  private let account: Account
+  private let stopping = Flag()
+
+  /// How many of each there are; delegates and holders are on both sides, as many.
+  struct Size {
+    var side: String
+    var seed: UInt64
+    var observers: Int
+    var posters: Int
+    var delegates: Int
+    var askers: Int
+    var holders: Int
+
+    init?(_ arguments: [String]) {
+      let numbers = arguments.dropFirst().map { UInt64($0) }
+      guard arguments.count == 7, !numbers.contains(nil) else { return nil }
+      side = arguments[0]
+      seed = numbers[0] ?? 0
+      let counts = numbers.dropFirst().map { Int($0 ?? 0) }
+      (observers, posters, delegates, askers, holders) = (
+        counts[0], counts[1], counts[2], counts[3], counts[4]
+      )
+    }
+  }
+
+  static func main() async {
+    guard let size = Size(Array(CommandLine.arguments.dropFirst())) else {
+      say("crowd: SIDE SEED OBSERVERS POSTERS DELEGATES ASKERS HOLDERS")
+      exit(2)
+    }
+    do {
+      try await Crowd(size: size, account: Account()).run()
+    } catch {
+      say("broken crowd \(error)")
+      exit(1)
+    }
+  }
+
+  private func run() async throws {
+    let observers = try await each(size.observers) { try await Observer(name: $0, connection: .connect()) }
+    let delegates = try await each(size.delegates) { name in
+      let delegate = try await Judge(connection: .connect())
+      try await delegate.attach(as: name)
+      return delegate
+    }
+    let holders = try await each(size.holders) { name in
+      let holder = try await Connection.connect()
+      try await holder.hold(Question.held, object: name, why: "held by \(name)")
+      return holder
+    }
+    let posters = try await each(size.posters) { try await Poster(name: $0, connection: .connect()) }
+    let askers = try await each(size.askers) { try await Asker(name: $0, connection: .connect()) }
+
+    let reading = observers.map { observer in Task { try await observer.observe(account) } }
+    for observer in observers { try await observer.settle() }
+    for connection in observers.map(\.connection) + delegates.map(\.connection) + holders
+      + posters.map(\.connection) + askers.map(\.connection)
+    {
+      say("connection \(connection.id)")
+    }
+    say("ready")
+
+    guard await line() == "start" else { return }
+    let working =
+      posters.enumerated().map { index, poster in
+        Task { await poster.post(seed: size.seed &+ UInt64(index), account, until: stopping) }
+      }
+      + askers.enumerated().map { index, asker in
+        Task { await asker.ask(seed: size.seed &+ 1000 &+ UInt64(index), size, account, until: stopping) }
+      }
+    while let command = await line() {
+      switch command {
+      case "stop":
+        stopping.raise()
+        for task in working { await task.value }
+        say("stopped")
+      case "settle":
+        for observer in observers { try await observer.settle() }
+        say("settled")
+      case "account":
+        for task in reading { try await task.value }
+        await account.tell()
+        say("end")
+      default: say("broken crowd does not know \(command)")
+      }
+    }
+    withExtendedLifetime((delegates, holders)) {}
+  }
+
+  /// Makes so many, named after the side and their number, one after the other.
+  private func each<T>(_ count: Int, _ make: (String) async throws -> T) async throws -> [T] {
+    var all: [T] = []
+    for index in 0..<count { all.append(try await make("\(size.side)-\(index)")) }
+    return all
+  }
+
+  /// The next command, waited for without a thread of the clients'.
+  private func line() async -> String? {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: readLine()) }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneTestSupport
+
+/// Posts numbers under a name of its own, and knows which the bus has taken.
+final class Poster: Sendable {
+  let name: String
+  let connection: Connection
+
+  init(name: String, connection: Connection) {
+    self.name = name
+    self.connection = connection
+  }
+
+  /// Posts until it is to stop: some that nobody confirms, then one that the bus does, which confirms them all,
+  /// because it takes what a connection sends in order.
+  func post(seed: UInt64, _ account: Account, until stopping: Flag) async {
+    var random = SplitMix64(seed: seed)
+    var last = 0
+    let over = connection.over
+    while !stopping.isRaised, !over.isRaised {
+      let burst = last + 1...last + Int.random(in: 1...8, using: &random)
+      last = burst.upperBound
+      do {
+        for number in burst.dropLast() {
+          try await connection.post("load.\(name)", userInfo: userInfo(number, &random))
+        }
+        try await connection.postAcknowledged("load.\(name)", userInfo: userInfo(last, &random))
+        await account.progress()
+      } catch {
+        await account.write(burst.map { "unsure \(name) \($0)" })
+        await account.write("broken \(name) \(error)")
+        if error.code != .connectionLost { break }
+      }
+    }
+    await account.write("posted \(name) \(last)")
+  }
+
+  /// The number, and mostly little behind it; seldom so much that it travels as a file.
+  private func userInfo(_ number: Int, _ random: inout SplitMix64) -> UserInfo {
+    let length =
+      if random.oneIn(400) {
+        Int.random(in: 65_536...150_000, using: &random)
+      } else if random.oneIn(20) {
+        Int.random(in: 1_000...20_000, using: &random)
+      } else {
+        Int.random(in: 0...100, using: &random)
+      }
+    return UserInfo("\(number) " + String(repeating: "x", count: length))
+  }
+}
+
+/// Counts what comes.
+final class Observer: Sendable {
+  let name: String
+  let connection: Connection
+  private let notifications: Notifications
+
+  init(name: String, connection: Connection) async throws {
+    self.name = name
+    self.connection = connection
+    notifications = try await connection.observe("load.**", limit: 65_536)
+  }
+
+  /// Returns when the bus has answered.
+  func settle() async throws { try await connection.postAcknowledged("settled.\(name)") }
+
+  /// Observes to the post that ends it all, and writes what came.
+  func observe(_ account: Account) async throws {
+    var lost = 0
+    var received: [String: Numbers] = [:]
+    reading: for try await delivery in notifications {
+      switch delivery {
+      case .lost(let count): lost += count
+      case .notification(let notification):
+        let poster = String(notification.name.dropFirst("load.".count))
+        if poster == "end" { break reading }
+        guard let number = Int(notification.userInfo.bytes.prefix { $0 != UInt8(ascii: " ") }.text) else {
+          await account.write("broken \(name) received something else from \(poster)")
+          continue
+        }
+        if !received[poster, default: Numbers()].add(number) {
+          await account.write("repeated \(name) \(poster) \(number)")
+        }
+      }
+    }
+    await account.write("observed \(name) \(lost)")
+    await account.write(received.map { "received \(name) \($0) \($1.text)" })
+  }
+}
+
+extension Sequence<UInt8> {
+  fileprivate var text: String { String(decoding: Array(self), as: UTF8.self) }
+}

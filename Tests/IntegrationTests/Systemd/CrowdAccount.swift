@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What crowds have said at the end, added up.
+struct CrowdAccount {
+  /// What one observer received of each poster, and how many it was told it had lost.
+  struct Observed {
+    var lost = 0
+    var received: [String: IndexSet] = [:]
+  }
+
+  /// The highest number of each poster; it used all up to it.
+  private(set) var posted: [String: Int] = [:]
+  /// Of those, the ones of which their poster does not know whether the bus took them.
+  private(set) var unsure: [String: IndexSet] = [:]
+  private(set) var observers: [String: Observed] = [:]
+  private(set) var asked = 0
+  /// What came twice or in the wrong order, verdicts that are not as expected, and unexpected errors.
+  private(set) var repeated: [String] = []
+  private(set) var wrong: [String] = []
+  private(set) var broken: [String] = []
+
+  /// Adds what a crowd has said.
+  mutating func add(_ lines: [String]) throws {
+    for line in lines where line != "progress" {
+      let words = line.split(separator: " ").map { String($0) }
+      switch (words[0], words.count) {
+      case ("posted", 3): posted[words[1]] = try number(words[2])
+      case ("unsure", 3): unsure[words[1], default: []].insert(try number(words[2]))
+      case ("observed", 3): observers[words[1], default: Observed()].lost = try number(words[2])
+      case ("received", 3...):
+        for range in words[3...] {
+          let ends = try range.split(separator: "-").map { try number(String($0)) }
+          observers[words[1], default: Observed()].received[words[2], default: []]
+            .insert(integersIn: ends[0]...ends[1])
+        }
+      case ("asked", 2): asked += try number(words[1])
+      case ("repeated", _): repeated.append(line)
+      case ("wrong", _): wrong.append(line)
+      case ("broken", _): broken.append(line)
+      default: throw Programs.Missing(description: "a crowd says \"\(line)\"")
+      }
+    }
+  }
+
+  private func number(_ text: String) throws -> Int {
+    guard let number = Int(text) else { throw Programs.Missing(description: "\"\(text)\" is no number") }
+    return number
+  }
+
+  /// Holds the account of each observer: what was posted is what came and what was told lost, each once.
+  func settle() {
+    #expect(repeated.isEmpty)
+    for (name, observed) in observers.sorted(by: { $0.key < $1.key }) {
+      var missing = 0
+      var doubtful = 0
+      for (poster, count) in posted {
+        let all = IndexSet(integersIn: 0...count).subtracting([0])
+        let received = observed.received[poster] ?? []
+        #expect(received.isSubset(of: all), "\(name) received what \(poster) never posted")
+        let doubts = unsure[poster] ?? []
+        missing += all.subtracting(doubts).subtracting(received).count
+        doubtful += doubts.intersection(all).subtracting(received).count
+      }
+      // Of what did not come and is in doubt, each was either lost, and told, or never taken.
+      #expect(
+        (missing...missing + doubtful).contains(observed.lost),
+        "\(name): \(missing) did not come, and \(doubtful) more that may not have been taken; told lost were \(observed.lost)"
+      )
+      #expect(Set(observed.received.keys).isSubset(of: posted.keys))
+    }
+  }
+
+  /// In numbers.
+  var summary: String {
+    let received = observers.values.reduce(0) { $0 + $1.received.values.reduce(0) { $0 + $1.count } }
+    return """
+      \(posted.values.reduce(0, +)) posted (\(unsure.values.reduce(0) { $0 + $1.count }) in doubt), \
+      \(observers.count) observers received \(received) and were told lost \
+      \(observers.values.reduce(0) { $0 + $1.lost }); \(asked) asked, \(wrong.count) verdicts to judge; \
+      \(broken.count) errors
+      """
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// A crowd of clients in a process of its own (Tests/Crowd), and what it says.
+final class CrowdProgram {
+  /// How many there are of each.
+  struct Size {
+    var observers = 0
+    var posters = 0
+    var delegates = 0
+    var askers = 0
+    var holders = 0
+
+    var clients: Int { observers + posters + delegates + askers + holders }
+
+    fileprivate var arguments: [String] {
+      [observers, posters, delegates, askers, holders].map { String($0) }
+    }
+  }
+
+  enum Side: String {
+    /// In the machine, as a service with a user of its own.
+    case inside
+    /// On this side of the wall.
+    case outside
+  }
+
+  let side: Side
+  /// The ids of its connections.
+  private(set) var connections: [String] = []
+  private let input = Pipe()
+  private let program: RunningProgram
+
+  /// Starts one, registered when it returns, and idle.
+  init(_ side: Side, of size: Size, seed: UInt64, at machine: Container) throws {
+    self.side = side
+    let arguments = [side.rawValue, String(seed)] + size.arguments
+    program =
+      switch side {
+      case .inside:
+        try machine.start(
+          "systemd-run",
+          [
+            "--quiet", "--pipe", "--wait", "--collect", "--unit=crowd", "--property=DynamicUser=yes", "crowd",
+          ] + arguments, input: input)
+      case .outside:
+        try RunningProgram(
+          [try Programs.path(of: "crowd")] + arguments,
+          environment: ["TRIBUNE_ADDRESS": "unix:\(machine.bus)"], input: input)
+      }
+    let told = try lines(to: "ready")
+    connections = told.filter { $0.hasPrefix("connection ") }.map {
+      String($0.dropFirst("connection ".count))
+    }
+    try #require(connections.count == size.clients, "\(told)")
+  }
+
+  /// Says something to it.
+  func say(_ command: String) throws {
+    try input.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
+  }
+
+  /// Says something to it, and waits until it has done it.
+  @discardableResult
+  func say(_ command: String, until answer: String) throws -> [String] {
+    try say(command)
+    return try lines(to: answer)
+  }
+
+  /// Waits until so many more lines of progress have come.
+  func progress(_ count: Int) throws {
+    for _ in 0..<count { _ = try lines(to: "progress") }
+  }
+
+  /// What it says up to a line.
+  func lines(to last: String) throws -> [String] {
+    var lines: [String] = []
+    while let line = try program.output.line() {
+      if line == last { return lines }
+      lines.append(line)
+    }
+    throw Programs.Missing(
+      description:
+        "the crowd \(side) ends before \"\(last)\": \(lines.suffix(5)) \(try program.errors.rest())")
+  }
+}
