@@ -53,9 +53,15 @@ package struct BusLimits: Equatable, Sendable {
   package var lifted: BusLimits {
     let much = 1 << 40
     var lifted = self
-    (lifted.observationsMax, lifted.delegatesMax, lifted.patternsMax, lifted.patternTokensMax) = (much, much, much, much)
-    (lifted.queriesMax, lifted.participantsMax, lifted.questionsMax, lifted.answersMax) = (much, much, much, much)
-    (lifted.definitionsMax, lifted.protocolsMax, lifted.heldMax, lifted.heldTotalMax) = (much, much, much, much)
+    (lifted.observationsMax, lifted.delegatesMax, lifted.patternsMax, lifted.patternTokensMax) = (
+      much, much, much, much
+    )
+    (lifted.queriesMax, lifted.participantsMax, lifted.questionsMax, lifted.answersMax) = (
+      much, much, much, much
+    )
+    (lifted.definitionsMax, lifted.protocolsMax, lifted.heldMax, lifted.heldTotalMax) = (
+      much, much, much, much
+    )
     (lifted.retainedUserMax, lifted.retainedMax, lifted.awaitedMax) = (much, much, much)
     lifted.deadlineMax = .max
     return lifted

@@ -71,6 +71,7 @@ package final class Daemon {
       return 1
     }
     log.level = configuration.logLevel
+    raiseDescriptorLimit(log)
     do {
       let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
       let daemon = try Daemon(arguments, configuration, passed, log)
@@ -134,6 +135,18 @@ package final class Daemon {
 
   // MARK: Starting
 
+  /// Each client takes a descriptor: as many as the kernel lets this process have.
+  private static func raiseDescriptorLimit(_ log: Log) {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
+      limit.rlim_cur < limit.rlim_max
+    else { return }
+    limit.rlim_cur = limit.rlim_max
+    if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == -1 {
+      log.warning("cannot raise the limit of open descriptors: \(Errno.current)")
+    }
+  }
+
   private func listen(mode: UInt32) throws {
     let listening = passed.takeListening()
     for socket in listening {
@@ -163,7 +176,6 @@ package final class Daemon {
   }
 
   private func start() {
-    raiseDescriptorLimit()
     signal(SIGPIPE, SIG_IGN)
     on(SIGTERM) { [weak self] in self?.stop() }
     on(SIGINT) { [weak self] in self?.stop(isForGood: true) }
@@ -186,18 +198,6 @@ package final class Daemon {
     lastStatus = status
     notifiedChangeCount = server.changeCount
     notifier.ready(status: lastStatus)
-  }
-
-  /// Each client takes a descriptor: as many as the kernel lets this process have.
-  private func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
-      limit.rlim_cur < limit.rlim_max
-    else { return }
-    limit.rlim_cur = limit.rlim_max
-    if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == -1 {
-      log.warning("cannot raise the limit of open descriptors: \(Errno.current)")
-    }
   }
 
   /// Runs `action` on the main queue for each `number` that the process gets.

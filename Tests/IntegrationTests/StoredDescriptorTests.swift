@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 /// What the service manager passes that an earlier daemon, or somebody else, has had stored.
 @Suite("Stored descriptors", .timeLimit(.minutes(2)))
@@ -57,5 +58,30 @@ struct StoredDescriptorTests {
     #expect(
       try none.log().contains(
         "the service manager keeps no descriptors, and no connection survives a restart"))
+  }
+
+  @Test("a connection for which the store has no room works, and is listed as one that does not survive")
+  func full() throws {
+    // The state, and two connections.
+    let bus = try start(with: [], kept: 3)
+    let first = try RawClient.greeted(bus)
+    let second = try RawClient.greeted(bus)
+    let (third, welcome) = try RawClient.welcomed(bus)
+    try third.settle()
+    let entries = try first.list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection } else { nil }
+    }
+    #expect(entries.map(\.isSurviving) == [true, true, false])
+
+    let listed = try bus.tribunectl("list").lines.filter {
+      $0.split(separator: " ").first == "\(welcome.connection)"
+    }
+    #expect(listed.count == 1)
+    #expect(listed.first?.contains("  not surviving  ") == true)
+    let status = try bus.tribunectl("status", "\(welcome.connection)")
+    #expect(status.output.contains("State: not surviving: a restart of the bus closes it\n"))
+    let object = try bus.tribunectl("status", "\(welcome.connection)", "-j").object()
+    #expect(object["surviving"] as? Bool == false)
+    withExtendedLifetime(second) {}
   }
 }

@@ -81,7 +81,7 @@ extension BusServer {
 
   /// Whether a restart does not end it, as far as it ends none.
   private func survives(_ connection: Connection) -> Bool {
-    (store == nil || connection.isStored) && !connection.traffic.value.stateFlags.contains(.incomplete)
+    (store.map { connection.isStored && !$0.hasFailed } ?? true) && !connection.traffic.value.stateFlags.contains(.incomplete)
   }
 
   private func entry(of connection: Connection) -> ConnectionEntry {

@@ -286,7 +286,10 @@ extension BusServer {
     postedCount += bus.acceptedPostCount - postsBefore
     carryOutEffects()
     if let position { noteRegistration(by: header, at: position, of: connection) }
-    if header.kind == .post { noteHeldOfAll() }
+    if header.kind == .post, outlivesDeath {
+      recordAwaitedPost(header.serial, of: connection)
+      noteHeldOfAll()
+    }
     commitState()
   }
 

@@ -25,6 +25,8 @@ final class BusServer: RunLoopTarget {
   let state: StateFile
   /// Keeps connections open while there is no daemon; nil where nothing does.
   let store: DescriptorStore?
+  /// Whether somebody keeps the connections if the daemon dies.
+  let outlivesDeath: Bool
   /// What is written into the state is encoded here.
   let recordBuffer = ByteBuffer(capacity: 4096)
   /// Which numbers files have in the store that are retained, by name and object.
@@ -118,6 +120,7 @@ final class BusServer: RunLoopTarget {
     alarm = try Alarm()
     self.state = state
     self.store = store
+    outlivesDeath = store != nil
     self.configuration = configuration
     self.log = log
     self.loop = loop

@@ -24,6 +24,7 @@ extension BusServer {
     sendLingering()
     _ = endPass()
     for case let connection? in connections.value {
+      state.set(.queued, of: connection.slot.index, to: connection.traffic.value.queuedCount)
       switch connection.phase {
       case .awaitingHello:
         if connection.position == nil { recordConnection(connection) }
@@ -77,7 +78,9 @@ extension BusServer {
 
   /// What was under way on each connection, by id, if the daemon that was here handed it over.
   func handedOverStreams(_ replayed: ReplayedState, _ passed: PassedAtStart) -> [UInt64: Streams]? {
-    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else { return nil }
+    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
+      return nil
+    }
     store?.remove(file: file.number)
     let log: StateFile
     do throws(StateFlaw) {

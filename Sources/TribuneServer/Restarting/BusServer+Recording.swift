@@ -10,6 +10,9 @@ import TribuneWire
 /// which something was due. What the bus says and must not be lost is written as it goes out. All that one frame
 /// causes becomes visible together (`commitState`), before any of it is sent. What is read, what is being sent and how
 /// many notifications wait is noted in the connection's cell of the state: a store for each.
+///
+/// Where nothing outlives the daemon (`outlivesDeath`), it can only be handed over; what is under way is then written when
+/// it is, and not before.
 extension BusServer {
   /// What the bus says that is longer than that is not written down: whoever has not been sent all of it when the
   /// daemon dies has to connect again.
@@ -41,7 +44,7 @@ extension BusServer {
 
   /// Writes down a frame that is about to be taken, if it can change the core.
   func record(_ frame: FrameView, of connection: Connection) -> StatePosition? {
-    guard frame.isRecorded, connection.position != nil else { return nil }
+    guard frame.header.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     let counters = bus.counters
@@ -56,13 +59,25 @@ extension BusServer {
   func noteRegistration(by header: FrameHeader, at position: StatePosition, of connection: Connection) {
     switch header.kind {
     case .observe, .monitor, .attach, .hold, .declare:
-      if bus.isRegistered(header.serial, by: connection.slot) { connection.registered[header.serial] = position }
+      if bus.isRegistered(header.serial, by: connection.slot) {
+        connection.registered[header.serial] = position
+      }
     case .suspend: connection.suspendPosition = position
     default: break
     }
   }
 
+  /// Writes down whom a poster waits for. That is shorter than the post, and knows its observers.
+  func recordAwaitedPost(_ serial: Serial, of connection: Connection) {
+    guard outlivesDeath else { return }
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    guard bus.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
+    if record(.awaited, of: connection.id, at: now, buffer.bytes) == nil { noteIncomplete(connection) }
+  }
+
   func recordFailure(of question: Question, reason: String) {
+    guard outlivesDeath else { return }
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     buffer.append(question.query.rawValue)
@@ -81,7 +96,7 @@ extension BusServer {
   ///
   /// - Parameter isRecorded: false for what is not worth it, such as long lists.
   func recordSaid(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool) {
-    guard connection.position != nil else { return }
+    guard outlivesDeath, connection.position != nil else { return }
     let number = connection.traffic.value.saidCount &+ 1
     connection.traffic.value.saidCount = number
     let position: StatePosition?
@@ -96,8 +111,11 @@ extension BusServer {
   }
 
   /// So many notifications were queued.
-  @inline(__always) func noteQueued(_ count: Int, at slot: ConnectionSlot, _ traffic: inout Connection.Traffic) {
+  @inline(__always) func noteQueued(
+    _ count: Int, at slot: ConnectionSlot, _ traffic: inout Connection.Traffic
+  ) {
     traffic.queuedCount &+= UInt32(truncatingIfNeeded: count)
+    guard outlivesDeath else { return }
     state.set(.queued, of: slot.index, to: traffic.queuedCount)
   }
 
@@ -107,7 +125,8 @@ extension BusServer {
 
   /// How many are held while the connection is suspended.
   func noteHeld(for connection: Connection) {
-    state.set(.held, of: connection.slot.index, to: UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot)))
+    state.set(
+      .held, of: connection.slot.index, to: UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot)))
   }
 
   func noteHeldOfAll() {
@@ -119,10 +138,16 @@ extension BusServer {
 
   // MARK: What is under way
 
-  func noteSending(to connection: Connection) { setFlag(.sending, of: connection) }
+  @inline(__always) func noteSending(to connection: Connection) {
+    if outlivesDeath { setFlag(.sending, of: connection) }
+  }
 
   /// The kernel has taken some of what waited.
-  func noteSent(to connection: Connection) {
+  @inline(__always) func noteSent(to connection: Connection) {
+    if outlivesDeath { writeSent(to: connection) }
+  }
+
+  private func writeSent(to connection: Connection) {
     let slot = connection.slot.index
     let unsent = UInt32(truncatingIfNeeded: connection.queue.unsentNotificationCount)
     let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
@@ -134,10 +159,16 @@ extension BusServer {
     setFlags(flags, of: connection)
   }
 
-  func noteReceiving(from connection: Connection) { setFlag(.receiving, of: connection) }
+  @inline(__always) func noteReceiving(from connection: Connection) {
+    if outlivesDeath { setFlag(.receiving, of: connection) }
+  }
 
   /// What was read has been taken, but for what the connection keeps.
-  func noteReceived(from connection: Connection) {
+  @inline(__always) func noteReceived(from connection: Connection) {
+    if outlivesDeath { endReceiving(from: connection) }
+  }
+
+  private func endReceiving(from connection: Connection) {
     guard connection.begun == nil, connection.rest == nil, connection.descriptors.isEmpty else { return }
     var flags = connection.traffic.value.stateFlags
     flags.remove(.receiving)
@@ -153,7 +184,8 @@ extension BusServer {
   private func noteFull() {
     guard !isStateFull else { return }
     isStateFull = true
-    log.warning("the state has no room for more: not all that is registered now survives a restart (StateMax=)")
+    log.warning(
+      "the state has no room for more: not all that is registered now survives a restart (StateMax=)")
   }
 
   func setFlag(_ flag: StateCellFlags, of connection: Connection) {
@@ -193,23 +225,16 @@ extension Instant {
   fileprivate init(_ number: UInt32) { self.init(nanoseconds: UInt64(number)) }
 }
 
-extension FrameView {
-  /// Whether it can change what the core knows.
-  fileprivate var isRecorded: Bool {
-    switch header.kind {
-    case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask, .answer, .defer, .done, .cancel: true
-    // What is retained is written when it is kept.
-    case .post: header.fieldsLength > 0 && isAwaited
+extension FrameHeader {
+  /// Whether it can change what the core knows, in a way that is to be known later.
+  ///
+  /// - Parameter outlivesDeath: what is under way is to be known if the daemon dies. Else it is enough to know it when it
+  ///   is handed over, as it then is.
+  fileprivate func isRecorded(forDeath outlivesDeath: Bool) -> Bool {
+    switch kind {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
+    case .ask, .answer, .defer, .done: outlivesDeath
     default: false
-    }
-  }
-
-  private var isAwaited: Bool {
-    do throws(WireError) {
-      return try decode(Post.self).options.contains(.awaited)
-    } catch {
-      // It is refused.
-      return false
     }
   }
 }

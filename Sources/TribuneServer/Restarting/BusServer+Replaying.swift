@@ -74,7 +74,8 @@ extension BusServer {
     case .failure:
       let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
       bus.failQuestion(
-        QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: record.moment)
+        QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: record.moment
+      )
     case .said:
       let frame = ByteBuffer(capacity: record.body.byteCount)
       frame.append(record.body)
@@ -93,7 +94,8 @@ extension BusServer {
     else { return false }
     let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
     buffer.append(recorded.bytes)
-    guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus), header.frameLength == buffer.count
+    guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
+      header.frameLength == buffer.count
     else { return false }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)

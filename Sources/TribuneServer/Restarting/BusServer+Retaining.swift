@@ -35,7 +35,8 @@ extension BusServer {
   }
 
   private func forgetFile(_ name: String, _ object: String) {
-    guard !retainedFiles.isEmpty, let number = retainedFiles.removeValue(forKey: Self.key(name, object)) else {
+    guard !retainedFiles.isEmpty, let number = retainedFiles.removeValue(forKey: Self.key(name, object))
+    else {
       return
     }
     store?.remove(file: number)

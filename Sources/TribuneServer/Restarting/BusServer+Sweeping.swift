@@ -113,7 +113,9 @@ extension BusServer {
 
   private func isStillRetained(_ record: StateRecord, isTail: Bool) -> Bool {
     // That it is forgotten matters to what was copied before.
-    if record.body.byteCount <= RecordedRetention.headLength || record.body.integer(at: 0, as: UInt8.self) == 0 {
+    if record.body.byteCount <= RecordedRetention.headLength
+      || record.body.integer(at: 0, as: UInt8.self) == 0
+    {
       return isTail
     }
     do throws(WireError) {

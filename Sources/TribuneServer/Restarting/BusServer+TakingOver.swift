@@ -156,7 +156,9 @@ extension BusServer {
     let fields = try frame.decode(Succeed.self)
     guard let slot = slotsByID[fields.predecessor.rawValue], let orphan = connections.value[slot],
       orphan.isOrphan, orphan.peer.pid == connection.peer.pid, orphan.peer.uid == connection.peer.uid
-    else { throw WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded") }
+    else {
+      throw WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded")
+    }
     let missed = Int32(
       bitPattern: orphan.traffic.value.queuedCount &- UInt32(truncatingIfNeeded: fields.received))
     if missed > 0 { tellLost(UInt64(missed), to: connection) }

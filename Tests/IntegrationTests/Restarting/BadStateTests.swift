@@ -13,7 +13,8 @@ struct BadStateTests {
 
   /// A bus on which there is something of everything.
   init() throws {
-    let bus = try RestartedBus(configuration: "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
+    let bus = try RestartedBus(
+      configuration: "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
     self.bus = bus
     clients = try (0..<3).map { _ in try RawClient(path: bus.path) }
     for client in clients { try client.greet() }
@@ -23,7 +24,8 @@ struct BadStateTests {
     try clients[1].settle()
     try clients[2].send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
     _ = try clients[1].nextQuestion()
-    try clients[2].send(Post(options: .retain), serial: 2, flags: .acknowledge, name: "unit.state", text: "up")
+    try clients[2].send(
+      Post(options: .retain), serial: 2, flags: .acknowledge, name: "unit.state", text: "up")
     try clients[2].settle()
   }
 
@@ -61,7 +63,9 @@ struct BadStateTests {
     #expect(try bus.stored()["state"] == 1)
   }
 
-  @Test("connections that the state does not know are closed, and those of the state that are not there have gone")
+  @Test(
+    "connections that the state does not know are closed, and those of the state that are not there have gone"
+  )
   func strangers() throws {
     try bus.end(SIGTERM)
     try bus.command("drop state")

@@ -50,7 +50,9 @@ struct CrashTests {
   func noSuccession() throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     let other = try RawClient.greeted(bus)
-    for (serial, id) in [(1, welcome.connection), (2, ConnectionID(rawValue: 99)), (3, ConnectionID(rawValue: 0))] {
+    for (serial, id) in [
+      (1, welcome.connection), (2, ConnectionID(rawValue: 99)), (3, ConnectionID(rawValue: 0)),
+    ] {
       try other.send(Succeed(predecessor: id, received: 0), serial: Serial(serial))
       #expect(try other.nextError() == .notFound)
     }
@@ -64,7 +66,9 @@ struct CrashTests {
     let poster = try RawClient.greeted(bus)
     let payload = String(repeating: "x", count: 1000)
     let posted = 1000
-    for serial in 1...posted { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload) }
+    for serial in 1...posted {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
     try poster.settle()
     try bus.crash()
     try poster.settle()

@@ -31,7 +31,9 @@ struct HandOverTests {
     try observer.settle()
   }
 
-  @Test("a frame that has come in part goes on, wherever it was cut", arguments: [1, 20, 33, 700, 40_000, 100_000])
+  @Test(
+    "a frame that has come in part goes on, wherever it was cut",
+    arguments: [1, 20, 33, 700, 40_000, 100_000])
   func begunFrames(_ cut: Int) throws {
     let observer = try RawClient.greeted(bus)
     try observer.observe("load.*", serial: 1)
@@ -57,7 +59,9 @@ struct HandOverTests {
     let poster = try RawClient.greeted(bus)
     let payload = String(repeating: "x", count: 1000)
     let posted = 3000
-    for serial in 1...posted { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload) }
+    for serial in 1...posted {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
     try poster.settle()
     try bus.restart()
     var (received, lost) = (0, 0)
@@ -78,7 +82,9 @@ struct HandOverTests {
     let poster = try RawClient.greeted(bus)
     // So much that the file behind it waits in the bus.
     let payload = String(repeating: "x", count: 1000)
-    for serial in 1...600 { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload) }
+    for serial in 1...600 {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
     let contents = [UInt8](repeating: 7, count: 100_000)
     let file = try SharedFile.make(contents)
     try poster.post(
@@ -101,7 +107,9 @@ struct HandOverTests {
     try observer.send(Suspend(isSuspended: true), serial: 2)
     _ = try observer.next(.ok)
     let poster = try RawClient.greeted(bus)
-    for serial in 1...3 { try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: "\(serial)") }
+    for serial in 1...3 {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: "\(serial)")
+    }
     try poster.settle()
     for _ in 0..<2 { try bus.restart() }
     try poster.send(Post(), serial: 4, name: "load.unit", text: "4")
@@ -141,12 +149,16 @@ struct HandOverTests {
   func many() throws {
     let clients = try (0..<300).map { _ in try RawClient.greeted(bus) }
     for (index, client) in clients.enumerated() {
-      for serial in 1...10 { try client.send(Observe(), serial: Serial(serial), name: "load.n\(index).s\(serial)") }
+      for serial in 1...10 {
+        try client.send(Observe(), serial: Serial(serial), name: "load.n\(index).s\(serial)")
+      }
       for _ in 1...10 { _ = try client.next(.ok) }
     }
     try bus.restart()
     let poster = try RawClient.greeted(bus)
-    for index in clients.indices { try poster.send(Post(), serial: 1, name: "load.n\(index).s\(index % 10 + 1)") }
+    for index in clients.indices {
+      try poster.send(Post(), serial: 1, name: "load.n\(index).s\(index % 10 + 1)")
+    }
     for (index, client) in clients.enumerated() {
       #expect(try client.next().name == "load.n\(index).s\(index % 10 + 1)")
       try client.expectSilence()

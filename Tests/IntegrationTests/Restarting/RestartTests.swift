@@ -43,7 +43,8 @@ struct RestartTests {
     try observer.expectSilence()
   }
 
-  @Test("connection ids are not used twice, and those of queries and delegates neither", arguments: Way.allCases)
+  @Test(
+    "connection ids are not used twice, and those of queries and delegates neither", arguments: Way.allCases)
   func ids(_ way: Way) throws {
     var last = ConnectionID(rawValue: 0)
     var (lastQuery, lastDelegate): (UInt64, UInt64) = (0, 0)
@@ -85,7 +86,9 @@ struct RestartTests {
     #expect(try asker.nextVerdict().verdict == .allowed)
   }
 
-  @Test("a chain keeps its order, and a delegate that replaced others has still replaced them", arguments: Way.allCases)
+  @Test(
+    "a chain keeps its order, and a delegate that replaced others has still replaced them",
+    arguments: Way.allCases)
   func chain(_ way: Way) throws {
     let clients = try (0..<4).map { _ in try RawClient.greeted(bus) }
     let replaced = try clients[0].attach(Attach(label: "first", patterns: ["a.*"]), object: "w/1", serial: 1)
@@ -147,7 +150,8 @@ struct RestartTests {
     let poster = try RawClient.greeted(bus)
     for (serial, text) in [(1, "one"), (2, "two"), (3, "three")] {
       try poster.send(
-        Post(options: .retain), serial: Serial(serial), flags: .acknowledge, name: "unit.state", object: "u/\(serial)",
+        Post(options: .retain), serial: Serial(serial), flags: .acknowledge, name: "unit.state",
+        object: "u/\(serial)",
         text: text)
       _ = try poster.next(.ok)
     }

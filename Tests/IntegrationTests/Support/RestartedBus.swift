@@ -76,7 +76,9 @@ final class RestartedBus {
   /// A planned restart.
   func restart() throws {
     let status = try end(SIGTERM)
-    guard status == 0 else { throw Programs.Missing(description: "the daemon ends with \(status)\n\(try log())") }
+    guard status == 0 else {
+      throw Programs.Missing(description: "the daemon ends with \(status)\n\(try log())")
+    }
     try start()
   }
 
