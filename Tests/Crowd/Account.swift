@@ -79,6 +79,11 @@ extension Connection {
 
 /// Writes a line that whoever reads it has at once.
 func say(_ line: String) {
-  print(line)
-  fflush(nil)
+  var bytes = Array("\(line)\n".utf8)[...]
+  while !bytes.isEmpty {
+    let count = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
+    // Nobody listens any more.
+    guard count > 0 else { exit(1) }
+    bytes = bytes.dropFirst(count)
+  }
 }

@@ -35,8 +35,9 @@ import Tribune
 ///     end
 @main
 struct Crowd {
-  private let size: Size
-  private let account: Account
+  let size: Size
+  let account: Account
+  let commands: AsyncStream<String>
   private let stopping = Flag()
 
   /// How many of each there are; delegates and holders are on both sides, as many.
@@ -61,17 +62,25 @@ struct Crowd {
     }
   }
 
-  static func main() async {
+  static func main() {
     guard let size = Size(Array(CommandLine.arguments.dropFirst())) else {
       say("crowd: SIDE SEED OBSERVERS POSTERS DELEGATES ASKERS HOLDERS")
       exit(2)
     }
-    do {
-      try await Crowd(size: size, account: Account()).run()
-    } catch {
-      say("broken crowd \(error)")
-      exit(1)
+    let (commands, reading) = AsyncStream.makeStream(of: String.self)
+    Task.detached {
+      do {
+        try await Crowd(size: size, account: Account(), commands: commands).run()
+        exit(0)
+      } catch {
+        say("broken crowd \(error)")
+        exit(1)
+      }
     }
+    // On this thread: the tasks share those of Dispatch, of which none is to wait here.
+    while let line = readLine() { reading.yield(line) }
+    reading.finish()
+    dispatchMain()
   }
 
   private func run() async throws {
@@ -98,7 +107,8 @@ struct Crowd {
     }
     say("ready")
 
-    guard await line() == "start" else { return }
+    var commands = commands.makeAsyncIterator()
+    guard await commands.next() == "start" else { return }
     let working =
       posters.enumerated().map { index, poster in
         Task { await poster.post(seed: size.seed &+ UInt64(index), account, until: stopping) }
@@ -106,7 +116,7 @@ struct Crowd {
       + askers.enumerated().map { index, asker in
         Task { await asker.ask(seed: size.seed &+ 1000 &+ UInt64(index), size, account, until: stopping) }
       }
-    while let command = await line() {
+    while let command = await commands.next() {
       switch command {
       case "stop":
         stopping.raise()
@@ -130,12 +140,5 @@ struct Crowd {
     var all: [T] = []
     for index in 0..<count { all.append(try await make("\(size.side)-\(index)")) }
     return all
-  }
-
-  /// The next command, waited for without a thread of the clients'.
-  private func line() async -> String? {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: readLine()) }
-    }
   }
 }

@@ -63,33 +63,65 @@ final class Observer: Sendable {
     notifications = try await connection.observe("load.**", limit: 65_536)
   }
 
-  /// Returns when the bus has answered.
-  func settle() async throws { try await connection.postAcknowledged("settled.\(name)") }
+  /// Returns when the bus has answered, at the second time if the connection was lost and made anew meanwhile.
+  func settle() async throws {
+    if await speaks() { return }
+    try await connection.postAcknowledged("settled.\(name)")
+  }
+
+  private func speaks() async -> Bool {
+    do {
+      try await connection.postAcknowledged("settled.\(name)")
+      return true
+    } catch {
+      return false
+    }
+  }
 
   /// Observes to the post that ends it all, and writes what came.
   func observe(_ account: Account) async throws {
-    var lost = 0
-    var received: [String: Numbers] = [:]
-    reading: for try await delivery in notifications {
-      switch delivery {
-      case .lost(let count): lost += count
-      case .notification(let notification):
-        let poster = String(notification.name.dropFirst("load.".count))
-        if poster == "end" { break reading }
-        guard let number = Int(notification.userInfo.bytes.prefix { $0 != UInt8(ascii: " ") }.text) else {
-          await account.write("broken \(name) received something else from \(poster)")
-          continue
-        }
-        if !received[poster, default: Numbers()].add(number) {
-          await account.write("repeated \(name) \(poster) \(number)")
-        }
-      }
-    }
-    await account.write("observed \(name) \(lost)")
-    await account.write(received.map { "received \(name) \($0) \($1.text)" })
+    var tally = Tally(name: name)
+    for try await delivery in notifications where tally.takes(delivery) { break }
+    await account.write(tally.lines)
   }
 }
 
-extension Sequence<UInt8> {
-  fileprivate var text: String { String(decoding: Array(self), as: UTF8.self) }
+/// What one observer received.
+private struct Tally {
+  let name: String
+  private var lost = 0
+  private var received: [String: Numbers] = [:]
+  private var complaints: [String] = []
+
+  init(name: String) { self.name = name }
+
+  /// Counts a delivery.
+  ///
+  /// - Returns: whether it is the one that ends it all.
+  mutating func takes(_ delivery: Delivery) -> Bool {
+    if case .lost(let count) = delivery {
+      lost += count
+      return false
+    }
+    guard case .notification(let notification) = delivery else {
+      // Whatever else there may be does not say how many are missing.
+      complaints.append("broken \(name) received \(delivery)")
+      return false
+    }
+    let poster = String(notification.name.dropFirst("load.".count))
+    if poster == "end" { return true }
+    let digits = notification.userInfo.bytes.prefix { $0 != UInt8(ascii: " ") }
+    guard let number = Int(String(decoding: digits, as: UTF8.self)) else {
+      complaints.append("broken \(name) received something else from \(poster)")
+      return false
+    }
+    if !received[poster, default: Numbers()].add(number) {
+      complaints.append("repeated \(name) \(poster) \(number)")
+    }
+    return false
+  }
+
+  var lines: [String] {
+    complaints + ["observed \(name) \(lost)"] + received.map { "received \(name) \($0) \($1.text)" }
+  }
 }

@@ -50,27 +50,32 @@ struct CrowdAccount {
     return number
   }
 
-  /// Holds the account of each observer: what was posted is what came and what was told lost, each once.
-  func settle() {
-    #expect(repeated.isEmpty)
+  /// What does not come out even: of what was posted, each observer received each once and in its poster's order, or
+  /// was told that it was lost.
+  var problems: [String] {
+    var problems = repeated
     for (name, observed) in observers.sorted(by: { $0.key < $1.key }) {
       var missing = 0
       var doubtful = 0
       for (poster, count) in posted {
         let all = IndexSet(integersIn: 0...count).subtracting([0])
         let received = observed.received[poster] ?? []
-        #expect(received.isSubset(of: all), "\(name) received what \(poster) never posted")
-        let doubts = unsure[poster] ?? []
+        if !received.isSubset(of: all) { problems.append("\(name) received what \(poster) never posted") }
+        let doubts = (unsure[poster] ?? []).intersection(all)
         missing += all.subtracting(doubts).subtracting(received).count
-        doubtful += doubts.intersection(all).subtracting(received).count
+        doubtful += doubts.subtracting(received).count
+      }
+      for poster in observed.received.keys where posted[poster] == nil {
+        problems.append("\(name) received something of \(poster), who is nobody")
       }
       // Of what did not come and is in doubt, each was either lost, and told, or never taken.
-      #expect(
-        (missing...missing + doubtful).contains(observed.lost),
-        "\(name): \(missing) did not come, and \(doubtful) more that may not have been taken; told lost were \(observed.lost)"
-      )
-      #expect(Set(observed.received.keys).isSubset(of: posted.keys))
+      if !(missing...missing + doubtful).contains(observed.lost) {
+        problems.append(
+          "\(name) did not receive \(missing) (and \(doubtful) in doubt), and was told that it lost \(observed.lost)"
+        )
+      }
     }
+    return problems
   }
 
   /// In numbers.

@@ -77,9 +77,14 @@ final class CrowdProgram {
   /// What it says up to a line.
   func lines(to last: String) throws -> [String] {
     var lines: [String] = []
-    while let line = try program.output.line() {
-      if line == last { return lines }
-      lines.append(line)
+    do {
+      while let line = try program.output.line() {
+        if line == last { return lines }
+        lines.append(line)
+      }
+    } catch {
+      throw Programs.Missing(
+        description: "the crowd \(side) does not come to say \"\(last)\"; before it: \(lines.suffix(5))")
     }
     throw Programs.Missing(
       description:
