@@ -2,7 +2,6 @@
 
 import Foundation
 import Glibc
-import Testing
 
 /// A machine of its own with a real systemd, up when `init` returns, and gone with its last user.
 ///
@@ -170,9 +169,12 @@ final class Container {
   }
 
   /// Powers it off, and returns when it has ended.
-  func powerOff() throws {
-    _ = try run("systemctl", "poweroff")
-    #expect(nspawn.status() == 0)
+  ///
+  /// - Parameter command: what does so.
+  /// - Returns: 0 when it has ended as it should.
+  func powerOff(by command: String...) throws -> Int32 {
+    _ = try FinishedProgram(inside + command)
+    return nspawn.status()
   }
 
   // MARK: Afterwards
