@@ -41,6 +41,7 @@ extension BusServer {
     carryOutEffects()
     commitState()
     removeInheritedFiles(passed)
+    _ = endPass()
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
   }
 
@@ -96,7 +97,9 @@ extension BusServer {
   private func resume(
     _ id: ConnectionID, _ found: FoundConnection?, _ streams: Streams?, _ passed: PassedAtStart
   ) {
-    guard let found, let connection = connections.value[found.facts.slot], connection.id == id else { return }
+    guard let found, let slot = slotsByID[id.rawValue], let connection = connections.value[slot] else {
+      return
+    }
     state.setCell(slot: found.facts.slot, connection: id)
     connection.traffic.value.queuedCount = found.queuedCount
     noteQueued(0, for: connection)
@@ -151,13 +154,16 @@ extension BusServer {
 
   /// Hands what an orphan has missed to the connection that has come in its place.
   ///
-  /// - Throws: `notFound` if there is none.
+  /// - Throws: `malformedFrame`.
   func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     guard let slot = slotsByID[fields.predecessor.rawValue], let orphan = connections.value[slot],
       orphan.isOrphan, orphan.peer.pid == connection.peer.pid, orphan.peer.uid == connection.peer.uid
     else {
-      throw WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded")
+      refuse(
+        connection, serial: frame.header.serial,
+        WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
+      return
     }
     let missed = Int32(
       bitPattern: orphan.traffic.value.queuedCount &- UInt32(truncatingIfNeeded: fields.received))

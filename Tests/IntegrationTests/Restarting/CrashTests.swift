@@ -109,8 +109,10 @@ struct CrashTests {
     let bus = try RestartedBus(room: 3)
     let clients = try (0..<4).map { _ in try RawClient.greeted(bus) }
     for client in clients { try client.observe("load.*", serial: 1) }
+    try bus.command("await c 2")
     #expect(try bus.stored() == ["state": 1, "c": 2])
-    try bus.crash()
+    try bus.end(SIGKILL)
+    try bus.start()
     for client in clients[..<2] { try client.settle() }
     for client in clients[2...] { #expect(try client.readToEnd().isEmpty) }
   }

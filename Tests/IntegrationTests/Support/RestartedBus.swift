@@ -82,8 +82,11 @@ final class RestartedBus {
     try start()
   }
 
-  /// The daemon dies, and another one is started.
+  /// The daemon dies, when all its connections are kept, and another one is started.
   func crash() throws {
+    let probe = try RawClient(path: path)
+    try probe.greet()
+    try command("await c \(try probe.busEntry().connections)")
     try end(SIGKILL)
     try start()
   }

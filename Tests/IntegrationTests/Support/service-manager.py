@@ -11,6 +11,7 @@ commands on standard input, one a line, and answers each with one line:
     end SIGNAL        sends a signal and waits            ended STATUS
     signal SIGNAL     sends a signal                      sent
     wait              waits for the daemon to end         ended STATUS
+    await NAME COUNT  waits until so many are stored      there
     stored            what is in the store                stored NAME=COUNT...
     flip OFFSET BITS  changes a byte of the stored state  flipped
     cut LENGTH        has a copy of the state, as long    cut
@@ -173,6 +174,13 @@ def run(words):
         return "sent"
     if verb == "wait":
         return ended(wait=True)
+    if verb == "await":
+        while sum(entry[0] == rest[0] for entry in store) < int(rest[1]):
+            if not select.select([notifications], [], [], 60)[0]:
+                raise TimeoutError(f"only {len(store)} descriptors are stored")
+            hear(0)
+            drop_gone()
+        return "there"
     if verb == "stored":
         hear_all()
         drop_gone()
