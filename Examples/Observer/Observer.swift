@@ -24,6 +24,8 @@ struct Observer {
           print("\(what.name) \(what.object) \(what.userInfo)")
         case .lost(let count):
           print("… and \(count) that came faster than they were read")
+        case .interrupted:
+          print("… and whatever came while the bus was away")
         }
       }
     } catch {

@@ -76,9 +76,9 @@ extension Connection {
       fields.protocols.count, "protocols in one attachment", max: WireLimits.protocolsPerDelegate)
     for name in fields.protocols { try Checked.protocolName(name) }
     try Checked.count(fields.label.utf8.count, "bytes in a label", max: WireLimits.labelLength)
-    let registered = try await link.attach(
+    let (registered, attached) = try await link.attach(
       delegate, to: try Checked.object(object), patterns: patterns, fields)
-    return Attachment(id: registered.id, serial: registered.serial, connection: self)
+    return Attachment(attached, serial: registered.serial, connection: self)
   }
 
   /// Vetoes what is asked under names that match, without being asked.
@@ -100,10 +100,9 @@ extension Connection {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
     guard !why.isEmpty else { throw TribuneError(.refused, "whoever holds has to say why") }
-    let expiry = try Checked.expiry(span, now: SystemClock.monotonicNanoseconds)
-    let term = HoldTerm()
-    let registered = try await link.hold(pattern.text, object: object, why: why, expiry: expiry, term)
-    return Hold(id: registered.id, serial: registered.serial, term: term, connection: self)
+    let term = HoldTerm(expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds))
+    let registered = try await link.hold(pattern.text, object: object, why: why, term)
+    return Hold(serial: registered.serial, term: term, connection: self)
   }
 
   /// Says "I am at it" for a delegate of this user, which may be another connection's: for what runs under it.
@@ -123,6 +122,8 @@ extension Connection {
     let fields = Defer(
       query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate),
       extension: Checked.milliseconds(`extension`))
-    _ = try await link.request(fields, .init(payload: status.reasonBytes), flags: .acknowledge) { .okay($0) }
+    _ = try await link.request(fields, .init(payload: status.reasonBytes), flags: .acknowledge) { reply, _ in
+      .okay(reply)
+    }
   }
 }

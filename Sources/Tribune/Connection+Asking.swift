@@ -102,6 +102,8 @@ extension Connection {
   ) async throws(TribuneError) -> Verdict {
     let message = Link.Message(
       name: try Checked.ownName(name), object: try Checked.object(object), payload: userInfo.bytes)
-    return try await link.request(fields, message, isTakenBack: true) { .verdict($0, progress: progress) }
+    return try await link.request(fields, message, isTakenBack: true) { reply, _ in
+      .verdict(reply, progress: progress)
+    }
   }
 }

@@ -35,7 +35,7 @@ extension Connection {
     let name = try Checked.ownName(name)
     let object = try Checked.object(object)
     let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
-    _ = try await link.request(options.fields, message, flags: .acknowledge) { .okay($0) }
+    _ = try await link.request(options.fields, message, flags: .acknowledge) { reply, _ in .okay(reply) }
   }
 
   /// Posts a notification and returns when those that observe it as awaited have done their work, or at the
@@ -68,6 +68,6 @@ extension Connection {
     fields.options.insert(.awaited)
     fields.deadline = Checked.milliseconds(deadline)
     let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
-    return try await link.request(fields, message, isTakenBack: true) { .awaited($0) }
+    return try await link.request(fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }
   }
 }

@@ -77,7 +77,7 @@ struct SharedFileTests {
         #expect(notification.userInfo.withBytes { $0.integer(at: 0, as: UInt8.self) } == UInt8(number % 256))
         received += 1
       case .lost(let count): lost += count
-      case nil: Issue.record("the observation ended")
+      case .interrupted, nil: Issue.record("the observation ended")
       }
     }
     try await posting.value

@@ -255,7 +255,7 @@ struct AcknowledgingTests {
       try peer.postAwaited("a.willB", serial: 1)
       try peer.confirmPost()
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
     try await connection.postAcknowledged("ping")
     try await script.value

@@ -159,7 +159,7 @@ struct AskingTests {
       try peer.greet()
       _ = try peer.next(.ask)
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
     #expect(await connection.closed()?.code == .connectionLost)
     try await script.value

@@ -104,7 +104,7 @@ struct AwaitedPostTests {
       try peer.greet()
       _ = try peer.next(.post)
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .connectionLost)
     try await script.value
   }

@@ -230,7 +230,7 @@ struct DelegateNewsTests {
       try peer.question(1, of: attachment)
       if isAnswered { _ = try peer.next(.answer) }
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let delegate = Listener(answering: isAnswered ? .approve : nil)
     try await connection.attach(delegate, respondingTo: ["window.*"])
     try await script.value
@@ -364,6 +364,7 @@ private final class Listener: Delegate {
     switch delivery {
     case .notification(let notification): note("\(notification.name) \(notification.userInfo)")
     case .lost(let count): note("lost \(count)")
+    case .interrupted: note("interrupted")
     }
     if let pause { for await _ in pause {} }
   }

@@ -57,7 +57,7 @@ struct HoldTests {
   @Test func aHoldEndsWithItsConnection() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in _ = try peer.takeHold() }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let hold = try await connection.hold("a.shouldB", why: "c")
     #expect(await hold.expired() == false)
     #expect(await connection.closed()?.code == .connectionLost)
@@ -73,7 +73,7 @@ struct HoldTests {
       // Nothing is closed on this side until then, so that closing goes on.
       released.wait()
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let hold = try await connection.hold("a.shouldB", why: "c")
     connection.link.abandon()
     #expect(await failure { try await hold.release() }?.code == .connectionLost)

@@ -136,7 +136,7 @@ struct HostileBusTests {
       }
       try peer.readToEnd()
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let notifications = try await connection.observe()
     let error = await failure { try await connection.ask("a") }
     #expect(error?.code == .protocolViolation)
@@ -184,7 +184,7 @@ struct HostileBusTests {
       ended.open()
       asked.wait()
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     await ended.opened()
     #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
     #expect(await connection.closed()?.code == .connectionLost)

@@ -96,6 +96,7 @@ struct ObservingTests {
       switch delivery {
       case .item(let item): seen.append(item.name)
       case .lost(let count): seen.append("lost \(count)")
+      case .interrupted: seen.append("interrupted")
       }
       if seen.count == 3 { break }
     }

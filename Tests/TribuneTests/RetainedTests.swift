@@ -77,6 +77,7 @@ struct RetainedTests {
         seen.append(
           "\(notification.name) \(notification.userInfo)" + (notification.isRetained ? " retained" : ""))
       case .lost(let count)?: seen.append("lost \(count)")
+      case .interrupted?: seen.append("interrupted")
       case nil: seen.append("end")
       }
     }

@@ -45,7 +45,8 @@ final class ScriptedBus: Sendable {
     return playing
   }
 
-  private func accept() throws -> ScriptedPeer {
+  /// The next client, or the next connection of the same.
+  func accept() throws -> ScriptedPeer {
     let deadline = ContinuousClock.now.advanced(by: ScriptedPeer.patience)
     while ContinuousClock.now < deadline {
       if try isReadable(listener), let socket = try UnixSocket.accept(listener) {
@@ -115,13 +116,16 @@ final class ScriptedPeer {
   fileprivate init(_ socket: consuming FileDescriptor) { self.socket = socket }
 
   /// Reads the client's hello, and says the bus's hello and welcome.
-  func greet(payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = []) throws {
-    try readHello()
+  func greet(
+    as id: UInt64 = 7, payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [],
+    isHelloRead: Bool = false
+  ) throws {
+    if !isHelloRead { try readHello() }
     let out = ByteBuffer(capacity: 256)
     Hello(capabilities: capabilities).append(to: out)
     out.appendFrame(
       Welcome(
-        connection: ConnectionID(rawValue: 7), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
+        connection: ConnectionID(rawValue: id), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
         queriesMax: 64, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "scripted 1"),
       serial: 0)
     try send(out)
@@ -162,6 +166,9 @@ final class ScriptedPeer {
   func readToEnd() throws {
     while try nextIfAny() != nil {}
   }
+
+  /// Ends the connection.
+  func close() { UnixSocket.shutdown(socket) }
 
   /// Lets the client write no more, and stays connected.
   func endReading() {

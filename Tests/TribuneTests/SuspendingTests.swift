@@ -45,7 +45,7 @@ struct SuspendingTests {
       try peer.send(Refusal(.unknownKind), serial: try peer.next(.suspend).serial, text: "what?")
       _ = try peer.next(.suspend)
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     #expect(await failure { try await connection.suspend() } == TribuneError(.refused, "what?"))
     #expect(!connection.isSuspended)
     #expect(await failure { try await connection.suspend() }?.code == .connectionLost)

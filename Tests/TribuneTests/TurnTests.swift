@@ -263,7 +263,7 @@ struct TurnTests {
       try peer.greet()
       try peer.readToEnd()
     }
-    let connection = try await Connection.connect(to: bus.address)
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let executor = connection.executor
     let closing = Task(executorPreference: executor) {
       await connection.close()

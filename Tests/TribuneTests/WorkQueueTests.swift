@@ -97,7 +97,7 @@ import TribuneSystem
   }
 
   private func news() -> WorkQueue.Work {
-    .news(AttachedDelegate(Nobody(), object: "", patterns: []))
+    .news(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
   }
 }
 

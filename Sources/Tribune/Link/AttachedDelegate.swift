@@ -50,14 +50,19 @@ final class AttachedDelegate: Sendable {
   }
 
   weak let delegate: (any Delegate)?
+  /// The delegate's id, which is another over another connection.
+  let id = Atomic<UInt64>(0)
+  /// The frame that attaches it again: beside whoever is there, though it was set.
+  let renewal: [UInt8]
   private let object: String
   private let patterns: [Pattern]
   /// Whether there is a name under which it is told of what happens.
   let receivesNotifications: Bool
   private let state = Mutex(State())
 
-  init(_ delegate: any Delegate, object: String, patterns: [Pattern]) {
+  init(_ delegate: any Delegate, object: String, patterns: [Pattern], renewal: [UInt8]) {
     self.delegate = delegate
+    self.renewal = renewal
     self.object = object
     self.patterns = patterns
     receivesNotifications = patterns.contains(where: \.matchesWillOrDid)

@@ -17,6 +17,8 @@ final class AwaitedNotification: Sendable {
   /// What the bus knows it by.
   private let poster: ConnectionID
   private let post: Serial
+  /// The connection that it came over.
+  private let epoch: Int
   private let state: Mutex<State>
 
   init(poster: ConnectionID, post: Serial, streams: Int, link: Link) {
@@ -24,6 +26,7 @@ final class AwaitedNotification: Sendable {
     self.link = link
     self.poster = poster
     self.post = post
+    epoch = link.epoch.load(ordering: .relaxed)
     state = Mutex(State(open: streams))
   }
 
@@ -34,18 +37,18 @@ final class AwaitedNotification: Sendable {
       state.failure = state.failure ?? failure
       return (state.open == 0, state.failure)
     }
-    if isOver { link.acknowledge(poster: poster, post: post, failure) }
+    if isOver { link.acknowledge(poster: poster, post: post, failure, in: epoch) }
   }
 }
 
 extension Link {
   /// Tells the bus how it went with an awaited notification; a nil failure is well. Nothing is told when the
-  /// connection is ending, by which the bus knows.
-  func acknowledge(poster: ConnectionID, post: Serial, _ failure: String?) {
+  /// connection that it came over is ending, by which the bus knows, or has been followed by another.
+  func acknowledge(poster: ConnectionID, post: Serial, _ failure: String?, in epoch: Int) {
     let done = Done(poster: poster, post: post, hasFailed: failure != nil)
     let reason = failure?.reasonBytes ?? []
     let duty = state.withLock { state -> Outbox.Duty in
-      guard state.phase == .open else { return .none }
+      guard state.isServing, epoch == self.epoch.load(ordering: .relaxed) else { return .none }
       return state.outbox.append(done, serial: state.nextSerial(), payload: reason)
     }
     perform(duty)

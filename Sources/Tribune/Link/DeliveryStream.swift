@@ -41,10 +41,29 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Adds an element of the snapshot, before all changes. Nobody reads yet.
+  /// Adds an element of the snapshot, before all changes; one of a later snapshot, where it comes.
   func deliverSnapshot(_ element: Element) {
-    let unread = state.withLock { $0.ending == nil ? $0.queue.append(element) : [] }
+    let unread = state.withLock { state -> [Element]? in
+      // Until the first is whole, nobody reads.
+      guard state.changes != nil else { return nil }
+      return state.ending == nil ? state.queue.append(element) : []
+    }
+    guard let unread else { return deliver(element) }
     for element in unread { element.noteUnread() }
+  }
+
+  /// Forgets a snapshot that is not whole, which comes again.
+  func restartSnapshot() {
+    let held = state.withLock { state -> [BoundedQueue<Element>] in
+      guard let changes = state.changes else { return [] }
+      defer {
+        state.queue = BoundedQueue(limit: limit)
+        state.changes = BoundedQueue(limit: limit)
+      }
+      return [state.queue, changes]
+    }
+    // What goes may be awaited, and says so once the lock is free.
+    withExtendedLifetime(held) {}
   }
 
   /// From now on, what is delivered waits for the snapshot to be whole.

@@ -17,15 +17,19 @@ enum ReceivedFile {
 /// to something that nobody waits for any more is no mistake, because taking back and replying cross.
 struct FrameReceiver {
   private let link: Link
+  /// Notifications that came over this connection, with those of which it was told that they were lost.
+  private(set) var received: UInt64 = 0
   private var route = NotificationRoute()
 
   init(_ link: Link) { self.link = link }
 
   /// Takes the frame behind the hello: a welcome, or why there is none.
-  func receiveFirst(_ frame: FrameView) throws(WireError) {
+  ///
+  /// - Returns: whether it was a welcome.
+  func receiveFirst(_ frame: FrameView) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
-      return
+      return false
     }
     guard frame.header.kind == .welcome else {
       throw WireError(
@@ -33,13 +37,16 @@ struct FrameReceiver {
     }
     let welcome = try frame.decode(Welcome.self)
     let reply = link.state.withLock { state -> Reply<Welcome>? in
-      guard state.phase == .connecting else { return nil }
-      state.phase = .open
+      guard state.phase == .connecting || state.phase == .interrupted else { return nil }
+      // One that follows another is open when it is as that was.
+      if state.phase == .connecting { state.phase = .open }
+      state.identity = LinkState.Identity(welcome)
       state.payloadMax = min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling)
       defer { state.greeting = nil }
       return state.greeting
     }
     reply?.resume(returning: .success(welcome))
+    return true
   }
 
   /// - Parameter file: holds the userInfo, if the frame says that a file does.
@@ -47,9 +54,10 @@ struct FrameReceiver {
     let serial = frame.header.serial
     switch frame.header.kind {
     case .post:
+      received &+= 1
       try route.deliver(frame, file, link)
     case .lost:
-      tellLost(Int(clamping: try frame.decode(Lost.self).count))
+      tellLost(try frame.decode(Lost.self).count)
     case .ok:
       let okay = try frame.decode(Okay.self)
       let settlement = link.state.withLock { $0.okay(serial, okay) }
@@ -78,10 +86,12 @@ struct FrameReceiver {
         if case .entries = $0.requests[serial] { $0.entries[serial, default: []].append(entry) }
       }
     case .traffic:
+      received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
       // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
+      received &+= 1
       try receiveRetained(frame, file)
     case .awaited:
       let awaited = try frame.decode(Awaited.self)
@@ -105,26 +115,36 @@ struct FrameReceiver {
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
-    if frame.header.serial == 0 {
-      link.state.withLock { $0.refusal = error }
-      link.end(error)
-    } else {
-      let settlement = link.state.withLock { $0.refuse(frame.header.serial, error) }
-      // It may have ended an observation.
-      link.routesVersion.add(1, ordering: .releasing)
-      settlement?.deliver()
+    let serial = frame.header.serial
+    if serial == 0 {
+      if link.noteLastWords(error, ErrorCode(rawValue: code)) { link.end(error) }
+      return
+    }
+    let (renewal, settlement) = link.state.withLock { state in
+      let renewal = state.noteRefusal(ofRenewal: serial, now: SystemClock.monotonicNanoseconds)
+      if case .none = renewal { return (renewal, state.refuse(serial, error)) }
+      return (renewal, nil)
+    }
+    // It may have ended an observation.
+    link.routesVersion.add(1, ordering: .releasing)
+    settlement?.deliver()
+    switch renewal {
+    case .none: break
+    case .expired(let term): term.end(expired: true)
+    case .final: link.end(.notRenewed(error))
     }
   }
 
   /// The bus dropped notifications of this connection, which can have been anybody's.
-  private func tellLost(_ count: Int) {
+  private mutating func tellLost(_ count: UInt64) {
     guard count > 0 else { return }
-    let (notifications, traffic, delegates) = link.state.withLock { state in
-      (state.liveStreams, state.trafficStreams, state.allReceivers)
+    received = received.saturatingAdding(count)
+    link.state.withLock { state in
+      guard state.isInterrupted else { return }
+      state.interruption.missed = state.interruption.missed.saturatingAdding(count)
     }
-    for stream in notifications { stream.deliver(.lost(count)) }
-    for stream in traffic { stream.deliver(.lost(count)) }
-    link.deliver(.lost(count), to: delegates)
+    let loss = Int(clamping: count)
+    link.tell(.lost(loss), .lost(loss))
   }
 
   /// What was retained when an observation was made that wanted it.
@@ -156,7 +176,8 @@ struct FrameReceiver {
       object: String(repairing: frame.object), userInfo: UserInfo([UInt8](frame.payload)),
       timeout: .milliseconds(Int(fields.timeout)),
       asker: Asker(fields.asker, connection: frame.header.sender), isDryRun: fields.isDryRun,
-      wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue, link: link)
+      wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue, link: link,
+      epoch: link.epoch.load(ordering: .relaxed))
     link.receive(question, attachment: frame.header.serial)
   }
 }
@@ -199,7 +220,7 @@ private struct NotificationRoute {
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
-        link.acknowledge(poster: header.sender, post: header.serial, "its userInfo could not be received")
+        acknowledge(header, "its userInfo could not be received", link)
       }
       return
     }
@@ -214,12 +235,17 @@ private struct NotificationRoute {
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
 
+  private func acknowledge(_ header: FrameHeader, _ failure: String, _ link: Link) {
+    link.acknowledge(
+      poster: header.sender, post: header.serial, failure, in: link.epoch.load(ordering: .relaxed))
+  }
+
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader, _ link: Link) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
       // When the bus sent it, it did not know yet that nobody here is to be waited for any more.
       if observers.isRetiring {
-        link.acknowledge(poster: header.sender, post: header.serial, "the observation was taken back")
+        acknowledge(header, "the observation was taken back", link)
       }
       return
     }
@@ -230,6 +256,13 @@ private struct NotificationRoute {
       copy.acknowledgement = Acknowledgement(of: awaited)
       stream.deliver(.notification(copy))
     }
+  }
+}
+
+extension UInt64 {
+  fileprivate func saturatingAdding(_ other: UInt64) -> UInt64 {
+    let (sum, isTooMuch) = addingReportingOverflow(other)
+    return isTooMuch ? .max : sum
   }
 }
 

@@ -11,7 +11,13 @@ final class HoldTerm: Sendable {
     var lastWaiter: UInt64 = 0
   }
 
+  /// The moment at which it ends, on the host's monotonic clock; 0 for never.
+  let expiry: UInt64
+  /// The hold's id, which is another over another connection.
+  let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
+
+  init(expiry: UInt64) { self.expiry = expiry }
 
   func end(expired: Bool) {
     let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in

@@ -9,7 +9,7 @@ extension Link {
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
     let duties = state.withLock { state -> [Outbox.Duty] in
-      guard case .open = state.phase, let attached = state.attachments[serial] else { return [] }
+      guard state.isServing, let attached = state.attachments[serial] else { return [] }
       // The bus asks each delegate once in a query; were it to ask again, the first question stands.
       guard state.questions[key] == nil else { return [] }
       guard let delegate = attached.delegate else {
@@ -48,7 +48,10 @@ extension Link {
     let payload = status.reasonBytes
     let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
       try state.requireOpen()
-      guard let open = state.questions[key], !open.isAnswered else {
+      // Another bus may know others by the same numbers.
+      guard question.epoch == epoch.load(ordering: .relaxed), let open = state.questions[key],
+        !open.isAnswered
+      else {
         throw TribuneError(.notFound, "nobody waits for an answer to query \(question.query) any more")
       }
       let fields = Defer(
@@ -89,6 +92,7 @@ extension LinkState {
   /// Takes back the attachment of a delegate that is gone.
   fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     attachments[serial] = nil
+    registered[serial] = nil
     return appendCancel(serial)
   }
 

@@ -66,7 +66,9 @@ extension Link {
   func monitor(
     _ pattern: String, into stream: DeliveryStream<TrafficDelivery>
   ) async throws(TribuneError) {
-    try await request(Monitor(), Message(name: pattern), isTakenBack: true) { .monitor($0, stream) }
+    try await request(Monitor(), Message(name: pattern), isTakenBack: true) { reply, _ in
+      .monitor(reply, stream)
+    }
   }
 
   func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) {
@@ -74,6 +76,7 @@ extension Link {
       let serials = state.monitors.filter { $0.value === stream }.map(\.key)
       return serials.map { serial in
         state.monitors[serial] = nil
+        state.registered[serial] = nil
         return state.appendCancel(serial)
       }
     }
@@ -100,6 +103,7 @@ extension LinkState {
     var fields = Observe(suspension: key.suspension)
     if key.isAwaited { fields.options.insert(.awaited) }
     if key.snapshotStream != nil { fields.options.insert(.retained) }
+    keep(fields, serial, Link.Message(name: key.pattern, object: key.object))
     return (false, outbox.append(fields, serial: serial, name: key.pattern, object: key.object))
   }
 
@@ -117,6 +121,7 @@ extension LinkState {
       guard observations[key]?.streams.isEmpty == true else { continue }
       observations[key] = nil
       requests[observation.serial] = nil
+      registered[observation.serial] = nil
       guard key.isAwaited else {
         duties.append(appendCancel(observation.serial))
         continue
@@ -161,7 +166,13 @@ extension LinkState {
   ///
   /// What an earlier observation of the stream matches is there: it was retained then, or came since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
-    guard case .observation(let key) = requests[serial], let identity = key.snapshotStream else { return nil }
+    let key: ObservationKey
+    switch requests[serial] {
+    case .observation(let made): key = made
+    case .renewal(let made?): key = made
+    default: return nil
+    }
+    guard let identity = key.snapshotStream else { return nil }
     for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
       if observation.matcher.matches(name: name, object: object) { return nil }
     }

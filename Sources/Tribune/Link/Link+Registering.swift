@@ -8,27 +8,33 @@ extension Link {
   /// How often attaching is tried. More than once only when the same thing is taken back at the same time.
   private static let attachingTries = 8
 
-  /// - Returns: the serial under which the attachment is known, and the delegate's id.
+  /// - Returns: the serial under which the attachment is known, and what is known of it.
   func attach(
     _ delegate: any Delegate, to object: String, patterns: [Pattern], _ fields: Attach
-  ) async throws(TribuneError) -> LinkState.Registered {
+  ) async throws(TribuneError) -> (LinkState.Registered, AttachedDelegate) {
     for _ in 1...Self.attachingTries {
-      let registration = try await request(fields, Message(object: object), isTakenBack: true) {
-        (reply: Reply<LinkState.Registration>) in
-        .attachment(reply, AttachedDelegate(delegate, object: object, patterns: patterns))
+      let message = Message(object: object)
+      let registration = try await request(fields, message, isTakenBack: true) {
+        (reply: Reply<LinkState.Registration>, serial) in
+        var renewal = fields
+        renewal.isSet = false
+        return .attachment(
+          reply,
+          AttachedDelegate(
+            delegate, object: object, patterns: patterns, renewal: renewal.frame(serial: serial, message)))
       }
-      if case .attached(let registered) = registration { return registered }
+      if case .attached(let registered, let attached) = registration { return (registered, attached) }
     }
     throw TribuneError(
       .refused, "the same delegate was taken back each of \(Self.attachingTries) times that it was attached")
   }
 
   func hold(
-    _ pattern: String, object: String, why: String, expiry: UInt64, _ term: HoldTerm
+    _ pattern: String, object: String, why: String, _ term: HoldTerm
   ) async throws(TribuneError) -> LinkState.Registered {
     let message = Message(name: pattern, object: object, payload: why.reasonBytes)
-    return try await request(TribuneWire.Hold(expiry: expiry), message, isTakenBack: true) {
-      .registration($0, .hold(term))
+    return try await request(TribuneWire.Hold(expiry: term.expiry), message, isTakenBack: true) { reply, _ in
+      .registration(reply, .hold(term))
     }
   }
 
@@ -36,8 +42,8 @@ extension Link {
     _ object: String, as protocolName: String, definitions: String
   ) async throws(TribuneError) -> LinkState.Registered {
     let message = Message(object: object, payload: Array(definitions.utf8))
-    return try await request(Declare(protocolName: protocolName), message, isTakenBack: true) {
-      .registration($0, .declaration)
+    return try await request(Declare(protocolName: protocolName), message, isTakenBack: true) { reply, _ in
+      .registration(reply, .declaration)
     }
   }
 
@@ -48,9 +54,9 @@ extension Link {
       let takenBack = state.withLock { state -> (rest: LinkState.Rest, duty: Outbox.Duty?)? in
         guard let rest = state.forget(kind, registration) else { return nil }
         // What is closing takes it along, and whoever waits for its end is told all the same.
-        guard state.phase == .open else { return (rest, nil) }
+        guard state.isAsking else { return (rest, nil) }
         let serial = state.nextSerial()
-        state.requests[serial] = .okay(reply)
+        state.requests[serial] = .takingBack(reply)
         return (rest, state.outbox.append(Cancel(target: registration), serial: serial))
       }
       guard let takenBack else {
@@ -73,10 +79,15 @@ extension Link {
   func ended(_ serial: Serial, _ ended: Ended) {
     switch ended {
     case .expired:
-      state.withLock { $0.holds.removeValue(forKey: serial) }?.end(expired: true)
+      let term = state.withLock { state in
+        state.registered[serial] = nil
+        return state.holds.removeValue(forKey: serial)
+      }
+      term?.end(expired: true)
     case .replaced(let entry):
       let replaced = state.withLock { state in
-        (state.attachments.removeValue(forKey: serial), state.takeQuestions(of: serial))
+        state.registered[serial] = nil
+        return (state.attachments.removeValue(forKey: serial), state.takeQuestions(of: serial))
       }
       routesVersion.add(1, ordering: .releasing)
       if let attached = replaced.0, attached.replace(by: DelegateInfo(entry)) {
@@ -93,7 +104,7 @@ extension LinkState {
   struct Registered {
     /// What the registration is known by.
     var serial: Serial
-    /// The delegate's or the hold's.
+    /// The delegate's or the hold's, over this connection.
     var id: UInt64
   }
 
@@ -116,6 +127,7 @@ extension LinkState {
 
   /// - Returns: nil when it is over already.
   mutating func forget(_ kind: RegistrationKind, _ serial: Serial) -> Rest? {
+    registered[serial] = nil
     switch kind {
     case .attachment:
       guard let attached = attachments.removeValue(forKey: serial) else { return nil }

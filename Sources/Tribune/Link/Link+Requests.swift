@@ -71,7 +71,7 @@ extension Link {
   /// Sends a post and waits for what the bus says to it, as any request.
   func request<Value: Sendable>(
     _ post: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
-    _ request: (Reply<Value>) -> LinkState.Request
+    _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var message = message
     var post = post
@@ -90,7 +90,7 @@ extension Link {
   func request<F: FrameFields, Value: Sendable>(
     _ fields: F, _ message: Message = Message(), flags: FrameFlags = .none,
     isTakenBack: Bool = false,
-    _ request: (Reply<Value>) -> LinkState.Request
+    _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     if !message.payload.isEmpty { try await waitForRoom() }
     return try await send(fields, message, flags: flags, isTakenBack: isTakenBack, request)
@@ -98,21 +98,23 @@ extension Link {
 
   private func send<F: FrameFields, Value: Sendable>(
     _ fields: F, _ message: Message, flags: FrameFlags, isTakenBack: Bool,
-    _ request: (Reply<Value>) -> LinkState.Request
+    _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     let serial = state.withLock { $0.nextSerial() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { (reply: Reply<Value>) in
-        let request = request(reply)
+        let request = request(reply, serial)
         do throws(TribuneError) {
           let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
             try state.requireOpen()
             try state.requireFitting(message)
             if Task.isCancelled { throw .taskCancelled }
             state.requests[serial] = request
-            return state.outbox.append(
+            if F.kind.registers { state.keep(fields, serial, message) }
+            let duty = state.outbox.append(
               fields, flags: flags, serial: serial, name: message.name, object: message.object,
               payload: message.payload, file: message.file)
+            return state.isInterrupted && state.noteWaiting(serial, fields) ? .wake : duty
           }
           perform(duty)
         } catch {
@@ -129,6 +131,7 @@ extension Link {
   private func takeBack(_ serial: Serial, tellBus: Bool) {
     let (settlement, duty) = state.withLock { state -> (LinkState.Settlement?, Outbox.Duty) in
       guard let settlement = state.refuse(serial, .taskCancelled) else { return (nil, .none) }
+      state.interruption.waiting[serial] = nil
       guard tellBus else { return (settlement, .none) }
       return (settlement, state.appendCancel(serial))
     }
@@ -139,7 +142,7 @@ extension Link {
   func list(
     _ subject: ListSubject, name: String = "", object: String = ""
   ) async throws(TribuneError) -> [Entry] {
-    try await request(List(subject), Message(name: name, object: object)) { .entries($0) }
+    try await request(List(subject), Message(name: name, object: object)) { reply, _ in .entries(reply) }
   }
 }
 
@@ -151,6 +154,11 @@ extension LinkState {
         .payloadTooLong,
         "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax)")
     }
+  }
+
+  /// Keeps what registers something, for the next connection.
+  mutating func keep(_ fields: some FrameFields, _ serial: Serial, _ message: Link.Message) {
+    if patience > .zero { registered[serial] = fields.frame(serial: serial, message) }
   }
 
   mutating func appendCancel(_ target: Serial) -> Outbox.Duty {

@@ -14,28 +14,40 @@ import TribuneWire
 /// nothing is written while it is held. `work` and each `OpenQuestion` have locks of their own, which are taken
 /// behind it.
 ///
-/// The thread that receives keeps the link; the link is over when it has ended.
+/// The thread that receives keeps the link; the link is over when it has ended. When the bus is lost, the thread looks
+/// for another, and has `socket` stand for the connection to that (`LinkThread+Reconnecting`).
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
-  let state = Mutex(LinkState())
+  let state: Mutex<LinkState>
   /// For delegates, and tasks of the executor. Its lock is taken behind that of `state`, if both are.
   let work = Mutex(WorkQueue())
   /// Changes with every change of an observation or an attachment, so that the thread sees without the lock
   /// that the routes it remembers are still right.
   let routesVersion = Atomic(0)
+  /// Counts the connections that have been lost: what the bus knows by its own numbers is meant for one of them.
+  let epoch = Atomic(0)
+  /// Told by the thread of what happens to the connection.
+  let events: (@Sendable (ConnectionEvent) -> Void)?
 
-  private init() throws(Errno) {
+  private init(
+    _ patience: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
+  ) throws(Errno) {
+    state = Mutex(LinkState(patience: patience))
+    self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()
   }
 
   /// Connects, and returns when the bus has said who we are to it.
-  static func connect(to address: Address) async throws(TribuneError) -> Connection {
+  static func connect(
+    to address: Address, reconnectingFor patience: Duration,
+    events: (@Sendable (ConnectionEvent) -> Void)?
+  ) async throws(TribuneError) -> Connection {
     try address.validate()
     let link: Link
     do throws(Errno) {
-      link = try Link()
+      link = try Link(patience, events)
     } catch {
       throw TribuneError(.unreachable, "cannot make a connection: \(error)")
     }
@@ -46,7 +58,8 @@ final class Link: Sendable {
     } onCancel: {
       link.end(.taskCancelled)
     }
-    return Connection(link: link, try welcome.get())
+    _ = try welcome.get()
+    return Connection(link: link)
   }
 
   private func start(_ reply: Reply<Welcome>, _ address: Address) {
@@ -75,6 +88,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
+      // While nobody else can take it for written: the socket is that of the next connection then.
+      if case .failed(let error) = progress { endReading(after: error) }
       let (waiters, wake) = state.withLock { state -> ([Reply<Void>], Bool) in
         let (waiters, wake) = state.outbox.callerWrote(batch, bytes: bytes, progress)
         // Closing goes on when nobody writes any more.
@@ -82,12 +97,11 @@ final class Link: Sendable {
       }
       if wake { wakeup.signal() }
       for waiter in waiters { waiter.resume(returning: .success(())) }
-      if case .failed(let error) = progress { endReading(after: error) }
     }
   }
 
-  /// Frames that somebody waits for have not reached the bus and never will. Reading comes to its end now,
-  /// behind what the bus still had to say, and tells everyone.
+  /// Frames that somebody waits for have not reached the bus and never will over this connection. Reading comes to its
+  /// end now, behind what the bus still had to say, and sees to all else.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -144,8 +158,12 @@ final class Link: Sendable {
   /// Has the thread write what is left and end the connection, without waiting for it.
   func abandon() {
     let changed = state.withLock { state -> Bool in
-      guard state.phase == .open else { return false }
-      state.phase = .closing
+      switch state.phase {
+      case .open: state.phase = .closing
+      // What waits may still find a bus.
+      case .interrupted where state.closingDeadline == nil: break
+      default: return false
+      }
       state.closingDeadline = .now.advanced(by: Self.closingPatience)
       return true
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import TribuneWire
 
 /// How a call that waits is told what came of it.
@@ -12,12 +13,19 @@ struct LinkState {
   enum Phase: Equatable {
     /// → open, ended
     case connecting
-    /// → closing, ended
+    /// → interrupted, closing, ended
     case open
+    /// The bus is gone, and is looked for. → open, closing, ended
+    case interrupted
     /// Writes what is left, then waits for the bus to close. → ended
     case closing
     /// For good; nil after `close()`.
     case ended(TribuneError?)
+  }
+
+  struct Identity {
+    let connection: ConnectionID
+    let bus: BusInfo
   }
 
   /// Somebody who waits for the reply to a frame of ours.
@@ -33,6 +41,12 @@ struct LinkState {
     case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>)
+    /// A registration is taken back, which the bus forgets with the connection, too.
+    case takingBack(Reply<Okay>)
+    /// What was registered over a connection before is registered again; an observation has its key.
+    case renewal(ObservationKey?)
+    /// What was missed between two connections is asked for.
+    case succession
   }
 
   enum NewRegistration {
@@ -65,7 +79,7 @@ struct LinkState {
 
   /// What came of attaching.
   enum Registration {
-    case attached(Registered)
+    case attached(Registered, AttachedDelegate)
     /// The same thing was attached already, and taken back before the bus answered: to be tried again.
     case stale
   }
@@ -110,10 +124,14 @@ struct LinkState {
     var delegate: DelegateID
   }
 
+  /// How long a bus that is gone is looked for; nothing if it is not.
+  let patience: Duration
   var phase = Phase.connecting
-  var outbox = Outbox()
+  var outbox: Outbox
   /// The one who connects, until the bus has welcomed it.
   var greeting: Reply<Welcome>?
+  /// Who we are to the bus, and what it says about itself, once it has.
+  var identity: Identity?
   var payloadMax = WireLimits.payloadLengthFloor
   /// The bus takes userInfo as a file.
   var busTakesFiles = false
@@ -121,6 +139,12 @@ struct LinkState {
   var closingDeadline: ContinuousClock.Instant?
   /// What the bus said before it closed the connection.
   var refusal: TribuneError?
+
+  /// The frames with which it was made, of every registration that there is or that is under way. A link that does
+  /// not look for another bus keeps none.
+  var registered: [Serial: [UInt8]] = [:]
+  /// Between two connections, and what is the same for all of them.
+  var interruption = Interruption()
 
   var requests: [Serial: Request] = [:]
   /// What has come of the lists that are under way.
@@ -144,9 +168,14 @@ struct LinkState {
     return found
   }
 
-  private var lastSerial: Serial = 0
+  private(set) var lastSerial: Serial = 0
 
-  /// Serials are never used again, and 0 is none.
+  init(patience: Duration) {
+    self.patience = patience
+    outbox = Outbox(survives: patience > .zero)
+  }
+
+  /// Serials are never used again, over other connections neither, and 0 is none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
@@ -156,14 +185,29 @@ struct LinkState {
   func requireOpen() throws(TribuneError) {
     switch phase {
     case .connecting, .open: return
-    case .closing: throw .closed
+    case .interrupted where closingDeadline == nil: return
+    case .closing, .interrupted: throw .closed
     case .ended(let error): throw error ?? .closed
     }
   }
 
+  /// Whether something can be asked of the bus, now or when there is one again.
+  var isAsking: Bool { isServing && closingDeadline == nil }
+
+  /// Whether there is a connection for which things can be asked of this side, or one is coming to be.
+  var isServing: Bool {
+    switch phase {
+    case .open, .interrupted: true
+    default: false
+    }
+  }
+
+  var isInterrupted: Bool { if case .interrupted = phase { true } else { false } }
+
   // MARK: Replies
 
   mutating func okay(_ serial: Serial, _ okay: Okay) -> Settlement? {
+    if interruption.awaited == serial { interruption.awaited = nil }
     switch requests.removeValue(forKey: serial) {
     case nil: return nil
     case .okay(let reply): return .okay(reply, .success(okay))
@@ -171,7 +215,9 @@ struct LinkState {
       return .attachment(reply, attach(attached, serial: serial, okay))
     case .registration(let reply, let registration):
       switch registration {
-      case .hold(let term): holds[serial] = term
+      case .hold(let term):
+        term.id.store(okay.delegate, ordering: .relaxed)
+        holds[serial] = term
       case .declaration: declarations.insert(serial)
       }
       return .registration(reply, .success(Registered(serial: serial, id: okay.delegate)))
@@ -179,6 +225,12 @@ struct LinkState {
       guard observations[key]?.serial == serial else { return nil }
       observations[key]?.isLive = true
       return .plain(takeWaiting(key), .success(()))
+    case .renewal(let key):
+      return noteRenewal(of: serial, key, okay)
+    case .succession:
+      interruption.successions -= 1
+      return nil
+    case .takingBack(let reply): return .okay(reply, .success(okay))
     case .retirement:
       retirements[serial] = nil
       return nil
@@ -199,9 +251,17 @@ struct LinkState {
   }
 
   mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Settlement? {
-    switch requests.removeValue(forKey: serial) {
-    case nil: return nil
-    case .okay(let reply): return .okay(reply, .failure(error))
+    if interruption.awaited == serial { interruption.awaited = nil }
+    guard let request = requests.removeValue(forKey: serial) else { return nil }
+    registered[serial] = nil
+    switch request {
+    case .okay(let reply), .takingBack(let reply): return .okay(reply, .failure(error))
+    case .renewal(let key?): return .plain(takeWaiting(key), .failure(error))
+    case .renewal(nil): return nil
+    case .succession:
+      interruption.successions -= 1
+      interruption.isLossKnown = false
+      return nil
     case .attachment(let reply, _): return .attachment(reply, .failure(error))
     case .registration(let reply, _): return .registration(reply, .failure(error))
     case .observation(let key):
@@ -234,7 +294,7 @@ struct LinkState {
     return .awaited(reply, .success(AwaitedReply(awaited)))
   }
 
-  private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
+  mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
     defer { observations[key]?.waiting = [] }
     return observations[key]?.waiting.map(\.reply) ?? []
   }
@@ -244,18 +304,22 @@ struct LinkState {
   ) -> Result<Registration, TribuneError> {
     let known = okay.registration == 0 ? serial : okay.registration
     if known != serial {
+      registered[serial] = nil
       guard let existing = attachments[known] else { return .success(.stale) }
       if let other = existing.delegate {
         if other === attached.delegate {
-          return .success(.attached(Registered(serial: known, id: okay.delegate)))
+          return .success(.attached(Registered(serial: known, id: okay.delegate), existing))
         }
         return .failure(
           TribuneError(
             .refused, "another delegate of this connection responds to the same names of that object"))
       }
     }
+    attached.id.store(okay.delegate, ordering: .relaxed)
     attachments[known] = attached
-    return .success(.attached(Registered(serial: known, id: okay.delegate)))
+    // What it was set in place of is told once; where the same had been attached before, that is what there is.
+    if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
+    return .success(.attached(Registered(serial: known, id: okay.delegate), attached))
   }
 
   // MARK: Ending
@@ -294,6 +358,8 @@ struct LinkState {
     holds = [:]
     declarations = []
     attachments = [:]
+    registered = [:]
+    interruption = Interruption()
     ending.closers = Array(closers.values)
     closers = [:]
     return ending

@@ -20,11 +20,12 @@ struct LinkThread: ~Copyable {
   /// How soon a bus is looked at again that has not taken the files that were passed to it.
   private static let passPatience = Duration.milliseconds(10)
 
-  private enum Greeting {
+  enum Greeting {
     case hello, welcome, done
   }
 
-  private let link: Link
+  let link: Link
+  let address: Address
   private var buffer = ByteBuffer(capacity: bufferCapacity)
   /// Bytes at the start of the buffer that are done with.
   private var consumed = 0
@@ -32,21 +33,26 @@ struct LinkThread: ~Copyable {
   private var descriptors = PassedDescriptors()
   /// The whole length of the frame that has begun to arrive; 0 while unknown.
   private var awaited = 0
-  private var greeting = Greeting.hello
+  private(set) var greeting = Greeting.hello
   private let greetingDeadline = ContinuousClock.now.advanced(by: greetingPatience)
   /// The bus has been told that nothing more comes.
   private var isHalfClosed = false
-  private var receiver: FrameReceiver
+  private(set) var receiver: FrameReceiver
+  /// While the bus is looked for.
+  var reconnection: Reconnection?
+  /// When there was last a connection again, and how long the pauses had become by then.
+  var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
-  private init(_ link: Link) {
+  private init(_ link: Link, _ address: Address) {
     self.link = link
+    self.address = address
     receiver = FrameReceiver(link)
   }
 
   /// Runs a link from its first call to its end.
   static func run(_ link: Link, _ address: Address) {
-    let thread = LinkThread(link)
-    do throws(TribuneError) { try thread.connect(to: address) } catch { return link.end(error) }
+    let thread = LinkThread(link, address)
+    do throws(TribuneError) { try thread.connect() } catch { return link.end(error) }
     Lookout(link, thread).takeTurns()
   }
 
@@ -54,7 +60,7 @@ struct LinkThread: ~Copyable {
     link.state.withLock { if case .ended = $0.phase { true } else { false } }
   }
 
-  private func connect(to address: Address) throws(TribuneError) {
+  private func connect() throws(TribuneError) {
     let deadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
     while !hasEnded {
       do throws(Errno) {
@@ -86,9 +92,10 @@ struct LinkThread: ~Copyable {
   }
 
   private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let (isOpen, isStuck, isFullOfFiles) = link.state.withLock {
-      ($0.phase == .open, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
+    let (isOpen, isInterrupted, isStuck, isFullOfFiles) = link.state.withLock {
+      ($0.phase == .open, $0.isInterrupted, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
     }
+    if isInterrupted { return try reconnect(isWaiting: isWaiting) }
     var timeout: Duration?
     if !isOpen {
       guard let deadline = try deadline() else { return false }
@@ -100,10 +107,7 @@ struct LinkThread: ~Copyable {
     if ready.isWoken { link.wakeup.clear() }
     // Whoever leaves something to this thread wakes it.
     if ready.isWoken || isStuck || isFullOfFiles { write() }
-    if ready.isReadable, try read() == .ended {
-      try endOfStream()
-      return false
-    }
+    if ready.isReadable, try read() == .ended { return try endOfStream() }
     return true
   }
 
@@ -121,8 +125,8 @@ struct LinkThread: ~Copyable {
         throw TribuneError(.unreachable, "what listens there does not say hello")
       }
       return greetingDeadline
-    case .open:
-      preconditionFailure("only the link's thread opens it")
+    case .open, .interrupted:
+      preconditionFailure("only the link's thread opens it, and interrupts it")
     case .closing:
       guard let closingDeadline else { preconditionFailure("closing has a deadline") }
       if isIdle, !isHalfClosed {
@@ -139,7 +143,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  private func poll(
+  func poll(
     forWriting: Bool, timeout: Duration? = nil
   ) throws(TribuneError) -> Poll.Ready {
     do throws(Errno) {
@@ -150,17 +154,17 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Waits a little, or until somebody ends the connection.
-  private func pause() throws(TribuneError) {
+  /// Waits a little, or until somebody wakes the thread.
+  func pause(_ span: Duration = .milliseconds(5)) throws(TribuneError) {
     do throws(Errno) {
-      if try Poll.wait(for: link.wakeup, timeout: .milliseconds(5)) { link.wakeup.clear() }
+      if try Poll.wait(for: link.wakeup, timeout: span) { link.wakeup.clear() }
     } catch {
       throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
     }
   }
 
   /// Writes what callers have left to this thread, until there is nothing or no room.
-  private func write() {
+  func write() {
     while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
       let waiters = link.state.withLock { $0.outbox.threadWrote(batch, bytes: bytes, progress) }
@@ -175,12 +179,12 @@ struct LinkThread: ~Copyable {
 
   // MARK: Reading
 
-  private enum Stream {
+  enum Stream {
     case goesOn, ended
   }
 
   /// Reads once and takes in the frames that are whole.
-  private mutating func read() throws(TribuneError) -> Stream {
+  mutating func read() throws(TribuneError) -> Stream {
     makeRoom()
     let received: Received
     do throws(Errno) {
@@ -285,22 +289,39 @@ struct LinkThread: ~Copyable {
         let file = try takeFile(of: frame)
         try receiver.receive(frame, file)
       } else {
-        try receiver.receiveFirst(frame)
-        greeting = .done
+        if try receiver.receiveFirst(frame) { greeting = .done }
       }
       consumed = end
     }
   }
 
+  /// What came over the last connection is done with.
+  mutating func startOver() {
+    buffer = ByteBuffer(capacity: Self.bufferCapacity)
+    consumed = 0
+    descriptors = PassedDescriptors()
+    awaited = 0
+    greeting = .hello
+    isHalfClosed = false
+    receiver = FrameReceiver(link)
+  }
+
   /// The bus sends no more.
-  private func endOfStream() throws(TribuneError) {
-    let (phase, refusal) = link.state.withLock { ($0.phase, $0.refusal) }
+  ///
+  /// - Returns: whether it is looked for.
+  private func endOfStream() throws(TribuneError) -> Bool {
+    let (phase, refusal, patience) = link.state.withLock { ($0.phase, $0.refusal, $0.patience) }
     if let refusal { throw refusal }
     switch phase {
+    case .open where patience > .zero:
+      link.interrupt(received: receiver.received)
+      return true
     case .closing: link.end(nil)
     case .connecting: throw TribuneError(.unreachable, "what listens there closed the connection at once")
     case .open: throw TribuneError(.connectionLost, "the bus closed the connection")
+    case .interrupted: preconditionFailure("what ends then is another connection")
     case .ended: break
     }
+    return false
   }
 }

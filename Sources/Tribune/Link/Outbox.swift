@@ -20,6 +20,8 @@ struct Outbox {
 
   private enum Writer {
     case nobody, caller, thread
+    /// There is nobody to write to: what is appended waits.
+    case noConnection
   }
 
   /// Over this many bytes unwritten, posting waits; under the low mark it goes on.
@@ -39,8 +41,12 @@ struct Outbox {
   private var writer = Writer.nobody
   private var tick: Int64 = 0
   private var callerPosts = 0
-  /// The peer is gone: what is appended goes nowhere.
+  /// The peer is gone, and there will be no other: what is appended goes nowhere.
   private var isBroken = false
+  /// There will be another peer when this one is gone.
+  private let survives: Bool
+  /// The peer is gone, and a caller is still writing to it.
+  private var isInterrupting = false
 
   /// Bytes that were appended and that the kernel has not taken.
   private(set) var unwritten = 0
@@ -52,7 +58,9 @@ struct Outbox {
   /// What is stuck is to be tried again soon, though the kernel has room for it.
   private(set) var isFullOfFiles = false
 
-  init() {
+  /// - Parameter survives: whether what is not sent when the peer is gone waits for another.
+  init(survives: Bool) {
+    self.survives = survives
     passed = PassedCount()
     pending = OutgoingBatch(passed)
   }
@@ -89,6 +97,7 @@ struct Outbox {
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
     settle(batch, bytes: bytes, progress)
+    guard writer != .noConnection else { return ([], true) }
     writer = stuck != nil || pendingBytes > 0 ? .thread : .nobody
     return (takeWaiters(), writer == .thread)
   }
@@ -132,12 +141,16 @@ struct Outbox {
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) {
     unwritten -= bytes
+    defer { if isInterrupting { writer = .noConnection } }
     switch progress {
     case .whole: spare = batch
     case .stuck: stuck = batch
     case .fullOfFiles:
       stuck = batch
       isFullOfFiles = true
+    case .failed where survives:
+      stuck = batch
+      writer = .noConnection
     case .failed:
       // Whoever wrote sees to it that reading ends, which tells everyone.
       isBroken = true
@@ -145,6 +158,40 @@ struct Outbox {
       pendingBytes = 0
       unwritten = 0
     }
+  }
+
+  // MARK: Between two connections
+
+  /// The peer is gone. What is appended from now on waits for the next.
+  mutating func interrupt() {
+    if writer == .caller { isInterrupting = true } else { writer = .noConnection }
+  }
+
+  /// Nobody touches the socket any more.
+  var isInterrupted: Bool { writer == .noConnection }
+
+  /// Something waits for the next connection.
+  var hasUnsent: Bool { stuck != nil || pendingBytes > 0 }
+
+  /// Goes through what was not sent, in order, once nobody writes any more.
+  mutating func sift(_ fate: (OutgoingBatch.UnsentFrame) -> OutgoingBatch.Fate) {
+    precondition(writer == .noConnection, "somebody is writing what is to be gone through")
+    let rest = OutgoingBatch(passed)
+    pendingBytes = (stuck?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
+    unwritten = pendingBytes
+    stuck = nil
+    isFullOfFiles = false
+    isInterrupting = false
+    pending = rest
+  }
+
+  /// There is a connection again, whose thread writes what waits.
+  ///
+  /// - Returns: those who waited for room.
+  mutating func resume() -> [Reply<Void>] {
+    passed.reset()
+    writer = .thread
+    return takeWaiters()
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {

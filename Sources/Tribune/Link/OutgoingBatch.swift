@@ -56,6 +56,11 @@ final class OutgoingBatch: Sendable {
     }
   }
 
+  /// Appends frames as they are.
+  func append(_ frames: [UInt8]) {
+    content.withLock { $0.buffer.append(frames.rawBytes) }
+  }
+
   func appendHello() -> Int {
     content.withLock { content in
       Hello(capabilities: .descriptors).append(to: content.buffer)
@@ -100,6 +105,78 @@ final class OutgoingBatch: Sendable {
       return (taken, .whole)
     }
   }
+}
+
+extension OutgoingBatch {
+  /// What is known of a frame of which the kernel has taken nothing.
+  struct UnsentFrame {
+    let header: FrameHeader
+    /// Somebody waits for what the bus says to it, though it is a post or a `defer`.
+    let wantsReply: Bool
+    /// Of a query or an awaited post, milliseconds; 0 if it has none of its own.
+    let deadline: UInt32
+  }
+
+  enum Fate {
+    case dropped, kept
+    /// With so many milliseconds until its deadline.
+    case shortened(UInt32)
+  }
+
+  /// Moves frames of which the kernel has taken nothing to the end of another batch.
+  ///
+  /// - Returns: the bytes that were moved, with those of files.
+  func moveUnsent(to other: OutgoingBatch, _ fate: (UnsentFrame) -> Fate) -> Int {
+    content.withLock { content in
+      var start = 0
+      var moved = 0
+      while let header = FrameHeader.peek(content.buffer.bytes, at: start, limits: .any) {
+        defer { start += header.frameLength }
+        guard start >= content.written else { continue }
+        let bytes = content.buffer.bytes(in: start..<start + header.frameLength)
+        let frame = UnsentFrame(FrameView(header, bytes))
+        let fate = fate(frame)
+        if case .dropped = fate { continue }
+        let file = content.files.first { $0.start == start }?.file
+        moved += header.frameLength + (file?.length ?? 0)
+        other.content.withLock { other in
+          let newStart = other.buffer.count
+          if let file { other.files.append((newStart, file)) }
+          other.buffer.append(bytes)
+          if case .shortened(let deadline) = fate, let offset = frame.deadlineOffset {
+            other.buffer.store(deadline, at: newStart + offset)
+          }
+        }
+      }
+      return moved
+    }
+  }
+}
+
+extension OutgoingBatch.UnsentFrame {
+  fileprivate init(_ frame: FrameView) {
+    header = frame.header
+    wantsReply = frame.header.flags.contains(.acknowledge) || (header.kind == .post && frame.isAwaitedPost)
+    let offset = Self.deadlineOffset(of: header)
+    deadline = offset.map { frame.bytes.integer(at: $0, as: UInt32.self) } ?? 0
+  }
+
+  /// Where its deadline stands, from its first byte.
+  fileprivate var deadlineOffset: Int? { Self.deadlineOffset(of: header) }
+
+  private static func deadlineOffset(of header: FrameHeader) -> Int? {
+    switch header.kind {
+    case .ask: FrameHeader.length
+    // Behind options and style.
+    case .post: header.fieldsLength > 0 ? FrameHeader.length + 2 : nil
+    default: nil
+    }
+  }
+}
+
+extension FrameLimits {
+  /// For frames of our own.
+  fileprivate static let any = FrameLimits(fields: .max, payload: .max)
 }
 
 extension OutgoingBatch.Content {

@@ -9,6 +9,9 @@ final class PassedCount: Sendable {
 
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 
+  /// There is another bus at the other end, to which nothing has been passed.
+  func reset() { count.store(0, ordering: .relaxed) }
+
   /// Whether another file may follow those that were passed.
   func hasRoom(
     for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor

@@ -62,10 +62,10 @@ extension TribuneError.Code {
   }
 }
 
-extension Connection {
-  convenience init(link: Link, _ welcome: Welcome) {
+extension LinkState.Identity {
+  init(_ welcome: Welcome) {
     self.init(
-      link: link, id: welcome.connection.description,
+      connection: welcome.connection,
       bus: BusInfo(
         pid: Int32(clamping: welcome.busPID), software: welcome.software,
         payloadMax: Int(welcome.payloadMax), observationsMax: Int(welcome.observationsMax),

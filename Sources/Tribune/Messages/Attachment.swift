@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// A delegate's place in a chain.
 ///
 /// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is gone, or
 /// until the connection ends, whichever is first, whether or not this object is kept.
+///
+/// When the connection was interrupted, the delegate is attached again, behind those of its order that are there by
+/// then; one that was set joins the chain like the others. A bus that was restarted with what it knew has still
+/// counted it as attached until then: what it was asked meanwhile ran into its timeout. For one that came back with
+/// nothing it was not there.
 public final class Attachment: Sendable {
-  /// The delegate's id, as verdicts and `explain` name it; never used again.
-  public let id: UInt64
+  /// The delegate's id, as verdicts and `explain` name it; never used again. It changes when the delegate has been
+  /// attached again because the connection was interrupted.
+  public var id: UInt64 { attached.id.load(ordering: .relaxed) }
+  let attached: AttachedDelegate
   let serial: UInt64
   let connection: Connection
 
-  init(id: UInt64, serial: UInt64, connection: Connection) {
-    self.id = id
+  init(_ attached: AttachedDelegate, serial: UInt64, connection: Connection) {
+    self.attached = attached
     self.serial = serial
     self.connection = connection
   }

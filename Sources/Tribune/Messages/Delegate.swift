@@ -14,15 +14,15 @@ public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
   /// When the question is withdrawn before it is answered, the task is cancelled, from its first suspension on at
-  /// the latest, and what is returned then goes nowhere. What is thrown counts as ``Answer/failed(_:)`` with the
+  /// the latest, and what is returned then goes nowhere. So it is when the connection is interrupted. What is thrown counts as ``Answer/failed(_:)`` with the
   /// error's text.
   func answer(_ question: Question) async throws -> Answer
 
   /// A query that this delegate was asked in has ended, so that what was prepared can be undone.
   ///
   /// Called after `answer` has returned, once for each question, but for those that ``Attachment/detach()``
-  /// dropped. When the connection ends, or another delegate is set in this one's place, before the bus has
-  /// said how the query ended, that counts as ``Conclusion/Ending/cancelled``. Does nothing unless the
+  /// dropped. When the connection ends or is interrupted, or another delegate is set in this one's place, before the
+  /// bus has said how the query ended, that counts as ``Conclusion/Ending/cancelled``. Does nothing unless the
   /// delegate says otherwise.
   func concluded(_ conclusion: Conclusion) async
 
@@ -126,6 +126,8 @@ public struct Question: Sendable {
 
   /// Where it came from; nil for a question that somebody made.
   let link: Link?
+  /// The connection that it came over (`Link.epoch`).
+  let epoch: Int
 
   /// Makes a question as if it had been received, which tests of delegates want. Deferring its answer
   /// does nothing.
@@ -136,12 +138,13 @@ public struct Question: Sendable {
   ) {
     self.init(
       query: query, name: name, object: object, userInfo: userInfo, timeout: timeout, asker: asker,
-      isDryRun: isDryRun, wantsValue: wantsValue, delegate: delegate, link: nil)
+      isDryRun: isDryRun, wantsValue: wantsValue, delegate: delegate, link: nil, epoch: 0)
   }
 
   init(
     query: UInt64, name: String, object: String, userInfo: UserInfo, timeout: Duration, asker: Asker,
-    isDryRun: Bool, wantsValue: Bool, delegate: UInt64, link: Link?
+    isDryRun: Bool, wantsValue: Bool, delegate: UInt64, link: Link?,
+    epoch: Int
   ) {
     self.query = query
     self.name = name
@@ -153,6 +156,7 @@ public struct Question: Sendable {
     self.wantsValue = wantsValue
     self.delegate = delegate
     self.link = link
+    self.epoch = epoch
   }
 
   /// Says "I am at it": asks for more time, which the asker's own deadline bounds, and tells the asker.

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// A standing veto.
 ///
 /// It lasts until ``release()``, until it expires, or until the connection ends, whichever is first, whether
 /// or not this object is kept.
+///
+/// When the connection was interrupted, the hold is taken again. A bus that was restarted with what it knew has kept
+/// it until then. One that came back with nothing has not: from its start until this process has reached it and taken
+/// the hold again, some milliseconds as a rule, it vetoes nothing. What has to be certain over that too is a
+/// delegate that the bus's configuration requires (`RequireDelegate=`): its absence is a veto.
 public final class Hold: Sendable {
-  /// The hold's id, as verdicts and `holds` name it; never used again, and never a delegate's.
-  public let id: UInt64
+  /// The hold's id, as verdicts and `holds` name it; never used again, and never a delegate's. It changes when the hold
+  /// has been taken again because the connection was interrupted.
+  public var id: UInt64 { term.id.load(ordering: .relaxed) }
   let serial: UInt64
   let term: HoldTerm
   let connection: Connection
 
-  init(id: UInt64, serial: UInt64, term: HoldTerm, connection: Connection) {
-    self.id = id
+  init(serial: UInt64, term: HoldTerm, connection: Connection) {
     self.serial = serial
     self.term = term
     self.connection = connection

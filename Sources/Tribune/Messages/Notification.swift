@@ -59,4 +59,7 @@ public enum Delivery: Hashable, Sendable {
   /// Those that the bus dropped were counted for the connection as a whole, so that not all of them need
   /// have matched this observation.
   case lost(Int)
+  /// The connection was interrupted at this place in the stream, and how many notifications were missed nobody
+  /// knows: none, or some. Where the bus can say, ``lost(_:)`` is what comes, if anything was missed at all.
+  case interrupted
 }

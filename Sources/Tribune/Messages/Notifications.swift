@@ -10,7 +10,12 @@
 /// suspended. One that is dropped and that its poster waits for has failed, because it was not read in
 /// time.
 ///
-/// **When it ends.** By throwing when the connection is lost, and cleanly after ``Connection/close()`` or
+/// **When the connection is interrupted.** It goes on over the next. What was missed in between is told with
+/// ``Delivery/lost(_:)``, or with ``Delivery/interrupted`` if nobody knows how many. An observation with what is
+/// retained brings that once more, as it is by then (``Notification/isRetained``): so whoever keeps the last of each
+/// is right again. What waits for an acknowledgement does so no longer: to its poster, this connection has gone.
+///
+/// **When it ends.** By throwing when the connection is lost for good, and cleanly after ``Connection/close()`` or
 /// ``cancel()``, behind what it holds. The observation ends when nothing refers to the sequence any more.
 public struct Notifications: AsyncSequence, Sendable {
   /// A notification, or a gap.

@@ -71,6 +71,8 @@ public enum TrafficDelivery: Sendable {
   case item(TrafficItem)
   /// So much was dropped at this place in the stream because it was not read in time.
   case lost(Int)
+  /// The connection was interrupted at this place in the stream, and how much was missed nobody knows.
+  case interrupted
 }
 
 /// What passes over the bus.

@@ -98,7 +98,7 @@ extension Answer {
 
 extension Duration {
   /// As systemd.time(7) writes it.
-  fileprivate var inWords: String {
+  var inWords: String {
     let (seconds, attoseconds) = components
     let microseconds = seconds.multipliedReportingOverflow(by: 1_000_000)
     let sum = microseconds.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000)

@@ -30,6 +30,8 @@ actor NotificationHandler {
       lost = isTooMany ? .max : sum
       context.terminal.report("lost \(count.counted("notification"))")
       return false
+    // The connection has told of it.
+    case .interrupted: return false
     case .notification(let notification):
       try await handle(notification)
       return true

@@ -15,11 +15,12 @@ struct CaptureFile: Sendable {
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// The block for one element of traffic.
+  /// The block for one element of traffic; nothing for a loss of which nobody knows how large it is.
   ///
   /// - Parameter now: microseconds since 1970, when a loss is noticed.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
+    case .interrupted: return []
     case .item(let item):
       defer { dropped = 0 }
       return PcapngBlock.packet(item.capture, time: item.time, dropCount: dropped).bytes

@@ -79,23 +79,30 @@ func lossLine(_ count: Int, of things: String, in context: Context) -> String {
   context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count) \(things)", .yellow)
 }
 
+/// That the connection was interrupted, and nobody knows what is missing.
+func interruptionLine(in context: Context) -> String {
+  context.styled(timeOfDay(), .faint) + "  " + context.styled("interrupted", .yellow)
+}
+
 extension Delivery {
   /// A notification, or that some are missing, for people.
   func line(in context: Context) -> String {
     switch self {
     case .notification(let notification): notification.line(in: context)
     case .lost(let count): lossLine(count, of: "notifications", in: context)
+    case .interrupted: interruptionLine(in: context)
     }
   }
 }
 
 extension Context {
-  /// Writes a notification, or that some are missing, in the form that was asked for.
+  /// Writes a notification, or that some are missing, in the form that was asked for. JSON has only what is known.
   func print(_ delivery: Delivery) throws(CommandError) {
     if json == .off { return try print(delivery.line(in: self)) }
     switch delivery {
     case .notification(let notification): try print(notification.json)
     case .lost(let count): try print(lossJSON(count))
+    case .interrupted: break
     }
   }
 }

@@ -42,6 +42,8 @@ struct MonitorCommand: Command {
     case (.item(let item), _): try context.print(item.json)
     case (.lost(let count), .off): try context.print(lossLine(count, of: "messages", in: context))
     case (.lost(let count), _): try context.print(lossJSON(count))
+    case (.interrupted, .off): try context.print(interruptionLine(in: context))
+    case (.interrupted, _): break
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
 /// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner lets go.
@@ -44,6 +45,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     if Glibc.close(descriptor) == -1 {
       precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
     }
+  }
+
+  /// Has this descriptor stand for what another one does, in one step for whoever uses it at the same time; what it
+  /// stood for is closed.
+  package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
+    let (new, old) = (other.rawValue, rawValue)
+    _ = try retrying { dup3(new, old, O_CLOEXEC) }
   }
 
   package func setNonblocking() throws(Errno) {

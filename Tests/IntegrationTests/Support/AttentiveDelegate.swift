@@ -26,6 +26,7 @@ actor AttentiveDelegate: Delegate {
     switch delivery {
     case .notification(let notification): hear(notification.name, notification.userInfo)
     case .lost(let count): hear("lost \(count)", .none)
+    case .interrupted: hear("interrupted", .none)
     }
   }
 
@@ -52,6 +53,7 @@ extension Notifications.AsyncIterator {
     switch try await next() {
     case .notification(let notification): notification.name
     case .lost(let count): "lost \(count)"
+    case .interrupted: "interrupted"
     case nil: nil
     }
   }

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TribuneSystem
+import TribuneWire
+
+@testable import Tribune
+
+/// What becomes of a connection whose bus is gone and comes back.
+@Suite(.timeLimit(.minutes(2)))
+struct ReconnectingTests {
+  @Test func whatWasMissedIsToldBehindWhatHadComeAndTheRestFollows() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.post("a.one")
+      try peer.send(Lost(count: 5))
+      try peer.post("a.two")
+      // Half a frame, as of a bus that is killed.
+      try peer.send([UInt8](repeating: 1, count: 8))
+      peer.close()
+      let next = try bus.accept()
+      try next.greet(as: 8)
+      try next.confirmObservation()
+      try next.post("a.early")
+      let succeed = try next.next(.succeed)
+      #expect(
+        try succeed.decode(Succeed.self) == Succeed(predecessor: ConnectionID(rawValue: 7), received: 7))
+      try next.send(Lost(count: 3))
+      try next.confirm(succeed)
+      try next.post("a.three")
+      try next.readToEnd()
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    let notifications = try await connection.observe("a.*")
+    var iterator = notifications.makeAsyncIterator()
+    var seen: [String] = []
+    for _ in 0..<6 { seen.append(try await iterator.next()?.word ?? "end") }
+    #expect(seen == ["a.one", "lost 5", "a.two", "a.early", "lost 3", "a.three"])
+    #expect(await events.next() == "disconnected connectionLost")
+    #expect(await events.next() == "reconnected 3")
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func aBusThatKnowsNothingMoreIsToldOfAsSuch() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.confirm(try peer.next(.monitor))
+      try peer.confirm(try peer.next(.attach), as: 3)
+      try peer.send(Refusal(.restarted), text: "a frame was under way")
+      peer.close()
+      let next = try bus.accept()
+      try next.greet(as: 1)
+      try next.confirmObservation()
+      try next.confirm(try next.next(.monitor))
+      try next.confirm(try next.next(.attach), as: 1)
+      try next.send(Refusal(.notFound), serial: try next.next(.succeed).serial, text: "no such connection")
+      try next.readToEnd()
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    let delegate = Hesitant()
+    var notifications = try await connection.observe("a.*").makeAsyncIterator()
+    var traffic = try await connection.monitor().makeAsyncIterator()
+    try await connection.attach(delegate, respondingTo: ["a.didB"])
+    #expect(try await notifications.next() == .interrupted)
+    guard case .interrupted = try await traffic.next() else {
+      Issue.record("the monitor was told something else")
+      return
+    }
+    #expect(await delegate.told.next() == "interrupted")
+    #expect(await events.next() == "disconnected connectionLost")
+    #expect(await events.next() == "reconnected unknown")
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func whatWasSentFailsAndWhatWasNotWaits() async throws {
+    let bus = try ScriptedBus()
+    let isAsked = Gate()
+    let isWanted = Gate()
+    let script: Playing<[String]> = try bus.play { peer in
+      try peer.greet()
+      _ = try peer.next(.ask)
+      isAsked.open()
+      peer.close()
+      // It is found, and says nothing for a while.
+      let next = try bus.accept()
+      try next.readHello()
+      isWanted.wait()
+      let moment = SystemClock.monotonicNanoseconds + 5_000_000
+      while SystemClock.monotonicNanoseconds < moment {}
+      try next.greet(as: 8, isHelloRead: true)
+      try next.confirmSuccession(of: 7, received: 0)
+      var names: [String] = []
+      for _ in 0..<3 {
+        guard let frame = try next.nextIfAny() else { break }
+        names.append(frame.name)
+        switch frame.header.kind {
+        case .ask:
+          let left = try frame.decode(Ask.self).deadline
+          #expect(left < 59_999 && left > 0)
+          try next.send(
+            TribuneWire.Verdict(
+              query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
+            serial: frame.serial)
+        default: try next.confirm(frame)
+        }
+      }
+      try next.readToEnd()
+      return names
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    async let inFlight = failure { try await connection.ask("a.inFlight") }
+    await isAsked.opened()
+    #expect(await inFlight == .unknownOutcome)
+    #expect(await events.next() == "disconnected connectionLost")
+    // Not one of these has anybody to go to yet.
+    #expect(
+      await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .neverSent)
+    let cancelled = Task { await failure { try await connection.ask("a.cancelled") } }
+    cancelled.cancel()
+    #expect(await cancelled.value == .taskCancelled)
+    async let verdict = connection.ask("a.waiting", deadline: .seconds(60))
+    while connection.link.state.withLock({ $0.interruption.waiting.isEmpty }) { await Task.yield() }
+    try await connection.post("a.posted")
+    async let posted: Void = connection.postAcknowledged("a.acknowledged")
+    while connection.link.state.withLock({ $0.requests.values.filter(\.isPlain).isEmpty }) {
+      await Task.yield()
+    }
+    isWanted.open()
+    #expect(try await verdict.isAllowed)
+    try await posted
+    await connection.close()
+    #expect(try await script.value == ["a.waiting", "a.posted", "a.acknowledged"])
+  }
+
+  @Test func anAnswerToTheLastConnectionsQuestionGoesNowhere() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirm(try peer.next(.attach), as: 3)
+      try peer.ask(1, of: 3, under: 1)
+      // The same once more, as from a bus that does not know what it had sent.
+      try peer.ask(1, of: 3, under: 1)
+      try peer.confirmPost()
+      peer.close()
+      let next = try bus.accept()
+      try next.greet(as: 8)
+      let attach = try next.next(.attach)
+      try next.confirm(attach, as: 3)
+      try next.confirmSuccession(of: 7, received: 0)
+      // The next bus counts from the beginning: another question under the same numbers.
+      try next.ask(1, of: 3, under: attach.serial)
+      let answer = try next.next(.answer)
+      #expect(try answer.decode(TribuneWire.Answer.self).answer == .veto)
+      #expect(answer.payload == "2")
+      try next.readToEnd()
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    let delegate = Hesitant()
+    try await connection.attach(delegate, respondingTo: ["a.should"])
+    #expect(await delegate.told.next() == "asked 1")
+    try await connection.postAcknowledged("a.goOn")
+    #expect(await events.next() == "disconnected connectionLost")
+    #expect(await events.next() == "reconnected 0")
+    #expect(await delegate.told.next() == "asked 2")
+    // First the first is answered, in vain.
+    delegate.answer(1)
+    #expect(await delegate.told.next() == "concluded cancelled")
+    delegate.answer(2)
+    try await Task.yieldUntil {
+      connection.link.state.withLock { $0.questions.values.allSatisfy(\.isAnswered) }
+    }
+    await connection.close()
+    try await script.value
+  }
+
+  @Test(arguments: [nil, ErrorCode.tooManyConnections, .shuttingDown, .restarted])
+  func aBusThatIsNotReadyIsTriedAgain(refusal: ErrorCode?) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      peer.close()
+      for _ in 0..<3 {
+        let next = try bus.accept()
+        try next.readHello()
+        if let refusal {
+          let out = ByteBuffer(capacity: 256)
+          Hello().append(to: out)
+          out.appendFrame(Refusal(refusal), serial: 0, text: "not now")
+          try next.send(out)
+        }
+        next.close()
+      }
+      let last = try bus.accept()
+      try last.greet(as: 8)
+      try last.confirmSuccession(of: 7, received: 0)
+      try last.readToEnd()
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    #expect(await events.next() == "disconnected connectionLost")
+    #expect(await events.next() == "reconnected 0")
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func aSecondLossOnTheWayIsAccountedFor() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      try peer.post("a.one")
+      peer.close()
+      let second = try bus.accept()
+      try second.greet(as: 8)
+      try second.confirmObservation()
+      try second.post("a.two")
+      try second.post("a.three")
+      _ = try second.next(.succeed)
+      second.close()
+      let third = try bus.accept()
+      try third.greet(as: 9)
+      try third.confirmObservation()
+      try third.confirmSuccession(of: 7, received: 1)
+      let succeed = try third.next(.succeed)
+      #expect(
+        try succeed.decode(Succeed.self) == Succeed(predecessor: ConnectionID(rawValue: 8), received: 2))
+      try third.send(Lost(count: 2))
+      try third.confirm(succeed)
+      try third.readToEnd()
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    let notifications = try await connection.observe("a.*")
+    #expect(await events.next() == "disconnected connectionLost")
+    #expect(await events.next() == "reconnected 2")
+    var iterator = notifications.makeAsyncIterator()
+    var seen: [String] = []
+    for _ in 0..<4 { seen.append(try await iterator.next()?.word ?? "end") }
+    #expect(seen == ["a.one", "a.two", "a.three", "lost 2"])
+    await connection.close()
+    try await script.value
+  }
+
+  @Test func aBusThatDoesNotComeBackEndsTheConnection() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      try peer.confirmObservation()
+      // From then on somebody listens, and says nothing.
+      peer.close()
+    }
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .milliseconds(50))
+    let notifications = try await connection.observe()
+    let error = await connection.closed()
+    #expect(error?.code == .connectionLost)
+    #expect(error?.message.contains("50ms") == true)
+    var iterator = notifications.makeAsyncIterator()
+    #expect(await failure { try await iterator.next() } == error)
+    #expect(await failure { try await connection.post("a") } == error)
+    try await script.value
+  }
+
+  @Test func closingWhileTheBusIsGoneDoesNotWaitForIt() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      peer.close()
+    }
+    let events = Events()
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .seconds(600)) {
+      events.note($0)
+    }
+    #expect(await events.next() == "disconnected connectionLost")
+    await connection.close()
+    #expect(await connection.closed() == nil)
+    try await script.value
+  }
+
+  @Test func closingHasWhatWasPostedFindABus() async throws {
+    let bus = try ScriptedBus()
+    let isClosing = Gate()
+    let script: Playing<String?> = try bus.play { peer in
+      try peer.greet()
+      peer.close()
+      let next = try bus.accept()
+      isClosing.wait()
+      try next.greet(as: 8)
+      try next.confirmSuccession(of: 7, received: 0)
+      let post = try next.nextIfAny()
+      try next.readToEnd()
+      return post?.name
+    }
+    let events = Events()
+    let connection = try await connect(to: bus, events)
+    #expect(await events.next() == "disconnected connectionLost")
+    try await connection.post("last.words")
+    async let closing: Void = connection.close()
+    while connection.link.state.withLock({ $0.closingDeadline == nil }) { await Task.yield() }
+    isClosing.open()
+    await closing
+    #expect(try await script.value == "last.words")
+  }
+
+}
