@@ -19,6 +19,8 @@ struct Context: Sendable {
   let isQuiet: Bool
   /// How long the bus is waited for.
   let timeout: Duration
+  /// How long a bus is looked for that is gone.
+  let patience: Duration
   /// As it was given; nil for what the library finds.
   let address: Address?
 
@@ -30,6 +32,7 @@ struct Context: Sendable {
     // A delegate's is the time for an answer, and says nothing of the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
+    patience = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
     json =
       switch invocation.text(.json) {
       case "short": .short
@@ -94,20 +97,39 @@ struct Context: Sendable {
   ///
   /// - Parameter limit: how long it is waited for; nil is what was said for all.
   func connect(within limit: Duration? = nil) async throws(TribuneError) -> Connection {
-    let address = address
+    let (address, patience) = (address, patience)
     return try await bounded(by: limit ?? timeout) { () async throws(TribuneError) -> Connection in
-      try await Connection.connect(to: address)
+      try await Connection.connect(to: address, reconnectingFor: patience)
     }
+  }
+
+  /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
+  ///
+  /// - Parameter things: what it can have missed meanwhile; nil if there is nothing.
+  func connectToStay(missing things: String? = nil) async throws(TribuneError) -> Connection {
+    let (address, patience, terminal, isQuiet) = (address, patience, terminal, isQuiet)
+    return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
+      try await Connection.connect(to: address, reconnectingFor: patience) { event in
+        guard !isQuiet, case .reconnected(let lost) = event else { return }
+        terminal.report("connected to the bus again" + Self.missed(lost, things))
+      }
+    }
+  }
+
+  private static func missed(_ lost: UInt64?, _ things: String?) -> String {
+    guard let things, lost != 0 else { return "" }
+    guard let lost else { return "; nobody knows how many \(things) were missed" }
+    return "; \(lost) \(things) were missed"
   }
 
   /// Connects, and asks for something that takes no longer than the bus takes to answer.
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {
-    let address = address
+    let (address, patience) = (address, patience)
     do {
       return try await bounded(by: timeout) { () async throws(TribuneError) -> Answer in
-        try await work(try await Connection.connect(to: address))
+        try await work(try await Connection.connect(to: address, reconnectingFor: patience))
       }
     } catch {
       throw CommandError(error)

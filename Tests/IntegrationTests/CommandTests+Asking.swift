@@ -93,7 +93,7 @@ struct AskingCommandTests {
   func busBreaks() throws {
     let bus = try TestBus()
     let delegate = try bus.staying(
-      "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
+      "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
     #expect(try bus.tribunectl("ask", "a").status == 255)
     #expect(delegate.status() == 1)
   }

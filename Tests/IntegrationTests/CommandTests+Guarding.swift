@@ -117,7 +117,8 @@ struct GuardingCommandTests {
   @Test("a bus that goes while the command runs does not change how it ends, and that is said")
   func busGoes() throws {
     let bus = try TestBus()
-    let result = try bus.tribunectl("guard", "a.b", "--", "sh", "-c", "kill -KILL \(bus.pid); exit 4")
+    let result = try bus.tribunectl(
+      "guard", "a.b", "--reconnect=0", "--", "sh", "-c", "kill -KILL \(bus.pid); exit 4")
     #expect(result.status == 4)
     #expect(result.errors.contains("a.didFailToB could not be posted"))
   }

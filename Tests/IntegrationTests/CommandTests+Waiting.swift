@@ -226,6 +226,7 @@ struct WaitingCommandTests {
     let guarding = try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran")
     #expect(guarding.status == 255)
     #expect(guarding.output == "")
+    observer.signal(SIGTERM)
     withExtendedLifetime(observer) {}
   }
 }

@@ -149,13 +149,12 @@ struct CommandTests {
     #expect(!(try bus.log().contains("closing connection")))
   }
 
-  @Test("what stays ends with 1 and says why when the bus goes")
-  func busGoes() throws {
+  @Test("what stays ends with 1 and says why when the bus goes for good", arguments: ["0", "100ms"])
+  func busGoes(patience: String) throws {
     let bus = try TestBus()
-    let programs = [
-      try bus.staying("observe", "**"), try bus.staying("delegate", "a", "--approve"),
-      try bus.staying("monitor"), try bus.staying("capture"),
-    ]
+    let programs = try [["observe", "**"], ["delegate", "a", "--approve"], ["monitor"], ["capture"]].map {
+      try bus.staying($0 + ["--reconnect=\(patience)"])
+    }
     bus.signal(SIGKILL)
     for program in programs {
       #expect(program.status() == 1)

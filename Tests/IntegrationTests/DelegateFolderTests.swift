@@ -203,7 +203,7 @@ struct DelegateFolderTests {
 
   @Test("without the bus it ends")
   func busGoes() throws {
-    let program = try started()
+    let program = try started("--reconnect=0")
     _ = try program.errors.line()
     bus.signal(SIGKILL)
     #expect(program.status() == 1)

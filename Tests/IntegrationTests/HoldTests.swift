@@ -78,8 +78,8 @@ struct HoldTests {
   func busGoes() throws {
     let bus = try TestBus()
     let program = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "a.b", "--why=c", "--", "sh",
-      "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done",
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "--reconnect=0", "hold", "a.b",
+      "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done",
     ])
     #expect(try program.errors.line()?.hasPrefix("holding a.b") == true)
     #expect(try program.output.line() == "started")

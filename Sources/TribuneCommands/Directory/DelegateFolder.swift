@@ -230,7 +230,7 @@ actor DelegateFolder {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
     do throws(TribuneError) {
-      let connection = try await context.connect()
+      let connection = try await context.connectToStay(missing: "notifications")
       places = ChainPlaces(files)
       for file in files.sorted() { new[file] = try await attach(file, over: connection) }
       self.connection = connection

@@ -40,6 +40,8 @@ private let globalOptions = [
   OptionSyntax(.noPager, "no-pager", "start no pager; tribunectl never does"),
   OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only what is wrong"),
   OptionSyntax(.timeout, "timeout", .span, "how long to wait for the bus (30s)"),
+  OptionSyntax(
+    .reconnect, "reconnect", .span, "how long to look for the bus when it is gone (10s); 0 for not at all"),
   OptionSyntax(.help, "help", letter: "h", "print this help"),
   OptionSyntax(.version, "version", "print the version"),
 ]

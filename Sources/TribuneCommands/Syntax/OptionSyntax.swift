@@ -3,7 +3,7 @@
 /// An option, whatever it is spelled like.
 enum Option: Hashable, Sendable, CaseIterable {
   // Of every verb.
-  case address, json, shortJSON, noLegend, noPager, quiet, timeout, help, version
+  case address, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
   // Of some.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions

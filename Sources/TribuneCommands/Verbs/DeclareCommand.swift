@@ -29,7 +29,7 @@ struct DeclareCommand: Command {
     let definitions = try definitions()
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connect()
+      connection = try await context.connectToStay()
       try await bounded(by: context.timeout) { [self, connection] () async throws(TribuneError) in
         _ = try await connection.declare(object, as: protocolName, definitions: definitions)
       }

@@ -70,7 +70,7 @@ struct DelegateCommand: Command {
     let log = AnswerLog(in: context)
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connect()
+      connection = try await context.connectToStay(missing: "notifications")
     } catch {
       throw CommandError(error)
     }

@@ -92,7 +92,7 @@ struct GuardCommand: Command {
     // All reasons are wanted, so all are waited for.
     let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
     do throws(TribuneError) {
-      let connection = try await context.connect()
+      let connection = try await context.connectToStay()
       let parent = parentQuery(reportingTo: context.terminal)
       let verdict = try await query.ask(over: connection, parent: parent, in: context)
       guard verdict.isAllowed else { return .vetoed(verdict) }
@@ -197,7 +197,8 @@ struct GuardCommand: Command {
     return termination.shellStatus
   }
 
-  /// Announces what has become of it, over a new connection if the bus has gone meanwhile and come back.
+  /// Announces what has become of it. When the bus has gone meanwhile, it is waited for; when the connection was given
+  /// up, there is a new one if the bus has come back.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -206,7 +207,12 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection)
       } catch {
         guard error.meansLostConnection else { throw error }
-        try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
+        // Where the bus was killed with this half said, it is said again.
+        if connection.hasEnded {
+          try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
+        } else {
+          try await post(name, userInfo, over: connection)
+        }
       }
     } catch {
       context.terminal.report("\(name) could not be posted: \(error.message.terminalSafe)")

@@ -61,7 +61,7 @@ struct HoldCommand: Command {
 
   private func take(in context: Context) async -> Taken {
     do throws(TribuneError) {
-      let connection = try await context.connect()
+      let connection = try await context.connectToStay()
       let hold = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Tribune.Hold in
         try await connection.hold(pattern, object: object, why: why, expiresIn: span)

@@ -6,7 +6,7 @@ import TribuneSystem
 /// Connects, and monitors what passes under names that match any of the patterns; none is everything.
 func monitor(_ patterns: [String], in context: Context) async throws(CommandError) -> Traffic {
   do throws(TribuneError) {
-    let connection = try await context.connect()
+    let connection = try await context.connectToStay(missing: "messages")
     return try await bounded(by: context.timeout) { () async throws(TribuneError) -> Traffic in
       try await connection.monitor(patterns)
     }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import Tribune
+
+/// Clients whose bus is killed, and that find another at the same place which knows nothing of them.
+@Suite("Reconnecting", .timeLimit(.minutes(3)))
+struct ReconnectionTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  /// Kills the bus and starts another in its place.
+  private func replace(_ bus: TestBus) throws -> TestBus {
+    bus.signal(SIGKILL)
+    #expect(bus.waitForEnd() == -SIGKILL)
+    return try TestBus(folder: folder)
+  }
+
+  @Test("what the library had registered is there again, and it says what nobody knows")
+  func library() async throws {
+    let bus = try TestBus(folder: folder)
+    let (events, event) = AsyncStream<ConnectionEvent>.makeStream()
+    let connection = try await Connection.connect(to: Address(path: bus.path)) { event.yield($0) }
+    let delegate = AttentiveDelegate { _ in .veto("not now") }
+    var notifications = try await connection.observe("a.**").makeAsyncIterator()
+    try await connection.attach(delegate, to: "x", respondingTo: ["a.shouldB", "a.didB"], label: "it")
+    let hold = try await connection.hold("c.*", why: "because")
+    try await connection.define("protocol P {\n  optional should a.shouldB ()\n}\n")
+    try await connection.declare("y", as: "P")
+    try await connection.post("a.before")
+    #expect(try await notifications.nextName() == "a.before")
+
+    let next = try replace(bus)
+    var told = events.makeAsyncIterator()
+    guard case .disconnected = await told.next() else {
+      Issue.record("it was not told of the loss")
+      return
+    }
+    #expect(await told.next() == .reconnected(lost: nil))
+    #expect(connection.bus.pid == next.pid)
+    let other = try await next.connect()
+    #expect(try await notifications.nextName() == "interrupted")
+    #expect(await delegate.next() == "interrupted")
+    try await other.post("a.didB", object: "x")
+    #expect(try await notifications.nextName() == "a.didB")
+    #expect(await delegate.next() == "a.didB")
+    #expect(try await other.ask("a.shouldB", object: "x").outcomes.map(\.label) == ["it"])
+    let held = try await other.ask("c.shouldD")
+    #expect(held.outcomes.map(\.kind) == [.held])
+    #expect(held.outcomes.map(\.delegate) == [hold.id])
+    #expect(try await other.objects().contains { $0.object == "y" && $0.protocolName == "P" })
+    try await hold.release()
+    #expect(try await other.ask("c.shouldD").isAllowed)
+    await connection.close()
+    await other.close()
+  }
+
+  @Test("what was asked and not answered fails at once, and what is asked meanwhile is asked of the next bus")
+  func requests() async throws {
+    let bus = try TestBus(folder: folder)
+    let connection = try await bus.connect()
+    let silent = AttentiveDelegate { _ in
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+      return .approve
+    }
+    let answering = try await bus.connect()
+    try await answering.attach(silent, respondingTo: ["a.should"])
+    let inFlight = Task { () async -> TribuneError? in
+      do throws(TribuneError) {
+        _ = try await connection.ask("a.should")
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(await silent.next() == "a.should")
+    bus.signal(SIGKILL)
+    #expect(bus.waitForEnd() == -SIGKILL)
+    #expect(await inFlight.value?.code == .connectionLost)
+    let meanwhile = Task { try await connection.ask("b.should", default: .vetoed) }
+    let next = try TestBus(folder: folder)
+    #expect(try await meanwhile.value.isUnanswered)
+    #expect(connection.bus.pid == next.pid)
+    await connection.close()
+    await answering.close()
+  }
+
+  @Test("tribunectl's verbs that stay go on, and say so")
+  func staying() throws {
+    let bus = try TestBus(folder: folder)
+    try folder.write("protocol P {\n  optional should a.shouldB ()\n}\n", to: "P.protocol")
+    let observer = try bus.staying("-j", "observe", "a.*", "end")
+    let monitor = try bus.staying("-j", "monitor", "a.*")
+    let delegate = try bus.staying("-j", "delegate", "a.shouldB", "--veto=not now", "--object=x")
+    let hold = try bus.staying("hold", "c.*", "--why=because")
+    let declaration = try bus.staying("declare", "y", "P", "--definitions=\(folder.path)/P.protocol")
+    #expect(try bus.tribunectl("post", "a.before").status == 0)
+    #expect(try observer.output.line()?.contains("a.before") == true)
+
+    let next = try replace(bus)
+    let unknown = "tribunectl: connected to the bus again; nobody knows how many"
+    #expect(try observer.errors.line() == "\(unknown) notifications were missed")
+    #expect(try monitor.errors.line() == "\(unknown) messages were missed")
+    #expect(try delegate.errors.line() == "\(unknown) notifications were missed")
+    #expect(try hold.errors.line() == "tribunectl: connected to the bus again")
+    #expect(try declaration.errors.line() == "tribunectl: connected to the bus again")
+    #expect(try next.tribunectl("post", "a.after").status == 0)
+    #expect(try observer.output.line()?.contains("a.after") == true)
+    while try monitor.output.line()?.contains("a.after") == false {}
+    let vetoed = try next.tribunectl("-j", "ask", "a.shouldB", "--object=x")
+    #expect(vetoed.status == 1)
+    #expect(vetoed.output.contains("not now"))
+    #expect(try delegate.output.line()?.contains("a.shouldB") == true)
+    let held = try next.tribunectl("ask", "c.shouldD")
+    #expect(held.status == 1)
+    #expect(held.output.contains("because"))
+    #expect(try next.tribunectl("tree").output.contains("y"))
+    for program in [observer, monitor, delegate, hold, declaration] {
+      program.signal(SIGTERM)
+      #expect(program.status() == 0)
+    }
+  }
+
+  @Test("a hold holds again for its command, which learns nothing of it")
+  func holdingForACommand() throws {
+    let bus = try TestBus(folder: folder)
+    let program = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "c.*", "--why=because", "--",
+      "sh", "-c", "echo started; until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+    ])
+    #expect(try program.output.line() == "started")
+    #expect(try program.errors.line()?.hasPrefix("holding ") == true)
+    let next = try replace(bus)
+    #expect(try program.errors.line() == "tribunectl: connected to the bus again")
+    #expect(try next.tribunectl("ask", "c.shouldD").status == 1)
+    try folder.write("", to: "go")
+    #expect(program.status() == 3)
+    #expect(try next.tribunectl("ask", "c.shouldD").status == 0)
+  }
+
+  @Test("the delegates of a folder are there again")
+  func folderOfDelegates() throws {
+    let bus = try TestBus(folder: folder)
+    try folder.write("#!/bin/sh\necho no room\nexit 1\n", to: "delegates/a.shouldB/50-room")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: "\(folder.path)/delegates/a.shouldB/50-room")
+    let program = try bus.staying("delegate", "--directory=\(folder.path)/delegates")
+    let next = try replace(bus)
+    while try program.errors.line()?.contains("connected to the bus again") == false {}
+    let asked = try next.tribunectl("-j", "ask", "a.shouldB")
+    #expect(asked.status == 1)
+    #expect(asked.output.contains("no room"))
+    program.signal(SIGTERM)
+    #expect(program.status() == 0)
+  }
+
+  @Test("what is retained is printed once more by who wants it")
+  func retained() throws {
+    let bus = try TestBus(folder: folder)
+    #expect(try bus.tribunectl("post", "a.state", "1", "--retain").status == 0)
+    let observer = try bus.staying("-j", "observe", "a.*", "--retained")
+    #expect(try observer.output.line()?.contains(#""userInfo":1"#) == true)
+    bus.signal(SIGSTOP)
+    bus.signal(SIGKILL)
+    #expect(bus.waitForEnd() == -SIGKILL)
+    let next = try TestBus(folder: folder)
+    #expect(try observer.errors.line()?.contains("connected to the bus again") == true)
+    #expect(try next.tribunectl("post", "a.state", "2", "--retain").status == 0)
+    #expect(try observer.output.line()?.contains(#""userInfo":2"#) == true)
+    let third = try replace(next)
+    #expect(try observer.errors.line()?.contains("connected to the bus again") == true)
+    #expect(try third.tribunectl("post", "a.state", "3", "--retain").status == 0)
+    #expect(try observer.output.line()?.contains(#""userInfo":3"#) == true)
+  }
+
+  @Test("a verb that is done with one answer does not wait for another bus")
+  func oneShot() throws {
+    let bus = try TestBus(folder: folder)
+    let delegate = try bus.staying(
+      "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
+    let asked = try bus.tribunectl("--reconnect=1h", "ask", "a")
+    #expect(asked.status == 255)
+    #expect(asked.errors.contains("nobody knows"))
+    #expect(delegate.status() == 1)
+  }
+}
