@@ -81,7 +81,8 @@ extension BusServer {
 
   /// Whether a restart does not end it, as far as it ends none.
   private func survives(_ connection: Connection) -> Bool {
-    (store.map { connection.isStored && !$0.hasFailed } ?? true) && !connection.traffic.value.stateFlags.contains(.incomplete)
+    let isKept = store.map { connection.isStored && !$0.hasFailed } ?? true
+    return isKept && !connection.traffic.value.stateFlags.contains(.incomplete)
   }
 
   private func entry(of connection: Connection) -> ConnectionEntry {

@@ -169,6 +169,8 @@ extension BusServer {
   }
 
   private func endReceiving(from connection: Connection) {
+    // Until all that it caused can be seen, what was read is lost with the daemon.
+    commitState()
     guard connection.begun == nil, connection.rest == nil, connection.descriptors.isEmpty else { return }
     var flags = connection.traffic.value.stateFlags
     flags.remove(.receiving)

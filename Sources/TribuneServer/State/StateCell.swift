@@ -21,13 +21,13 @@ nonisolated package struct StateCellFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is under way.
+  /// A read is under way, or a frame is half read.
   package static let receiving = StateCellFlags(rawValue: 1)
-  /// A write is under way.
+  /// A write is under way, or a frame is half written.
   package static let sending = StateCellFlags(rawValue: 2)
-  /// Something of it is not in the log, for want of room.
+  /// A frame waits to be sent that must not be lost and is not in the log.
   package static let unrecorded = StateCellFlags(rawValue: 4)
-  /// A frame is half read or half written.
+  /// Something that it has registered is not in the log, for want of room.
   package static let incomplete = StateCellFlags(rawValue: 8)
 }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TribuneWire
 
 /// A real daemon whose descriptors outlive it: what starts and ends it keeps them as systemd does
 /// (`service-manager.py`).

@@ -101,8 +101,10 @@ struct SystemdRestartTests {
   func killed() throws {
     var kills = 0
     let account = try account {
+      let run = try machine.property("InvocationID")
       try machine.does("kill", "-KILL", try machine.property("MainPID"))
       kills += 1
+      try machine.waitForStart(after: run)
     } afterwards: { _ in
       try expectHolds()
     }
