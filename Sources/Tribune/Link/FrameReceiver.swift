@@ -99,7 +99,7 @@ struct FrameReceiver {
     case .ended:
       link.ended(serial, try frame.decode(Ended.self))
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
-      .suspend, .done, .succeed:
+      .suspend, .done, .succeed, .replace:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:

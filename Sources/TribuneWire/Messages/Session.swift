@@ -148,3 +148,22 @@ package struct Succeed: FrameFields {
     buffer.append(received)
   }
 }
+
+/// The sender is a bus that is to take the place of this one. Behind the `ok`, the connection speaks another language,
+/// that of two daemons.
+package struct Replace: FrameFields {
+  package static let kind = FrameKind.replace
+
+  /// The highest version of a bus's state that the sender reads.
+  package var version: UInt32
+
+  package init(version: UInt32) { self.version = version }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    version = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(version)
+  }
+}
