@@ -74,9 +74,7 @@ package final class Daemon {
     raiseDescriptorLimit(log)
     do {
       let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
-      let daemon = try Daemon(arguments, configuration, passed, log)
-      daemon.server.takeOver(passed)
-      try daemon.listen(mode: configuration.socketMode)
+      let daemon = try listening(arguments, configuration, passed, log)
       daemon.start()
       try daemon.loop.run(for: daemon.server)
       daemon.log.info("stopped")
@@ -87,16 +85,55 @@ package final class Daemon {
     }
   }
 
-  private init(
+  /// A daemon that has what was left for it, and listens.
+  private static func listening(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
+  ) throws -> Daemon {
+    let replacement = arguments.replaces ? try replacement(for: arguments, passed, log) : nil
+    let daemon: Daemon
+    do {
+      daemon = try Daemon(arguments, configuration, passed, replacement, log)
+      try replacement?.take()
+    } catch {
+      replacement?.refuse("\(error)")
+      throw error
+    }
+    daemon.server.takeOver(daemon.passed)
+    if let replacement {
+      try daemon.listen(inPlaceOf: replacement)
+    } else {
+      try daemon.listen(mode: configuration.socketMode)
+    }
+    return daemon
+  }
+
+  /// What another bus passes, whose place this one is to take; nil if there is none.
+  private static func replacement(
+    for arguments: DaemonArguments, _ passed: PassedAtStart, _ log: Log
+  ) throws(Replacement.Failure) -> Replacement? {
+    guard DescriptorStore.offeredCapacity == nil, passed.storedCount == 0, passed.takeListening().isEmpty
+    else {
+      throw Replacement.Failure(
+        description: "--replace is for a bus of which the service manager keeps and passes nothing")
+    }
+    let path = arguments.listenPath ?? defaultPath
+    let replacement = try Replacement.begin(at: path)
+    if replacement == nil { log.notice("no bus listens at \(path), which could be replaced") }
+    return replacement
+  }
+
+  private init(
+    _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart,
+    _ replacement: Replacement?, _ log: Log
   ) throws(Errno) {
     self.arguments = arguments
     self.log = log
-    self.passed = passed
+    self.passed = replacement?.passed ?? passed
     loop = try RunLoop()
     store = DescriptorStore(log: log, holding: passed)
     store?.check(connectionsMax: configuration.connectionsMax, filesMax: BusServer.filesMax)
-    let state = try Self.state(configuration, passed, store, log)
+    let state =
+      if let replacement { replacement.state } else { try Self.state(configuration, passed, store, log) }
     server = try BusServer(configuration: configuration, log: log, loop: loop, state: state, store: store)
     notifier = ServiceNotifier(log: log)
   }
@@ -145,6 +182,14 @@ package final class Daemon {
     if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == -1 {
       log.warning("cannot raise the limit of open descriptors: \(Errno.current)")
     }
+  }
+
+  private func listen(inPlaceOf replacement: Replacement) throws {
+    for listener in try replacement.takeListeners() {
+      try server.listen(on: listener)
+      log.info("listening on \(listener.path), in the place of process \(replacement.pid)")
+    }
+    server.address = "unix:\(server.firstListenerPath ?? "")"
   }
 
   private func listen(mode: UInt32) throws {

@@ -3,6 +3,24 @@
 package import Glibc
 package import TribuneSystem
 
+/// The file of a listening socket, as the kernel tells it from others.
+nonisolated package struct SocketFile: Equatable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  /// The file at `path`; nil if there is none.
+  package init?(at path: String) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+}
+
 /// A listening socket: one that systemd passed, or one with a file of the daemon's own.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
@@ -20,15 +38,28 @@ package final class Listener {
   }
 
   package let descriptor: FileDescriptor
+  /// Where it is, as this process finds it.
   package let path: String
   /// Which file is ours to remove; nil for a socket that was passed.
-  private var file: (device: dev_t, inode: ino_t)?
+  private var file: SocketFile?
 
   /// Takes over a listening socket that somebody else made and removes.
   package init(passed descriptor: consuming FileDescriptor, path: String) throws(Errno) {
     try descriptor.setNonblocking()
     self.descriptor = descriptor
     self.path = path
+  }
+
+  /// Takes over a listening socket from another daemon.
+  ///
+  /// - Parameter file: the one that is ours to remove from then on; nil if that is somebody else's.
+  package convenience init(
+    takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile?
+  ) throws(Errno) {
+    try self.init(passed: descriptor, path: path)
+    self.file = file
+    // From now on, whoever connects is told that this process listens.
+    if file != nil { try UnixSocket.listen(self.descriptor) }
   }
 
   /// Makes a socket at `path`, in place of one that nobody listens on any more. Its folder is made if
@@ -61,9 +92,7 @@ package final class Listener {
     defer { umask(mask) }
     try UnixSocket.bind(descriptor, to: path)
     try UnixSocket.listen(descriptor)
-    var status = stat()
-    _ = try retrying { unsafe lstat(path, &status) }
-    file = (status.st_dev, status.st_ino)
+    file = SocketFile(at: path)
     return nil
   }
 
@@ -99,9 +128,8 @@ package final class Listener {
     file = nil
   }
 
-  private var fileIsOurs: Bool {
-    var status = stat()
-    guard let file, unsafe lstat(path, &status) == 0 else { return false }
-    return status.st_dev == file.device && status.st_ino == file.inode
-  }
+  /// The socket's file, if it is the one that was made, and ours to remove.
+  package var ownFile: SocketFile? { fileIsOurs ? file : nil }
+
+  private var fileIsOurs: Bool { file != nil && SocketFile(at: path) == file }
 }

@@ -177,25 +177,26 @@ extension BusServer {
     commitState()
   }
 
-  func close(_ connection: Connection) {
+  /// - Parameter isEnded: false if something else goes on over its socket.
+  func close(_ connection: Connection, isEnded: Bool = true) {
     guard connection.phase != .closed else { return }
     if connection.phase == .open { leave(connection) }
     connection.rest = nil
     releaseBegun(connection)
     releaseDescriptors(of: connection)
-    forget(connection)
+    forget(connection, isEnded: isEnded)
     if acceptIsPaused { resumeAccepting() }
   }
 
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
-  private func forget(_ connection: Connection) {
+  private func forget(_ connection: Connection, isEnded: Bool) {
     if connection.phase != .closed { log.debug("connection \(connection.id) closed") }
     connection.phase = .closed
     queuedByteCount -= connection.queue.byteCount
     connection.queue.removeAll()
     if !connection.isOrphan { unwatch(connection.descriptor.rawValue) }
     if connection.isStored { store?.forget(connection: connection.descriptor) }
-    UnixSocket.shutdown(connection.descriptor)
+    if isEnded { UnixSocket.shutdown(connection.descriptor) }
     slotsByID[connection.id.rawValue] = nil
     connections.value[connection.slot.index] = nil
     traffic.value[connection.slot.index] = nil

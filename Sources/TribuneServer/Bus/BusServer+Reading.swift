@@ -268,6 +268,8 @@ extension BusServer {
       try list(frame, for: connection)
     } else if header.kind == .succeed {
       try succeed(frame, by: connection)
+    } else if header.kind == .replace {
+      try takeReplace(frame, of: connection)
     } else if header.kind == .observe, !hasRoom(forSnapshotOf: frame, connection) {
       refuse(
         connection, serial: header.serial,

@@ -40,6 +40,9 @@ final class BusServer: RunLoopTarget {
   var isStateFull = false
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
+  /// Who has asked for the bus's place and gets it when the pass ends; and that it is just being given it.
+  var replacer: Connection?
+  var isBeingReplaced = false
 
   /// What every message goes through (see `Cell`).
   private let busCell: Cell<Bus>
@@ -263,6 +266,7 @@ final class BusServer: RunLoopTarget {
   }
 
   func endPass() -> Bool {
+    if replacer != nil { handOverToReplacer() }
     if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
     repeat {

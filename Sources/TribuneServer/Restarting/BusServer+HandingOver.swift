@@ -36,8 +36,7 @@ extension BusServer {
       case .open, .closed: break
       }
     }
-    commitState()
-    sweepWholeState()
+    makeRoomInState()
     var files = FilesHandedOver()
     let streams = try writeStreams(&files)
     let none = ConnectionID(rawValue: 0)
@@ -51,7 +50,7 @@ extension BusServer {
   }
 
   /// The bus goes on: what was written down for another daemon is forgotten.
-  func takeBack() { sweepWholeState() }
+  func takeBack() { makeRoomInState() }
 
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
   private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> StateFile {

@@ -5,7 +5,7 @@ import Glibc
 /// Room for the descriptors of one message, laid out as the kernel has it: a `cmsghdr`, and the descriptors
 /// behind it.
 struct ControlMessage {
-  private static let headLength = MemoryLayout<cmsghdr>.size
+  fileprivate static let headLength = MemoryLayout<cmsghdr>.size
   /// For 16 descriptors: 80 bytes.
   private var words = InlineArray<10, UInt64>(repeating: 0)
 
@@ -18,10 +18,7 @@ struct ControlMessage {
 
   init(passing descriptor: CInt) {
     unsafe withBytes { bytes in
-      unsafe bytes.storeBytes(of: Self.headLength + MemoryLayout<CInt>.size, as: Int.self)
-      unsafe bytes.storeBytes(of: SOL_SOCKET, toByteOffset: MemoryLayout<Int>.size, as: CInt.self)
-      unsafe bytes.storeBytes(
-        of: CInt(SCM_RIGHTS), toByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
+      unsafe Self.writeHead(descriptorCount: 1, into: bytes)
       unsafe bytes.storeBytes(of: descriptor, toByteOffset: Self.headLength, as: CInt.self)
     }
   }
@@ -34,16 +31,65 @@ struct ControlMessage {
 
   /// Hands the descriptors over that the kernel wrote into the first `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
-    guard length >= Self.headLength else { return }
+    unsafe withBytes { bytes in unsafe Self.takeDescriptors(from: bytes, length: length, into: &passed) }
+  }
+
+  fileprivate static func writeHead(descriptorCount: Int, into bytes: UnsafeMutableRawBufferPointer) {
+    unsafe bytes.storeBytes(of: headLength + descriptorCount * MemoryLayout<CInt>.size, as: Int.self)
+    unsafe bytes.storeBytes(of: SOL_SOCKET, toByteOffset: MemoryLayout<Int>.size, as: CInt.self)
+    unsafe bytes.storeBytes(
+      of: CInt(SCM_RIGHTS), toByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
+  }
+
+  fileprivate static func takeDescriptors(
+    from bytes: UnsafeMutableRawBufferPointer, length: Int, into passed: inout PassedDescriptors
+  ) {
+    guard length >= headLength else { return }
+    let end = unsafe min(length, bytes.load(as: Int.self), bytes.count)
+    let level = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: CInt.self)
+    let type = unsafe bytes.load(
+      fromByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
+    guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return }
+    for offset in stride(from: headLength, to: end - 3, by: MemoryLayout<CInt>.size) {
+      passed.append(owning: unsafe bytes.load(fromByteOffset: offset, as: CInt.self))
+    }
+  }
+}
+
+/// The same with room for as many descriptors as the kernel passes with one message.
+struct LongControlMessage {
+  /// SCM_MAX_FD.
+  static let descriptorsMax = 253
+
+  private var words: [UInt64]
+
+  /// Room for what comes.
+  init() { words = Self.words(forDescriptors: Self.descriptorsMax) }
+
+  init(passing descriptors: [CInt]) {
+    precondition(descriptors.count <= Self.descriptorsMax)
+    words = Self.words(forDescriptors: descriptors.count)
     unsafe withBytes { bytes in
-      let end = unsafe min(length, bytes.load(as: Int.self), bytes.count)
-      let level = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: CInt.self)
-      let type = unsafe bytes.load(
-        fromByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
-      guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return }
-      for offset in stride(from: Self.headLength, to: end - 3, by: MemoryLayout<CInt>.size) {
-        passed.append(owning: unsafe bytes.load(fromByteOffset: offset, as: CInt.self))
+      unsafe ControlMessage.writeHead(descriptorCount: descriptors.count, into: bytes)
+      for (index, descriptor) in descriptors.enumerated() {
+        unsafe bytes.storeBytes(
+          of: descriptor, toByteOffset: ControlMessage.headLength + index * MemoryLayout<CInt>.size,
+          as: CInt.self)
       }
+    }
+  }
+
+  private static func words(forDescriptors count: Int) -> [UInt64] {
+    [UInt64](repeating: 0, count: (ControlMessage.headLength + count * MemoryLayout<CInt>.size + 7) / 8)
+  }
+
+  mutating func withBytes<R>(_ body: (UnsafeMutableRawBufferPointer) -> R) -> R {
+    unsafe words.withUnsafeMutableBytes { unsafe body($0) }
+  }
+
+  mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
+    unsafe withBytes { bytes in
+      unsafe ControlMessage.takeDescriptors(from: bytes, length: length, into: &passed)
     }
   }
 }

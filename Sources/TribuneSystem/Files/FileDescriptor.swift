@@ -60,7 +60,10 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Another descriptor of the same open file, close-on-exec.
-  package func duplicate() throws(Errno) -> FileDescriptor {
+  package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
+
+  /// The same of a descriptor that somebody else owns.
+  package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 

@@ -27,6 +27,9 @@ package struct PassedDescriptors: ~Copyable {
   package var count: Int { waiting.count }
   package var isEmpty: Bool { waiting.isEmpty }
 
+  /// Whether this process could not have one of them.
+  package var hasLost: Bool { waiting.contains(Self.lost) }
+
   package mutating func popFirst() -> Passed? {
     if waiting.isEmpty { return nil }
     let first = waiting.removeFirst()
@@ -38,6 +41,13 @@ package struct PassedDescriptors: ~Copyable {
 
   /// Those that wait, in order; -1 for one that was lost.
   package var rawValues: [CInt] { waiting }
+
+  /// Gives them all away, without closing them.
+  package mutating func releaseAll() -> [CInt] {
+    var released: [CInt] = []
+    swap(&released, &waiting)
+    return released
+  }
 
   /// Takes over a descriptor that nobody else will close.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }

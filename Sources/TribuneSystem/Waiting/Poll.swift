@@ -37,6 +37,19 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
+  /// Waits for a socket alone: until there is something to read or, if that is meant, room to write; or until the peer
+  /// is gone, which reading or writing tells.
+  ///
+  /// - Returns: whether that came before the timeout.
+  package static func wait(
+    for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
+  ) throws(Errno) -> Bool {
+    var descriptor = pollfd(fd: socket.rawValue, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
+    let count = unsafe poll(&descriptor, 1, milliseconds(timeout))
+    if count == -1, Errno.current != .interrupted { throw Errno.current }
+    return descriptor.revents != 0
+  }
+
   /// Waits for a wakeup alone.
   ///
   /// - Returns: whether there was one before the timeout.

@@ -24,14 +24,16 @@ final class TestBus {
   ///   - wrapper: a command that starts the daemon, which is appended to it.
   ///   - arguments: of the daemon, beside where its configuration is; nil says where to listen.
   ///   - socket: where in the folder it will listen.
+  ///   - log: where in the folder its standard error goes.
   init(
     configuration: String = "", environment: [String: String] = [:], wrapper: [String] = [],
-    arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil
+    arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil,
+    log: String = "log"
   ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
     path = "\(folder.path)/\(socket)"
-    logPath = "\(folder.path)/log"
+    logPath = "\(folder.path)/\(log)"
     try folder.write(configuration, to: "etc/tribuned.conf")
     _ = unsafe unlink("\(folder.path)/notify")
     notifySocket = try NotifySocket(path: "\(folder.path)/notify")
