@@ -86,6 +86,8 @@ package struct Bus: ~Copyable {
   var suspendedCount = 0
   /// Posts with fields that were not refused, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
+  /// Frames that were refused, from the start.
+  package private(set) var refusedCount: UInt64 = 0
   var lastQuery: UInt64 = 0
   var lastDelegate: UInt64 = 0
   /// Higher than the last ones only while a bus is restored.
@@ -231,6 +233,7 @@ package struct Bus: ~Copyable {
       }
     } catch {
       guard !error.code.closesConnection else { throw error }
+      refusedCount &+= 1
       emit(.refusal(slot, frame.header.serial, error))
     }
     return true

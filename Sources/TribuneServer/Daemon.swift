@@ -13,7 +13,7 @@ package final class Daemon {
   /// How long the journal has to take what the bus still had for it when it ends.
   private static let flushGrace = Duration.seconds(2)
   /// How long the service manager has to take what is handed over.
-  private static let storeGrace = Duration.seconds(10)
+  private static let storeGrace = Duration.seconds(5)
   /// The status line follows what happens at most this often.
   private static let statusIntervalSeconds = 5
 
@@ -308,31 +308,31 @@ package final class Daemon {
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true
-    if !isForGood, let store, handOver(to: store) { return }
+    if !isForGood, let store, !store.hasFailed {
+      handOver(to: store)
+      return
+    }
     log.info("stopping")
     notifier.stopping(status: "Stopping with \(server.connectionCount) connections")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
   }
 
   /// Leaves everything to the next daemon.
-  ///
-  /// - Returns: false when the service manager does not take it.
-  private func handOver(to store: DescriptorStore) -> Bool {
+  private func handOver(to store: DescriptorStore) {
     let count = server.connectionCount
     notifier.stopping(status: "Handing over \(count) connections")
     do throws(Errno) {
       try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
     } catch {
       log.error("cannot hand over: \(error)")
-      return false
     }
-    guard store.flush(within: Self.storeGrace) else {
-      log.error("cannot hand over: the service manager has not taken everything in \(Self.storeGrace)")
-      return false
-    }
-    log.info("handed over \(count) connections")
+    // Whatever is missing then, the next daemon finds more than nothing.
     server.isHandedOver = true
-    return true
+    if store.flush(within: Self.storeGrace) {
+      log.info("handed over \(count) connections")
+    } else {
+      log.error("the service manager has not taken everything in \(Self.storeGrace)")
+    }
   }
 
   private static func environment(_ name: String) -> String? {

@@ -90,9 +90,6 @@ extension Bus {
     return connections[slot.index]?.hasRegistered(serial) == true
   }
 
-  /// Whether some connection is.
-  package var hasSuspended: Bool { mutating get { suspendedCount > 0 } }
-
   package mutating func isSuspended(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot.index]?.held != nil
   }

@@ -115,6 +115,21 @@ extension Bus {
 
   /// The same of fields that `restoreRetained` reads.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
+    let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
+    return isRetained(name: name, object: object, sender: sender, posted: posted)
+  }
+
+  /// Retains nothing any more of the name and object that fields are about which `restoreRetained` reads.
+  package mutating func forgetRetained(_ fields: RawSpan) throws(WireError) -> (name: String, object: String)
+  {
+    let (name, object, _, _) = try Self.identity(ofRetained: fields)
+    forgetRetained(name: name, object: object)
+    return (name, object)
+  }
+
+  private static func identity(
+    ofRetained fields: RawSpan
+  ) throws(WireError) -> (name: String, object: String, sender: ConnectionID, posted: Instant) {
     var reader = FieldReader(fields)
     let sender = ConnectionID(rawValue: try reader.integer())
     _ = try reader.integer(UInt32.self)
@@ -126,9 +141,10 @@ extension Bus {
     guard keyLength <= bytes.byteCount else {
       throw WireError(.malformedFrame, "there is no name and object")
     }
-    return isRetained(
-      name: String(repairing: bytes.extracting(first: nameLength)),
-      object: String(repairing: bytes.extracting(nameLength..<keyLength)), sender: sender, posted: posted)
+    return (
+      String(repairing: bytes.extracting(first: nameLength)),
+      String(repairing: bytes.extracting(nameLength..<keyLength)), sender, posted
+    )
   }
 
   /// All that is retained, in the order of posting.

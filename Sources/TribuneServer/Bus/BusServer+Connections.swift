@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import TribuneCore
 import TribuneSystem
 import TribuneWire
@@ -33,6 +34,8 @@ extension BusServer {
   private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
     let credentials = try UnixSocket.peer(of: descriptor)
     let slot = ConnectionSlot(index: freeSlots.last ?? connections.value.count)
+    // The state has no room for more: as without descriptors, there may be later.
+    guard slot.index < state.cellCount else { throw Errno(rawValue: EMFILE) }
     let connection = Connection(
       id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
       peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
@@ -66,6 +69,14 @@ extension BusServer {
     traffic.value[slot] = unsafe connection.traffic.reference
     slotsByID[connection.id.rawValue] = slot
     connectionCount += 1
+  }
+
+  /// Has the service manager keep the connection open while there is no daemon.
+  ///
+  /// - Returns: whether it will. Two places are left for what is stored when the bus is handed over.
+  func isStored(_ connection: Connection) -> Bool {
+    guard let store, store.count + 2 < store.capacity else { return false }
+    return store.store(connection.descriptor, as: .connection)
   }
 
   private func pauseAccepting(because error: Errno) {
@@ -190,6 +201,7 @@ extension BusServer {
 
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
   private func forget(_ connection: Connection, isEnded: Bool) {
+    recordDisconnection(of: connection)
     if connection.phase != .closed { log.debug("connection \(connection.id) closed") }
     connection.phase = .closed
     queuedByteCount -= connection.queue.byteCount
@@ -198,6 +210,7 @@ extension BusServer {
     if connection.isStored { store?.forget(connection: connection.descriptor) }
     if isEnded { UnixSocket.shutdown(connection.descriptor) }
     slotsByID[connection.id.rawValue] = nil
+    suspendedSlots.remove(connection.slot.index)
     connections.value[connection.slot.index] = nil
     traffic.value[connection.slot.index] = nil
     freeSlots.append(connection.slot.index)

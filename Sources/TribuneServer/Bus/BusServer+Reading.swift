@@ -263,14 +263,18 @@ extension BusServer {
     if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
     defer { pass.taken = nil }
     let postsBefore = bus.acceptedPostCount
-    let position = record(frame, of: connection)
+    let isShort = header.kind == .observe && !hasRoom(forSnapshotOf: frame, connection)
+    var position = isShort ? nil : record(frame, of: connection)
+    let refusedBefore = bus.refusedCount
+    // What is not taken is not to be taken by the next daemon either.
+    defer { if let position { state.discard(from: position) } }
     if header.rawKind == FrameKind.list.rawValue {
       try list(frame, for: connection)
     } else if header.kind == .succeed {
       try succeed(frame, by: connection)
     } else if header.kind == .replace {
       try takeReplace(frame, of: connection)
-    } else if header.kind == .observe, !hasRoom(forSnapshotOf: frame, connection) {
+    } else if isShort {
       refuse(
         connection, serial: header.serial,
         WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
@@ -286,12 +290,16 @@ extension BusServer {
     }
     connection.postedCount += bus.acceptedPostCount - postsBefore
     postedCount += bus.acceptedPostCount - postsBefore
-    carryOutEffects()
-    if let position { noteRegistration(by: header, at: position, of: connection) }
-    if header.kind == .post, outlivesDeath {
-      recordAwaitedPost(header.serial, of: connection)
-      noteHeldOfAll()
+    if let recorded = position {
+      if bus.refusedCount == refusedBefore {
+        noteRegistration(by: header, at: recorded, of: connection)
+      } else {
+        state.discard(from: recorded)
+      }
+      position = nil
     }
+    carryOutEffects()
+    if header.kind == .post { recordAwaitedPost(header.serial, of: connection) }
     commitState()
   }
 
@@ -309,7 +317,7 @@ extension BusServer {
     bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     recordConnection(connection)
     if connection.position != nil {
-      connection.isStored = store?.store(connection.descriptor, as: .connection) ?? false
+      connection.isStored = isStored(connection)
     }
     sendHello(to: connection)
     let welcome = Welcome(

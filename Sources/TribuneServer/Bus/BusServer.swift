@@ -30,12 +30,16 @@ final class BusServer: RunLoopTarget {
   /// What is written into the state is encoded here.
   let recordBuffer = ByteBuffer(capacity: 4096)
   /// Which numbers files have in the store that are retained, by name and object.
-  var retainedFiles: [String: UInt64] = [:]
+  var retainedFiles: [String: StoredFile] = [:]
   /// Those that another daemon has left, by inode, while the state is taken over.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   var isSweeping = false
   /// What the sweep has copied.
   var moves: [StateMove] = []
+  /// What a sweep writes is encoded here: it may come in the middle of a record.
+  let sweepBuffer = ByteBuffer(capacity: 256)
+  /// The state is not swept before, however full it is.
+  var sweptInVainUntil = Instant(nanoseconds: 0)
   /// There was no room for something, and since then no sweep has made any.
   var isStateFull = false
   /// Everything was handed over: the bus goes on elsewhere.
@@ -66,6 +70,8 @@ final class BusServer: RunLoopTarget {
   /// Theirs, by slot; nil where nobody is.
   let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
   var freeSlots: [Int] = []
+  /// Those that have suspended their notifications.
+  var suspendedSlots: Set<Int> = []
   /// By connection.
   var slotsByID: [UInt64: Int] = [:]
   var lastConnection: UInt64 = 0
@@ -269,6 +275,7 @@ final class BusServer: RunLoopTarget {
     if replacer != nil { handOverToReplacer() }
     if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
+    if outlivesDeath, !suspendedSlots.isEmpty { noteHeldOfAll() }
     repeat {
       commitState()
       flushDirty()

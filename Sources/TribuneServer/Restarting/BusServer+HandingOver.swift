@@ -29,7 +29,7 @@ extension BusServer {
       case .awaitingHello:
         if connection.position == nil { recordConnection(connection) }
         if !connection.isStored {
-          connection.isStored = store?.store(connection.descriptor, as: .connection) ?? false
+          connection.isStored = isStored(connection)
         }
       // It has been sent why, as far as it reads.
       case .closing: close(connection)
@@ -43,7 +43,9 @@ extension BusServer {
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     buffer.append(files.insert(streams.rawDescriptor))
-    guard files.descriptors.values.allSatisfy(pass),
+    // What is retained is stored already.
+    let stored = store == nil ? [] : Set(retainedFiles.values.map(\.inode))
+    guard files.descriptors.allSatisfy({ stored.contains($0.key) || pass($0.value) }),
       state.append(.handedOver, connection: none, at: now, buffer.bytes) != nil
     else { throw Errno(rawValue: ENOSPC) }
     state.commit()

@@ -45,6 +45,8 @@ extension BusServer {
   /// Writes down a frame that is about to be taken, if it can change the core.
   func record(_ frame: FrameView, of connection: Connection) -> StatePosition? {
     guard frame.header.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
+    // The core does first what is due.
+    if outlivesDeath { recordMoment() }
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     let counters = bus.counters
@@ -62,7 +64,9 @@ extension BusServer {
       if bus.isRegistered(header.serial, by: connection.slot) {
         connection.registered[header.serial] = position
       }
-    case .suspend: connection.suspendPosition = position
+    case .suspend:
+      connection.suspendPosition = position
+      noteSuspension(of: connection)
     default: break
     }
   }
@@ -100,7 +104,9 @@ extension BusServer {
     let number = connection.traffic.value.saidCount &+ 1
     connection.traffic.value.saidCount = number
     let position: StatePosition?
-    if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax {
+    if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax
+      || connection.queue.byteCount > configuration.highMarkBytes
+    {
       position = nil
     } else if let rest {
       position = record(.said, of: connection.id, at: Instant(number), slice.bytes, rest.bytes)
@@ -129,10 +135,18 @@ extension BusServer {
       .held, of: connection.slot.index, to: UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot)))
   }
 
+  func noteSuspension(of connection: Connection) {
+    if bus.isSuspended(connection.slot) {
+      suspendedSlots.insert(connection.slot.index)
+    } else {
+      suspendedSlots.remove(connection.slot.index)
+    }
+    noteHeld(for: connection)
+  }
+
   func noteHeldOfAll() {
-    guard bus.hasSuspended else { return }
-    for case let connection? in connections.value where bus.isSuspended(connection.slot) {
-      noteHeld(for: connection)
+    for slot in suspendedSlots {
+      if let connection = connections.value[slot] { noteHeld(for: connection) }
     }
   }
 
@@ -206,19 +220,16 @@ extension BusServer {
   @inline(__always) func commitState() { state.commit() }
 
   private func record(
-    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ body: RawSpan
-  ) -> StatePosition? {
-    if let position = state.append(kind, connection: id, at: moment, body) { return position }
-    makeRoomInState()
-    return state.append(kind, connection: id, at: moment, body)
-  }
-
-  private func record(
-    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
+    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan,
+    _ body: RawSpan = RawSpan()
   ) -> StatePosition? {
     if let position = state.append(kind, connection: id, at: moment, head, body) { return position }
+    // Where a sweep has made no room, the next one would make none either for a while.
+    guard now >= sweptInVainUntil else { return nil }
     makeRoomInState()
-    return state.append(kind, connection: id, at: moment, head, body)
+    if let position = state.append(kind, connection: id, at: moment, head, body) { return position }
+    sweptInVainUntil = now.advanced(byNanoseconds: 1_000_000_000)
+    return nil
   }
 }
 

@@ -64,7 +64,8 @@ extension BusServer {
       }
     case .frame: return try replayFrame(record, into: &replayed)
     case .disconnection:
-      guard let gone = replayed.found.removeValue(forKey: id) else { return false }
+      // It may be gone from the log already.
+      guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.disconnect(ConnectionSlot(index: gone.facts.slot), at: record.moment) }
     case .moment: bus.advance(to: record.moment)
@@ -89,8 +90,8 @@ extension BusServer {
   private func replayFrame(
     _ record: StateRecord, into replayed: inout ReplayedState
   ) throws(WireError) -> Bool {
-    guard let found = replayed.found[record.connection.rawValue], found.facts.isOpen,
-      let recorded = RecordedFrame(record.body)
+    guard let found = replayed.found[record.connection.rawValue] else { return true }
+    guard found.facts.isOpen, let recorded = RecordedFrame(record.body)
     else { return false }
     let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
     buffer.append(recorded.bytes)
@@ -128,11 +129,15 @@ extension BusServer {
     do throws(WireError) {
       found = try file(from: &reader, passed)
     } catch {
-      // What has taken its place is still to come, unless it is lost.
+      // What has taken its place is still to come, unless it is lost, too.
+      let key = try bus.forgetRetained(body.extracting(droppingFirst: RecordedRetention.headLength))
+      retainedFiles[Self.key(key.name, key.object)] = nil
       return
     }
     let fields = body.extracting(droppingFirst: RecordedRetention.headLength)
     let kept = try bus.restoreRetained(fields, attachment: found?.file)
-    retainedFiles[Self.key(kept.name, kept.object)] = found?.number
+    retainedFiles[Self.key(kept.name, kept.object)] = found.map {
+      StoredFile(inode: $0.inode, number: $0.number)
+    }
   }
 }

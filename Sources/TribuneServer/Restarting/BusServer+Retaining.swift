@@ -17,10 +17,7 @@ extension BusServer {
     append(kept.attachment, to: buffer, &files)
     kept.append(to: buffer)
     forgetFile(kept.name, kept.object)
-    if let file = kept.attachment {
-      let number = FileDescriptor.lending(file.rawDescriptor) { store?.store(file: $0) ?? nil }
-      if let number { retainedFiles[Self.key(kept.name, kept.object)] = number }
-    }
+    if let file = kept.attachment { retainedFiles[Self.key(kept.name, kept.object)] = stored(file) }
     record(retention: buffer)
   }
 
@@ -34,13 +31,28 @@ extension BusServer {
     record(retention: buffer)
   }
 
-  private func forgetFile(_ name: String, _ object: String) {
-    guard !retainedFiles.isEmpty, let number = retainedFiles.removeValue(forKey: Self.key(name, object))
-    else {
-      return
+  /// A file can be retained under several names, and is stored once.
+  private func stored(_ file: any AttachedFile) -> StoredFile? {
+    guard let store else { return nil }
+    return FileDescriptor.lending(file.rawDescriptor) { descriptor -> StoredFile? in
+      let inode = descriptor.inode ?? 0
+      if let known = retainedFiles.values.first(where: { $0.inode == inode }) { return known }
+      return store.store(file: descriptor).map { StoredFile(inode: inode, number: $0) }
     }
-    store?.remove(file: number)
   }
+
+  private func forgetFile(_ name: String, _ object: String) {
+    guard !retainedFiles.isEmpty, let file = retainedFiles.removeValue(forKey: Self.key(name, object)),
+      !retainedFiles.values.contains(where: { $0.number == file.number })
+    else { return }
+    store?.remove(file: file.number)
+  }
+}
+
+/// A file that the service manager keeps.
+struct StoredFile {
+  let inode: UInt64
+  let number: UInt64
 }
 
 /// What the state says of a retained notification: whether there is one, its file, and its fields.

@@ -18,7 +18,9 @@ extension BusServer {
     for (id, connection) in replayed.found {
       let cell = state.cell(of: connection.facts.slot)
       replayed.found[id]?.judge(by: cell, id: ConnectionID(rawValue: id), isHandedOver: streams != nil)
+      if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
     }
+    if let damage { skipIDs(of: damage) }
     let ids = replayed.found.keys.sorted()
     var missing: [ConnectionSlot] = []
     for id in ids {
@@ -32,17 +34,24 @@ extension BusServer {
     }
     freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
     let unknown = closeUnknown(passed)
-    sweepWholeState()
     for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
     for slot in missing { bus.disconnect(slot, at: now) }
     bus.finishRestoring(at: now)
     carryOutEffectsForThoseWhoAreThere()
     bus.advance(to: now)
     carryOutEffects()
-    commitState()
+    // All of that becomes visible at once, and before any of it is sent.
+    makeRoomInState()
     removeInheritedFiles(passed)
     _ = endPass()
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
+  }
+
+  /// What is lost of the log may have given out as many ids as it has bytes, and no more.
+  private func skipIDs(of damage: StateDamage) {
+    let (last, lost) = (bus.counters, UInt64(damage.unreadLength))
+    bus.setLast(query: last.lastQuery + lost, delegate: last.lastDelegate + lost)
+    lastConnection += lost
   }
 
   /// Closes the connections that the state does not know: neither what is under way on them nor what they have registered
@@ -75,6 +84,8 @@ extension BusServer {
     connection.position = found.position
     connection.suspendPosition = found.suspendPosition
     connection.registered = found.registered
+    // The numbers of what is said go on, so that what is in the log still holds.
+    connection.traffic.value.saidCount = found.saidSent
     if case .restarts = found.fate {
       connection.isOrphan = true
       connection.isDeaf = true
@@ -84,6 +95,8 @@ extension BusServer {
         try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
       } catch {
         log.warning("cannot go on with connection \(id): \(error)")
+        store?.forget(connection: connection.descriptor)
+        UnixSocket.shutdown(connection.descriptor)
         return false
       }
     }
@@ -104,25 +117,30 @@ extension BusServer {
     connection.traffic.value.queuedCount = found.queuedCount
     noteQueued(0, for: connection)
     switch found.fate {
-    case .survives:
-      noteSent(to: connection)
-      if let streams { restore(streams, of: connection, passed) }
-    case .loses(let count):
-      noteSent(to: connection)
-      if count > 0 {
-        lostCount += UInt64(count)
-        connection.queue.appendLost(UInt64(count))
-        queuedByteCount += connection.queue.byteCount
-        markDirty(connection)
-      }
-      for (_, frame) in found.said {
-        enqueue(ByteSlice(frame, 0..<frame.count), for: connection, isNotification: false)
-      }
+    case .survives: if let streams { restore(streams, of: connection, passed) }
+    case .loses(let count): restore(found.said, having: count, of: connection)
     case .restarts(let isTold): orphan(connection, isTold: isTold)
     }
+    noteSent(to: connection)
+    noteSuspension(of: connection)
     if connection.phase == .awaitingHello {
       timeouts.append(
         .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+    }
+  }
+
+  /// Queues what must not be lost, behind the number of what is.
+  private func restore(
+    _ said: [(number: UInt32, frame: ByteBuffer)], having lost: UInt32, of connection: Connection
+  ) {
+    if lost > 0 {
+      lostCount += UInt64(lost)
+      connection.queue.appendLost(UInt64(lost))
+      queuedByteCount += connection.queue.byteCount
+      markDirty(connection)
+    }
+    for (_, frame) in said {
+      enqueue(ByteSlice(frame, 0..<frame.count), for: connection, isNotification: false)
     }
   }
 
@@ -165,8 +183,9 @@ extension BusServer {
         WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
       return
     }
-    let missed = Int32(
-      bitPattern: orphan.traffic.value.queuedCount &- UInt32(truncatingIfNeeded: fields.received))
+    let counted =
+      orphan.traffic.value.queuedCount &+ UInt32(truncatingIfNeeded: bus.heldCount(of: orphan.slot))
+    let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
     if missed > 0 { tellLost(UInt64(missed), to: connection) }
     close(orphan)
     say(Okay(), to: connection, serial: frame.header.serial)

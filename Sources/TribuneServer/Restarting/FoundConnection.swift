@@ -25,6 +25,8 @@ struct FoundConnection {
   var stream: ByteBuffer?
   /// Notifications that it had been queued, ever.
   var queuedCount: UInt32 = 0
+  /// Frames of the bus's own that it had been sent, ever.
+  var saidSent: UInt32 = 0
   var fate = Fate.survives
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
@@ -34,6 +36,8 @@ struct FoundConnection {
       return
     }
     queuedCount = cell.queued
+    saidSent = cell.saidSent
+    if !isHandedOver { queuedCount &+= cell.held }
     if isHandedOver {
       fate = cell.flags.contains(.incomplete) ? .restarts(isTold: true) : .survives
     } else if !cell.flags.isDisjoint(with: [.sending, .unrecorded]) {
@@ -42,8 +46,13 @@ struct FoundConnection {
       fate = .restarts(isTold: true)
     } else {
       fate = .loses(cell.queued &- cell.sent &+ cell.held)
-      queuedCount &+= cell.held
-      said.removeAll { Int32(bitPattern: $0.number &- cell.saidSent) <= 0 }
+      // A daemon that died while it took over may have written some twice.
+      var last = cell.saidSent
+      said = said.filter { frame in
+        guard Int32(bitPattern: frame.number &- last) > 0 else { return false }
+        last = frame.number
+        return true
+      }
     }
   }
 }

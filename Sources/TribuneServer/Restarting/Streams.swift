@@ -94,7 +94,7 @@ extension BusServer {
 
   /// Has nothing stored of what is retained no more, and of what was only under way.
   func removeInheritedFiles(_ passed: PassedAtStart) {
-    let kept = Set(retainedFiles.values)
+    let kept = Set(retainedFiles.values.map(\.number))
     for file in inheritedFiles.values where !kept.contains(file.number) { store?.remove(file: file.number) }
     inheritedFiles = [:]
     for inode in passed.fileInodes {
@@ -112,12 +112,21 @@ extension BusServer {
           try restorePassedDescriptor(try reader.integer(), of: connection, passed)
         }
         while !reader.isAtEnd { try restorePart(from: &reader, of: connection, passed) }
+        noteRestoredFrames(of: connection)
       }
       if let held = streams.held { try restoreHeld(held, of: connection, passed) }
     } catch {
       log.warning("what was under way on connection \(connection.id) cannot be made use of: \(error.message)")
       doom(connection, WireError(.restarted, "what was under way is lost"))
     }
+  }
+
+  /// Frames of the bus's own that another daemon had queued are not in the log.
+  private func noteRestoredFrames(of connection: Connection) {
+    let count = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+    guard outlivesDeath, count > 0 else { return }
+    connection.traffic.value.saidCount &+= count
+    setFlag(.unrecorded, of: connection)
   }
 
   private func restorePart(

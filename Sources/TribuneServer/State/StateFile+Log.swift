@@ -40,10 +40,13 @@ extension StateFile {
   }
 
   /// Takes back what was appended and not committed.
-  package func discardUncommitted() {
-    let committed = log.value.committed
-    log.value.used = committed
-    if let tailStart = log.value.sweep?.tailStart { log.value.sweep?.tailStart = min(tailStart, committed) }
+  package func discardUncommitted() { discard(from: StatePosition(offset: log.value.committed)) }
+
+  /// Takes back the record at `position`, which is not committed, and what was appended after it.
+  package func discard(from position: StatePosition) {
+    precondition(position.offset >= log.value.committed, "what is committed is not taken back")
+    log.value.used = position.offset
+    if let start = log.value.sweep?.tailStart { log.value.sweep?.tailStart = min(start, position.offset) }
   }
 
   /// Goes through the committed records, in their order. Those of kinds that only newer versions know are left out.
