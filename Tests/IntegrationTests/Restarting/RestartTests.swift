@@ -164,6 +164,47 @@ struct RestartTests {
     #expect(try observer.next().kind == .ok)
   }
 
+  @Test("what was refused stays refused, and takes no id", arguments: Way.allCases)
+  func refused(_ way: Way) throws {
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    do {
+      let asker = try RawClient.greeted(bus)
+      try asker.send(Ask(deadline: .max), serial: 1, name: "a.shouldB")
+      #expect(try asker.nextError() == .invalidValue)
+      try asker.send(Observe(), serial: 2, name: "not a name")
+      #expect(try asker.nextError() == .invalidPattern)
+      try asker.send(Ask(), serial: 3, name: "a.shouldB")
+      try delegate.answer(try delegate.nextQuestion().question, .approve)
+      #expect(try asker.nextVerdict().verdict == .allowed)
+    }
+    for _ in 0..<2 { try restart(way) }
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(), serial: 1, name: "a.shouldB")
+    let question = try delegate.nextQuestion().question
+    #expect(question.query.rawValue > 1)
+    try delegate.answer(question, .approve)
+    #expect(try asker.nextVerdict().verdict == .allowed)
+    #expect(try asker.list(List(.observations)).isEmpty)
+  }
+
+  @Test("a log that is long, and being swept, is handed over and read", arguments: Way.allCases)
+  func longLog(_ way: Way) throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.kept", serial: 1)
+    for round in 0..<6 {
+      // Some records each: more than what a sweep begins at.
+      for serial in Serial(10)..<4000 {
+        try client.send(Post(), serial: serial, flags: .acknowledge, name: "load.unit")
+        if serial % 500 == 0 { try client.settle() }
+      }
+      try client.settle()
+      try restart(way)
+      try client.send(Post(), serial: 2, name: "load.kept", text: "\(round)")
+      #expect(try client.next(.post).payload == "\(round)")
+    }
+  }
+
   @Test("whoever has said nothing yet is still to say hello")
   func hello() throws {
     let silent = try RawClient(path: bus.path)
