@@ -175,15 +175,16 @@ struct HandOverChannelTests {
 
 /// A file that is told from others.
 private final class InodeFile {
-  let descriptor: CInt
+  private let file: MemoryFile
   let inode: UInt64
 
   init() throws {
-    descriptor = try retrying { unsafe memfd_create("test", CUnsignedInt(MFD_CLOEXEC)) }
-    inode = try #require(FileDescriptor.lending(descriptor) { $0.inode })
+    let bytes: [UInt8] = [1]
+    file = try MemoryFile(holding: bytes.rawBytes)
+    inode = try #require(FileDescriptor.lending(file.rawDescriptor) { $0.inode })
   }
 
-  deinit { FileDescriptor(owning: descriptor).close() }
+  var descriptor: CInt { file.rawDescriptor }
 }
 
 extension ByteBuffer {
