@@ -170,11 +170,11 @@ struct ReplaceTests {
     let clients = try (0..<50).map { _ in try RawClient.greeted(replaced.bus) }
     for client in clients { try client.observe("load.*", serial: 1) }
     try replaced.replace()
-    try RawClient.greeted(replaced.bus).settle()
+    try clients[0].settle()
     let descriptors = try replaced.bus.openDescriptors()
     let (memory, shared) = (try replaced.bus.privateMemory(), try replaced.bus.processStatus("RssShmem"))
     for _ in 0..<10 { try replaced.replace() }
-    try RawClient.greeted(replaced.bus).settle()
+    try clients[0].settle()
     #expect(try replaced.bus.openDescriptors() <= descriptors)
     #expect(try replaced.bus.privateMemory() <= memory + 1024)
     #expect(try replaced.bus.processStatus("RssShmem") <= shared + 1024)
