@@ -17,6 +17,13 @@ struct RestartTests {
 
   init() throws { bus = try RestartedBus() }
 
+  private func end(_ way: Way) throws {
+    switch way {
+    case .planned: try bus.end(SIGTERM)
+    case .crash: try bus.die()
+    }
+  }
+
   private func restart(_ way: Way) throws {
     switch way {
     case .planned: try bus.restart()
@@ -78,7 +85,7 @@ struct RestartTests {
       let verdict = try asker.nextVerdict()
       #expect(verdict.verdict == .vetoed)
       #expect(verdict.outcomes.map(\.reason) == ["backup"])
-      try withExtendedLifetime(holder) { _ = try bus.end(way == .planned ? SIGTERM : SIGKILL) }
+      try withExtendedLifetime(holder) { try end(way) }
     }
     // It has gone while there was no daemon.
     try bus.start()
@@ -137,7 +144,7 @@ struct RestartTests {
       try delegate.attach(Attach(timeout: 60_000, label: "x", patterns: ["a.shouldB"]), serial: 1)
       try asker.send(Ask(deadline: 60_000), serial: 7, name: "a.shouldB")
       _ = try delegate.nextQuestion()
-      try withExtendedLifetime(delegate) { _ = try bus.end(way == .planned ? SIGTERM : SIGKILL) }
+      try withExtendedLifetime(delegate) { try end(way) }
     }
     try bus.start()
     let verdict = try asker.nextVerdict()

@@ -83,12 +83,17 @@ final class RestartedBus {
     try start()
   }
 
-  /// The daemon dies, when all its connections are kept, and another one is started.
-  func crash() throws {
+  /// The daemon dies, when all its connections are kept and nothing of what was done before is under way.
+  func die() throws {
     let probe = try RawClient(path: path)
     try probe.greet()
     try command("await c \(try probe.busEntry().connections)")
     try end(SIGKILL)
+  }
+
+  /// The daemon dies, and another one is started.
+  func crash() throws {
+    try die()
     try start()
   }
 
