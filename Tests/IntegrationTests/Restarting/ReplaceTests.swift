@@ -175,7 +175,8 @@ struct ReplaceTests {
     let (memory, shared) = (try replaced.bus.privateMemory(), try replaced.bus.processStatus("RssShmem"))
     for _ in 0..<10 { try replaced.replace() }
     try clients[0].settle()
-    #expect(try replaced.bus.openDescriptors() <= descriptors)
+    // Some are opened when they are first needed; what each replacement left would be ten.
+    #expect(try replaced.bus.openDescriptors() < descriptors + 5)
     #expect(try replaced.bus.privateMemory() <= memory + 1024)
     #expect(try replaced.bus.processStatus("RssShmem") <= shared + 1024)
   }
