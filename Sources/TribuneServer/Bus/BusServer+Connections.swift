@@ -73,10 +73,10 @@ extension BusServer {
 
   /// Has the service manager keep the connection open while there is no daemon.
   ///
-  /// - Returns: whether it will. Two places are left for what is stored when the bus is handed over.
-  func isStored(_ connection: Connection) -> Bool {
-    guard let store, store.count + 2 < store.capacity else { return false }
-    return store.store(connection.descriptor, as: .connection)
+  /// Two places are left for what is stored when the bus is handed over.
+  func keepOpen(_ connection: Connection) {
+    guard let store, store.count + 2 < store.capacity else { return }
+    connection.isStored = store.store(connection.descriptor, as: .connection)
   }
 
   private func pauseAccepting(because error: Errno) {

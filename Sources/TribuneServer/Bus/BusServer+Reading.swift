@@ -316,9 +316,7 @@ extension BusServer {
     connection.phase = .open
     bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     recordConnection(connection)
-    if connection.position != nil {
-      connection.isStored = isStored(connection)
-    }
+    if connection.position != nil { keepOpen(connection) }
     sendHello(to: connection)
     let welcome = Welcome(
       connection: connection.id, payloadMax: UInt32(connection.limits.payload),

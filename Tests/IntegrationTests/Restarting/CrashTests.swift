@@ -75,10 +75,7 @@ struct CrashTests {
     var (received, lost) = (0, 0)
     // It stands in the middle of a frame, or at the end of one.
     do {
-      while received + lost < posted {
-        let frame = try observer.next()
-        if frame.kind == .lost { lost += Int(try frame.decode(Lost.self).count) } else { received += 1 }
-      }
+      try observer.count(to: posted, &received, &lost)
       #expect(received + lost == posted)
     } catch is RawClient.Ended {
       #expect(received < posted)

@@ -65,10 +65,7 @@ struct HandOverTests {
     try poster.settle()
     try bus.restart()
     var (received, lost) = (0, 0)
-    while received + lost < posted {
-      let frame = try observer.next()
-      if frame.kind == .lost { lost += Int(try frame.decode(Lost.self).count) } else { received += 1 }
-    }
+    try observer.count(to: posted, &received, &lost)
     #expect(received + lost == posted)
     #expect(lost > 0)
     try observer.settle()
