@@ -37,6 +37,14 @@ import Testing
     #expect(!unit.contains("@bindir@"))
   }
 
+  @Test("tells the bus where its configuration is", arguments: ["system", "user"])
+  func configurationFolder(_ manager: String) async throws {
+    try await folder.make("install", ["SYSCONFDIR=/opt/etc"])
+    #expect(folder.contains("root/opt/etc/tribune/tribuned.conf"))
+    let unit = try folder.read("root/usr/lib/systemd/\(manager)/tribuned.service")
+    #expect(unit.contains(/\nExecStart=\/usr\/bin\/tribuned .*--config=\/opt\/etc\/tribune\n/))
+  }
+
   @Test("gives the delegates' unit their folder") func delegates() async throws {
     try await folder.make("install")
     let unit = try folder.read("root/usr/lib/systemd/system/tribune-delegates.service")

@@ -67,9 +67,21 @@ struct UnitFilesTests {
     let units = Self.units.filter { $0.hasPrefix("user/") == (manager == "--user") }
     let run = try SystemdRun(
       "systemd-analyze",
-      ["verify", manager, "--recursive-errors=no"] + units.map { "\(folder.path)/\($0)" }, in: folder)
+      ["verify", manager, "--recursive-errors=no", "--man=no"] + units.map { "\(folder.path)/\($0)" },
+      in: folder)
     #expect(run.output == "")
     #expect(run.status == 0)
+  }
+
+  @Test("name man pages that there are", arguments: units)
+  func documentation(unit: String) throws {
+    let text = try String(contentsOfFile: folder.path + "/\(unit)", encoding: .utf8)
+    let setting = try #require(text.split(separator: "\n").first { $0.hasPrefix("Documentation=") })
+    for page in setting.dropFirst("Documentation=".count).split(separator: " ") {
+      let name = try #require(try /man:([a-z.]+)\(([0-9])\)/.wholeMatch(in: page), "\(page)")
+      #expect(
+        try String(contentsOfFile: repositoryFile("docs/man/\(name.1).\(name.2).in"), encoding: .utf8) != "")
+    }
   }
 
   @Test("a mistake in them would be seen")

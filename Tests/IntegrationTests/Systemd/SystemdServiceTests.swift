@@ -88,6 +88,33 @@ struct SystemdServiceTests {
     #expect(try owner() == expected)
   }
 
+  @Test("the socket goes with its unit even where its folder is to stay")
+  func preservedFolder() throws {
+    let machine = try Container(enabled: [])
+    try machine.write(
+      unit: "tribuned.socket.d/preserve.conf", "[Socket]\nRuntimeDirectoryPreserve=yes\n")
+    try machine.does("systemctl", "start", "tribuned.socket")
+    try machine.does("test", "-S", "/run/tribune/bus")
+    try machine.does("systemctl", "stop", "tribuned.socket")
+    #expect(try machine.does("ls", "-A", "/run/tribune") == "")
+  }
+
+  @Test("restarted by the name of its socket, it listens at a new one, and keeps its clients")
+  func restartedSocket() throws {
+    let machine = try Container()
+    let client = try RawClient(path: machine.bus)
+    try client.greet()
+    try client.observe("disk.*", serial: 1)
+    let pid = try machine.property("MainPID")
+    let socket = try machine.does("stat", "--format=%i", "/run/tribune/bus")
+    try machine.does("systemctl", "restart", "tribuned.socket")
+    #expect(try machine.does("stat", "--format=%i", "/run/tribune/bus") != socket)
+    // Through the new one.
+    try machine.does("tribunectl", "post", "disk.didMount")
+    #expect(try machine.property("MainPID") != pid)
+    #expect(try client.next().name == "disk.didMount")
+  }
+
   // MARK: Reloading
 
   @Test("a reload takes the new configuration over, and one with errors leaves the old one in force")
