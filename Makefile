@@ -76,7 +76,7 @@ test: build examples
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
-	@tools/setup test-systemd
+	@tools/setup test-systemd deb
 	$(SWIFT_BUILD) --product crowd
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 

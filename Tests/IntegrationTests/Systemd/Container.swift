@@ -5,8 +5,8 @@ import Glibc
 
 /// A machine of its own with a real systemd, up when `init` returns, and gone with its last user.
 ///
-/// It is a container that tools/systemd-container boots, with Tribune as `make install` installs it.
-/// tools/test-systemd sees to what that needs.
+/// It is a container that tools/systemd-container boots, with Tribune as `make install` installs it, or without
+/// it. tools/test-systemd sees to what that needs.
 final class Container {
   private let folder: TestFolder
   private let nspawn: RunningProgram
@@ -22,18 +22,17 @@ final class Container {
 
   /// Boots one.
   ///
-  /// - Parameter enabled: the units that are enabled.
-  init(enabled: [String] = ["tribuned.socket"]) throws {
-    let variables = ProcessInfo.processInfo.environment
-    guard let trees = variables["TRIBUNE_CONTAINER_TREES"], let parent = variables["TRIBUNE_CONTAINER_FOLDER"]
-    else {
-      throw Programs.Missing(description: "there is no container to boot; \"make test-systemd\" sees to one")
-    }
+  /// - Parameters:
+  ///   - enabled: the units that are enabled.
+  ///   - hasTribune: whether Tribune is installed.
+  init(enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true) throws {
+    let parent = try Self.given("TRIBUNE_CONTAINER_FOLDER")
+    let installed = try hasTribune ? [Self.given("TRIBUNE_CONTAINER_INSTALLED")] : []
     folder = try TestFolder(named: "\(parent)/\(UInt32.random(in: .min ... .max))")
     let notifications = try NotifySocket(path: "\(folder.path)/notify")
     nspawn = try RunningProgram(
       [Script.repository.path + "/tools/systemd-container", folder.path]
-        + trees.split(separator: ":").map { String($0) } + ["--"] + enabled,
+        + installed + [Self.given("TRIBUNE_CONTAINER_TREE"), "--"] + enabled,
       environment: ["NOTIFY_SOCKET": notifications.path])
     do {
       var leader: Int32?
@@ -59,6 +58,15 @@ final class Container {
         print("cannot unmount \(folder.path)/\(mount): \(errno)")
       }
     }
+  }
+
+  /// What tools/test-systemd tells in a variable.
+  private static func given(_ variable: String) throws -> String {
+    guard let value = ProcessInfo.processInfo.environment[variable] else {
+      throw Programs.Missing(
+        description: "there is no container to boot (\(variable)); \"make test-systemd\" sees to one")
+    }
+    return value
   }
 
   // MARK: Inside
@@ -123,6 +131,15 @@ final class Container {
     let text = try String(contentsOf: Script.repository.appending(path: file), encoding: .utf8)
     try write(text, to: path, mode: mode)
     try does("systemctl", "daemon-reload")
+  }
+
+  /// Gives it the packages of Tribune, `older.deb` and `newer.deb`, of which the second has the higher version.
+  func copyPackages(to folder: String) throws {
+    let packages = try Self.given("TRIBUNE_CONTAINER_FOLDER")
+    for package in ["older.deb", "newer.deb"] {
+      try FileManager.default.copyItem(
+        atPath: "\(packages)/\(package)", toPath: "\(root)\(folder)/\(package)")
+    }
   }
 
   // MARK: Units
