@@ -89,12 +89,14 @@ struct AskingCommandTests {
     #expect(try json.object()["dryRun"] as? Bool == false)
   }
 
-  @Test("a bus that breaks while it is asked gives no verdict")
-  func busBreaks() throws {
+  @Test(
+    "a bus that breaks while it is asked gives no verdict, whatever counts where there is none",
+    arguments: ["fail", "allow", "veto"])
+  func busBreaks(choice: String) throws {
     let bus = try TestBus()
     let delegate = try bus.staying(
       "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
-    #expect(try bus.tribunectl("ask", "a").status == 255)
+    #expect(try bus.tribunectl("ask", "a", "--if-unreachable=\(choice)").status == 255)
     #expect(delegate.status() == 1)
   }
 

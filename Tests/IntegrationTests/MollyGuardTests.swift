@@ -91,6 +91,19 @@ import Testing
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("asks the system's bus also where the user has one") func ownBus() throws {
+    let refusing = try bus.staying("delegate", "host.shouldReboot", "--veto=no")
+    // Where the user's own bus is looked for.
+    try FileManager.default.createDirectory(
+      atPath: "\(bus.folder.path)/tribune", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(bus.folder.path)/tribune/bus", withDestinationPath: bus.path)
+    let guarded = try run(
+      ["reboot"], environment: ["TRIBUNE_ADDRESS": "", "XDG_RUNTIME_DIR": bus.folder.path])
+    #expect(!guarded.output.contains("vetoed: host.shouldReboot"))
+    withExtendedLifetime(refusing) {}
+  }
+
   @Test("without a bus does what it says there", arguments: [("allow", Int32(0)), ("veto", 1)])
   func unreachable(choice: String, status: Int32) throws {
     let text = try String(

@@ -108,8 +108,11 @@ struct ReconnectionTests {
     #expect(try hold.errors.line() == "tribunectl: connected to the bus again")
     #expect(try declaration.errors.line() == "tribunectl: connected to the bus again")
     #expect(try next.tribunectl("post", "a.after").status == 0)
+    #expect(try observer.output.line() == #"{"interrupted":true}"#)
     #expect(try observer.output.line()?.contains("a.after") == true)
-    while try monitor.output.line()?.contains("a.after") == false {}
+    var seen: [String] = []
+    while let line = try monitor.output.line(), !line.contains("a.after") { seen.append(line) }
+    #expect(seen.contains(#"{"interrupted":true}"#))
     let vetoed = try next.tribunectl("-j", "ask", "a.shouldB", "--object=x")
     #expect(vetoed.status == 1)
     #expect(vetoed.output.contains("not now"))
@@ -162,6 +165,7 @@ struct ReconnectionTests {
     let bus = try TestBus(folder: folder)
     #expect(try bus.tribunectl("post", "a.state", "1", "--retain").status == 0)
     let observer = try bus.staying("-j", "observe", "a.*", "--retained")
+    let interrupted = #"{"interrupted":true}"#
     #expect(try observer.output.line()?.contains(#""userInfo":1"#) == true)
     bus.signal(SIGSTOP)
     bus.signal(SIGKILL)
@@ -169,10 +173,12 @@ struct ReconnectionTests {
     let next = try TestBus(folder: folder)
     #expect(try observer.errors.line()?.contains("connected to the bus again") == true)
     #expect(try next.tribunectl("post", "a.state", "2", "--retain").status == 0)
+    #expect(try observer.output.line() == interrupted)
     #expect(try observer.output.line()?.contains(#""userInfo":2"#) == true)
     let third = try replace(next)
     #expect(try observer.errors.line()?.contains("connected to the bus again") == true)
     #expect(try third.tribunectl("post", "a.state", "3", "--retain").status == 0)
+    #expect(try observer.output.line() == interrupted)
     #expect(try observer.output.line()?.contains(#""userInfo":3"#) == true)
   }
 

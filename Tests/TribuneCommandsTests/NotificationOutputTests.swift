@@ -67,19 +67,21 @@ struct NotificationOutputTests {
     #expect(kept.line(in: context).hasSuffix("  a  o  1  (retained)"))
   }
 
-  @Test("a command is told what the notification is, how many were lost, and whether it was retained")
+  @Test("a command is told what the notification is, what was lost, and whether it was retained")
   func environment() {
-    func variables(_ notification: Notification, _ lost: Int) -> [String] {
-      NotificationHandler.variables(of: notification, behind: lost).map { "\($0.name)=\($0.value ?? "nil")" }
+    func variables(_ notification: Notification, _ lost: Int, isInterrupted: Bool = false) -> [String] {
+      NotificationHandler.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
+        .map { "\($0.name)=\($0.value ?? "nil")" }
     }
     #expect(
-      variables(Notification("a.b", object: "o", sender: ":3", isRetained: true), 2) == [
-        "TRIBUNE_NAME=a.b", "TRIBUNE_OBJECT=o", "TRIBUNE_SENDER=:3", "TRIBUNE_LOST=2", "TRIBUNE_RETAINED=1",
+      variables(Notification("a.b", object: "o", sender: ":3", isRetained: true), 2, isInterrupted: true) == [
+        "TRIBUNE_NAME=a.b", "TRIBUNE_OBJECT=o", "TRIBUNE_SENDER=:3", "TRIBUNE_LOST=2",
+        "TRIBUNE_INTERRUPTED=1", "TRIBUNE_RETAINED=1",
       ])
     #expect(
       variables(Notification("tribune.x"), 0) == [
         "TRIBUNE_NAME=tribune.x", "TRIBUNE_OBJECT=", "TRIBUNE_SENDER=", "TRIBUNE_LOST=0",
-        "TRIBUNE_RETAINED=nil",
+        "TRIBUNE_INTERRUPTED=nil", "TRIBUNE_RETAINED=nil",
       ])
   }
 

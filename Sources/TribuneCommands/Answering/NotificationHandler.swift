@@ -12,6 +12,8 @@ actor NotificationHandler {
   private let context: Context
   /// Notifications that were dropped since the last command was started.
   private var lost = 0
+  /// Since then nobody knows how many there were beside these.
+  private var isInterrupted = false
 
   init(running command: [[UInt8]], in context: Context) {
     self.command = command
@@ -31,7 +33,9 @@ actor NotificationHandler {
       context.terminal.report("lost \(count.counted("notification"))")
       return false
     // The connection has told of it.
-    case .interrupted: return false
+    case .interrupted:
+      isInterrupted = true
+      return false
     case .notification(let notification):
       try await handle(notification)
       return true
@@ -39,8 +43,9 @@ actor NotificationHandler {
   }
 
   private func handle(_ notification: Notification) async throws(CommandError) {
-    let variables = Self.variables(of: notification, behind: lost)
+    let variables = Self.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
     lost = 0
+    isInterrupted = false
     let run = await runner.run(
       command, setting: variables, input: notification.userInfo, output: .inherited)
     switch run {
@@ -67,11 +72,12 @@ actor NotificationHandler {
   func end() async { await runner.end() }
 
   static func variables(
-    of notification: Notification, behind lost: Int
+    of notification: Notification, behind lost: Int, isInterrupted: Bool
   ) -> [(name: String, value: String?)] {
     [
       ("TRIBUNE_NAME", notification.name), ("TRIBUNE_OBJECT", notification.object),
       ("TRIBUNE_SENDER", notification.sender ?? ""), ("TRIBUNE_LOST", String(lost)),
+      ("TRIBUNE_INTERRUPTED", isInterrupted ? "1" : nil),
       ("TRIBUNE_RETAINED", notification.isRetained ? "1" : nil),
     ]
   }

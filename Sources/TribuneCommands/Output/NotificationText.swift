@@ -80,6 +80,8 @@ func lossLine(_ count: Int, of things: String, in context: Context) -> String {
 }
 
 /// That the connection was interrupted, and nobody knows what is missing.
+var interruptionJSON: JSONValue { .object([("interrupted", .bool(true))]) }
+
 func interruptionLine(in context: Context) -> String {
   context.styled(timeOfDay(), .faint) + "  " + context.styled("interrupted", .yellow)
 }
@@ -96,13 +98,13 @@ extension Delivery {
 }
 
 extension Context {
-  /// Writes a notification, or that some are missing, in the form that was asked for. JSON has only what is known.
+  /// Writes a notification, or that some are missing, in the form that was asked for.
   func print(_ delivery: Delivery) throws(CommandError) {
     if json == .off { return try print(delivery.line(in: self)) }
     switch delivery {
     case .notification(let notification): try print(notification.json)
     case .lost(let count): try print(lossJSON(count))
-    case .interrupted: break
+    case .interrupted: try print(interruptionJSON)
     }
   }
 }

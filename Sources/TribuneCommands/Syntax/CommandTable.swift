@@ -126,10 +126,11 @@ private let allVerbs = [
         + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
       "With --exec it runs a command for each instead, one after the other. The command gets the userInfo on "
         + "standard input, and in its environment TRIBUNE_NAME, TRIBUNE_OBJECT, TRIBUNE_SENDER (empty for the "
-        + "bus itself), TRIBUNE_LOST, and TRIBUNE_RETAINED=1 where it was retained. When commands take longer "
-        + "than notifications to come, up to 4096 of them with 64 MiB wait; then the oldest are dropped, which "
-        + "is said on standard error, and TRIBUNE_LOST is how many were just before this one, else 0. One that "
-        + "is interrupted ends the command that runs, and starts none for what waits. A command that cannot be "
+        + "bus itself), TRIBUNE_LOST, TRIBUNE_INTERRUPTED=1 where the bus was away and nobody knows how many "
+        + "were missed, and TRIBUNE_RETAINED=1 where it was retained. When commands take longer than "
+        + "notifications to come, up to 4096 of them with 64 MiB wait; then the oldest are dropped, which is "
+        + "said on standard error, and TRIBUNE_LOST is how many were just before this one, else 0. One that is "
+        + "interrupted ends the command that runs, and starts none for what waits. A command that cannot be "
         + "started ends it, with 127 if there is none, else with 126.",
       "With --awaited, post --wait waits until the line is written or the command has ended; a command that "
         + "does not exit with 0 has failed.",
@@ -171,7 +172,7 @@ private let allVerbs = [
         .default, "default", .choice(["allow", "veto"]), "the verdict when nobody answers (allow)"),
       OptionSyntax(
         .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
-        "the verdict when there is no bus (fail: exit with 255)"),
+        "the verdict when there is no bus to ask (fail: exit with 255)"),
     ]),
   VerbSyntax(
     verb: .query, operands: "NAME [JSON]", operandCount: 1...2,

@@ -27,9 +27,14 @@ struct AskCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    let connection: Connection
+    do throws(TribuneError) {
+      connection = try await context.connect()
+    } catch {
+      return try withoutBus(error, in: context)
+    }
     let parent = parentQuery(reportingTo: context.terminal)
     do throws(TribuneError) {
-      let connection = try await context.connect()
       let verdict = try await query.ask(over: connection, parent: parent, in: context)
       show(in: context) { () throws(CommandError) in
         if context.json == .off {
@@ -40,7 +45,8 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      return try withoutVerdict(error, in: context)
+      // Somebody may be about to veto: that there is no bus any more is no verdict.
+      throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
 
@@ -54,7 +60,7 @@ struct AskCommand: Command {
     }
   }
 
-  private func withoutVerdict(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
+  private func withoutBus(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
     guard let decision = verdictIfUnreachable, error.meansNoBus else {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
@@ -127,7 +133,7 @@ extension BusInfo {
 }
 
 extension TribuneError {
-  /// There is no bus, or no more: nobody has refused anything.
+  /// There is no bus, or it is just ending: nobody has refused anything.
   fileprivate var meansNoBus: Bool {
     [.unreachable, .connectionLost, .shuttingDown].contains(code)
   }

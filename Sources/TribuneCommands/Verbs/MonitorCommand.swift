@@ -43,7 +43,7 @@ struct MonitorCommand: Command {
     case (.lost(let count), .off): try context.print(lossLine(count, of: "messages", in: context))
     case (.lost(let count), _): try context.print(lossJSON(count))
     case (.interrupted, .off): try context.print(interruptionLine(in: context))
-    case (.interrupted, _): break
+    case (.interrupted, _): try context.print(interruptionJSON)
     }
   }
 }

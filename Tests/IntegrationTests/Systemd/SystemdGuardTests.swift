@@ -144,16 +144,19 @@ struct SystemdGuardTests {
 
   @Test("a drop-in gives the bus room for more connections")
   func moreConnections() throws {
-    try machine.write("[Bus]\nConnectionsMax=65536\n", to: "/etc/tribune/tribuned.conf")
+    try machine.write("[Bus]\nConnectionsMax=50000\n", to: "/etc/tribune/tribuned.conf")
     try machine.copy(
       "systemd/examples/more-connections.conf",
       to: "/etc/systemd/system/tribuned.service.d/more-connections.conf")
     try machine.does("systemctl", "start", "tribuned.service")
     let room = try machine.number("FileDescriptorStoreMax")
-    #expect(room == 66652)
+    #expect(room == 51116)
     #expect(try machine.number("LimitNOFILE") >= room)
     // The last of the same variable counts.
     let pid = try machine.property("MainPID")
     #expect(try machine.read("/proc/\(pid)/environ").contains("\0TRIBUNE_FDSTORE=\(room)\0"))
+    // There would be a warning at the start if all of them together could not survive it.
+    let said = try machine.does("journalctl", "--unit=tribuned.service", "--output=cat")
+    #expect(said.contains("listening on") && !said.contains("survive"), "\(said)")
   }
 }
