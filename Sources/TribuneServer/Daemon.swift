@@ -75,6 +75,7 @@ package final class Daemon {
     do {
       let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
       let daemon = try listening(arguments, configuration, passed, log)
+      defer { daemon.server.state.endTakeOver() }
       daemon.start()
       try daemon.loop.run(for: daemon.server)
       daemon.log.info("stopped")
@@ -98,11 +99,18 @@ package final class Daemon {
       replacement?.refuse("\(error)")
       throw error
     }
-    daemon.server.takeOver(daemon.passed)
-    if let replacement {
-      try daemon.listen(inPlaceOf: replacement)
-    } else {
-      try daemon.listen(mode: configuration.socketMode)
+    daemon.server.state.beginTakeOver()
+    do {
+      daemon.server.takeOver(daemon.passed)
+      if let replacement {
+        try daemon.listen(inPlaceOf: replacement)
+      } else {
+        try daemon.listen(mode: configuration.socketMode)
+      }
+    } catch {
+      // The state is not why.
+      daemon.server.state.endTakeOver()
+      throw error
     }
     return daemon
   }
@@ -226,9 +234,18 @@ package final class Daemon {
     on(SIGINT) { [weak self] in self?.stop(isForGood: true) }
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
-    server.passEnded = { [weak self] in self?.followStatus() }
+    server.passEnded = { [weak self] in self?.firstPassEnded() }
+    // There is one at once.
+    DispatchQueue.main.async {}
     notifyReady()
     letGoOfStarting()
+  }
+
+  /// What clients had sent meanwhile has been taken: the state is one that the bus can go on with.
+  private func firstPassEnded() {
+    server.state.endTakeOver()
+    server.passEnded = { [weak self] in self?.followStatus() }
+    followStatus()
   }
 
   private func letGoOfStarting() {

@@ -64,6 +64,7 @@ package final class StateFile {
     header.write(to: mapping)
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 0))
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 1))
+    mapping.store(StateWord(0).bits, at: StateHeader.takeOversOffset)
     mapping.publish(StateWord(0).bits, at: StateHeader.activeOffset)
   }
 
@@ -96,6 +97,8 @@ package final class StateFile {
       let words = StateWord(bits: mapping.load(at: StateHeader.committedOffset(ofArea: Int(active)))).value,
       Int(words) <= header.areaLength / 8
     else { throw .damaged }
+    let takeOvers = Self.takeOversBegun(in: mapping)
+    guard takeOvers < Self.takeOversMax else { throw .deadly(takeOvers: takeOvers) }
     self.header = header
     unsafe cells = mapping.rows(at: StateHeader.cellsOffset, count: header.cellCount)
     let used = Int(words) * 8

@@ -14,6 +14,8 @@ nonisolated package enum StateFlaw: Error, Equatable, Sendable, CustomStringConv
   case newer(version: UInt32)
   /// Its header is not what was written.
   case damaged
+  /// So many daemons, one after the other, have died of it, or so it looks.
+  case deadly(takeOvers: UInt32)
   case failed(Errno)
 
   package var description: String {
@@ -23,6 +25,7 @@ nonisolated package enum StateFlaw: Error, Equatable, Sendable, CustomStringConv
     case .truncated: "it is truncated"
     case .newer(let version): "its version \(version) is newer than \(StateHeader.version), the last known"
     case .damaged: "its header is damaged"
+    case .deadly(let takeOvers): "\(takeOvers) daemons in a row have died while they took it over"
     case .failed(let error): "it cannot be mapped: \(error)"
     }
   }

@@ -11,9 +11,10 @@ import TribuneWire
 ///     16  u64  the checksum of the rest of the header
 ///     24  u64  cells
 ///     32  u64  bytes in an area
-///     64  u64  which area is active: this word and the next two are changed while the bus runs (`StateWord`)
+///     64  u64  which area is active: this word and those behind it are changed while the bus runs (`StateWord`)
 ///     72  u64  how much of area 0 is committed, in words
 ///     80  u64  the same of area 1
+///     88  u64  how many daemons have begun to take it over, one after the other, and none of them has come to serve
 ///   4096       the cells, 64 bytes each
 ///              the areas, each from a multiple of 64 KiB on
 ///
@@ -28,6 +29,7 @@ nonisolated struct StateHeader {
 
   static let activeOffset = 64
   static func committedOffset(ofArea area: Int) -> Int { 72 + 8 * area }
+  static let takeOversOffset = 88
   static let cellsOffset = 4096
   static let cellLength = 64
 

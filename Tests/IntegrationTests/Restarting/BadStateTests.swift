@@ -104,6 +104,32 @@ struct BadStateTests {
     try expectService()
   }
 
+  @Test("a state that three daemons in a row have died of is dropped, and no other one is")
+  func deadly() throws {
+    try bus.die()
+    // Those that come to serve in between, and die then, do not count.
+    for _ in 0..<2 {
+      for _ in 0..<2 { try bus.command("perish") }
+      try bus.start()
+      for client in clients { try client.settle() }
+      try bus.die()
+      try bus.start()
+      try bus.die()
+    }
+    #expect(try !bus.log().contains("have died"))
+    for _ in 0..<3 { try bus.command("perish") }
+    try bus.start()
+    #expect(
+      try bus.log().contains(
+        "cannot be taken over, and the bus starts without: 3 daemons in a row have died while they took it over"
+      ))
+    for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
+    try expectService()
+    try bus.crash()
+    try expectService()
+    #expect(try bus.stored()["state"] == 1)
+  }
+
   @Test("a service manager that cannot be reached keeps nobody from being served")
   func noManager() throws {
     let bus = try TestBus(environment: ["TRIBUNE_FDSTORE": "100"])

@@ -8,6 +8,8 @@ Listens on FOLDER/bus, hears notifications on FOLDER/notify, and appends what th
 commands on standard input, one a line, and answers each with one line:
 
     start             starts the daemon                   ready PID, or ended STATUS
+    perish            starts the daemon, and kills it     ended STATUS
+                      before it can say it is ready
     end SIGNAL        sends a signal and waits            ended STATUS
     signal SIGNAL     sends a signal                      sent
     wait              waits for the daemon to end         ended STATUS
@@ -31,6 +33,7 @@ import select
 import signal
 import socket
 import sys
+import time
 
 folder, command = sys.argv[1], sys.argv[2:]
 store = []  # (name, descriptor, is polled)
@@ -112,10 +115,8 @@ def ended(wait):
         hear(0.01)
 
 
-def start():
+def spawn():
     global pid
-    hear_all()
-    drop_gone()
     passed = [("bus", listening.fileno())] + [(name, descriptor) for name, descriptor, _ in store]
     pid = os.fork()
     if pid == 0:
@@ -130,11 +131,44 @@ def start():
             LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(passed)),
             LISTEN_FDNAMES=":".join(name for name, _ in passed), NOTIFY_SOCKET=f"{folder}/notify")
         os.execv(command[0], command)
+
+
+def start():
+    hear_all()
+    drop_gone()
+    spawn()
     while True:
         if hear(0.02):
             return f"ready {pid}"
         if done := ended(wait=False):
             return done
+
+
+def take_overs():
+    return os.pread(state()[1], 8, 88)
+
+
+def perish():
+    hear_all()
+    drop_gone()
+    # Where nothing more can be said to the manager, nobody becomes ready.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
+        filler.setblocking(False)
+        filler.connect(f"{folder}/notify")
+        try:
+            while True:
+                filler.send(b"STATUS=")
+        except BlockingIOError:
+            pass
+        before = take_overs()
+        spawn()
+        deadline = time.monotonic() + 60
+        while take_overs() == before:
+            if time.monotonic() > deadline:
+                raise TimeoutError("nobody takes the state over")
+            time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    return ended(wait=True)
 
 
 def state():
@@ -166,6 +200,8 @@ def run(words):
     verb, *rest = words
     if verb == "start":
         return start()
+    if verb == "perish":
+        return perish()
     if verb == "end":
         os.kill(pid, int(rest[0]))
         return ended(wait=True)

@@ -162,6 +162,23 @@ struct StateAdoptionTests {
     #expect(stateFlaw(of: try unchanged.file()) == nil)
   }
 
+  @Test("is not taken any more when three daemons in a row have not come to serve")
+  func deadly() throws {
+    var state = try Self.filled()
+    let records = state.contents().records
+    for round in 0..<2 {
+      for _ in 0..<3 {
+        state = try StateImage(of: state).adopted()
+        state.beginTakeOver()
+      }
+      #expect(stateFlaw(of: try StateImage(of: state).file()) == .deadly(takeOvers: 3))
+      if round == 0 { state.endTakeOver() }
+    }
+    // A number that is damaged says nothing.
+    state.mapping.store(StateWord(3).bits ^ 1, at: 88)
+    #expect(try StateImage(of: state).adopted().contents().records == records)
+  }
+
   @Test(
     "is not taken when its header says what cannot be",
     arguments: [
