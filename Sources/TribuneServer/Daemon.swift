@@ -152,16 +152,30 @@ package final class Daemon {
   ) throws(Errno) -> StateFile {
     while let descriptor = passed.takeState() {
       do throws(StateFlaw) {
-        return try StateFile(adopting: descriptor)
+        let state = try StateFile(adopting: descriptor)
+        if state.areaLength < configuration.stateMaxBytes {
+          log.notice("the state that was stored has room for \(state.areaLength) bytes, less than StateMax=")
+        }
+        return state
       } catch {
         log.warning("the state that was stored cannot be taken over, and the bus starts without: \(error)")
       }
     }
-    let state = try StateFile(cellCount: BusServer.cellCount, areaLength: configuration.stateMaxBytes)
+    let state = try emptyState(configuration)
     store?.removeState()
     let isStored = FileDescriptor.lending(state.rawDescriptor) { store?.store($0, as: .state) ?? true }
     if !isStored { log.warning("the state cannot be stored, and no connection survives a restart") }
     return state
+  }
+
+  /// A state that can be as long as any configuration lets it become, if this process may have something that long: for
+  /// as long as there is this bus, it is only ever passed on.
+  private static func emptyState(_ configuration: Configuration) throws(Errno) -> StateFile {
+    do throws(Errno) {
+      return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
+    } catch {
+      return try StateFile(cellCount: BusServer.cellCount, areaLength: configuration.stateMaxBytes)
+    }
   }
 
   private static func loadConfiguration(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTribuneLinux
+import Foundation
 import Glibc
 import Testing
 import TribuneSystem
@@ -47,6 +48,19 @@ struct SharedFileTests {
     let mapping = try mapped()
     mapping.store(7, at: 4088)
     #expect(mapping.load(at: 4088) == 7)
+  }
+
+  @Test("It is left out of a dump of the process, which would be as long")
+  func dumped() throws {
+    let mapping = try SharedMapping(SharedFile(length: 7 << 20))
+    // Each mapping's lines end with its flags.
+    let maps = try #require(FileHandle(forReadingAtPath: "/proc/self/smaps"))
+    let text = try #require(try maps.readToEnd())
+    let parts = String(decoding: text, as: UTF8.self).components(separatedBy: "VmFlags:")
+    let index = try #require(
+      parts.firstIndex { $0.contains("/memfd:tribune-shared") && $0.contains(" 7168 kB") })
+    #expect(parts[index + 1].prefix { $0 != "\n" }.split(separator: " ").contains("dd"))
+    #expect(mapping.load(at: 0) == 0)
   }
 
   @Test("Nobody can make it longer or shorter")

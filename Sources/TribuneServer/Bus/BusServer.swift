@@ -128,6 +128,7 @@ final class BusServer: RunLoopTarget {
   ) throws(Errno) {
     alarm = try Alarm()
     self.state = state
+    state.lengthMax = configuration.stateMaxBytes
     self.store = store
     outlivesDeath = store != nil
     self.configuration = configuration
@@ -171,6 +172,7 @@ final class BusServer: RunLoopTarget {
     bus.limits = configuration.busLimits
     bus.policy = configuration.policy
     log.level = configuration.logLevel
+    state.lengthMax = configuration.stateMaxBytes
     reconfigureProtocols()
     guard modeHasChanged else { return }
     for listener in listeners {

@@ -17,6 +17,8 @@ extension BusServer {
   ///
   /// - Parameter pass: passes on a file that is spoken of.
   func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
+    // What is handed over has room, however much there is.
+    state.lengthMax = state.areaLength
     for case let connection? in connections.value {
       while connection.isServed, connection.rest != nil { takeRest(of: connection) }
     }
@@ -50,7 +52,10 @@ extension BusServer {
   }
 
   /// The bus goes on: what was written down for another daemon is forgotten.
-  func takeBack() { makeRoomInState() }
+  func takeBack() {
+    state.lengthMax = configuration.stateMaxBytes
+    makeRoomInState()
+  }
 
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
   private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> StateFile {

@@ -210,6 +210,13 @@ extension BusServer {
     if missing > 0 { log.notice("\(missing) connections of the state are not there any more") }
     if unknown > 0 { log.warning("\(unknown) connections are closed of which the state does not know") }
     guard !replayed.found.isEmpty else { return }
+    if state.usedLength > state.lengthMax {
+      log.warning(
+        """
+        the state has \(state.usedLength) bytes of what lasts, and StateMax= lets it grow to \(state.lengthMax): \
+        what is registered from now on does not survive a restart until that is less
+        """)
+    }
     let restarted = connections.value.count { $0?.isOrphan == true }
     if restarted > 0 { log.warning("\(restarted) connections have to connect again") }
     log.info(

@@ -18,7 +18,9 @@ extension StateFile {
     _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
   ) -> StatePosition? {
     let start = log.value.used
-    guard let length = write(kind, connection, moment, head, body, at: start, inArea: log.value.area) else {
+    let (area, end) = (log.value.area, log.value.end)
+    guard let length = write(kind, connection, moment, head, body, at: start, before: end, inArea: area)
+    else {
       return nil
     }
     log.value.used = start + length
@@ -82,12 +84,13 @@ extension StateFile {
 
   /// Writes a record that is not committed.
   ///
+  /// - Parameter end: where its area ends, or may be written to no further.
   /// - Returns: its length; nil when there is no room for it.
   func write(
     _ kind: StateRecordKind, _ connection: ConnectionID, _ moment: Instant, _ head: RawSpan, _ body: RawSpan,
-    at offset: Int, inArea area: Int
+    at offset: Int, before end: Int, inArea area: Int
   ) -> Int? {
-    let room = min(header.areaLength - offset, Int(UInt32.max & ~7)) - StateRecord.headLength
+    let room = min(end - offset, Int(UInt32.max & ~7)) - StateRecord.headLength
     guard head.byteCount <= room, body.byteCount <= room - head.byteCount else { return nil }
     let opening = StateRecord.Opening(kind, bodyLength: head.byteCount + body.byteCount)
     // Room ends with a whole word, so that what fills the body up has room as well.

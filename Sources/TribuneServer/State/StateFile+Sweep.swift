@@ -13,11 +13,11 @@ extension StateFile {
 
   /// Whether a sweep is due: a good part of the log must be dead, or it has grown by enough that a sweep is paid for.
   ///
-  /// It has to be twice what the last sweep kept, and 1 MiB; where the area does not let it get there, half of the
-  /// room that was left has to be used.
+  /// It has to be twice what the last sweep kept, and 1 MiB; where it may not get there, half of the room that was
+  /// left has to be used.
   package var isCrowded: Bool {
-    let kept = log.value.kept
-    let threshold = max(min(1 << 20, areaLength / 2), kept + min(kept, (areaLength - kept) / 2))
+    let (kept, end) = (log.value.kept, log.value.end)
+    let threshold = max(min(1 << 20, end / 2), kept + min(kept, max(0, end - kept) / 2))
     return log.value.used > threshold && !isSweeping
   }
 
@@ -79,7 +79,8 @@ extension StateFile {
     guard let sweep = log.value.sweep else { preconditionFailure("no sweep is under way") }
     let start = sweep.written
     guard !sweep.isFull,
-      let length = write(kind, connection, moment, head, body, at: start, inArea: otherArea)
+      let length = write(
+        kind, connection, moment, head, body, at: start, before: areaLength, inArea: otherArea)
     else { return nil }
     log.value.sweep?.written = start + length
     return StatePosition(offset: start)
@@ -108,7 +109,8 @@ extension StateFile {
     publishCommitted(sweep.written, ofArea: area)
     mapping.publish(StateWord(UInt32(area)).bits, at: StateHeader.activeOffset)
     log.value = Log(
-      area: area, used: sweep.written, committed: sweep.written, kept: sweep.written, isOtherAreaStale: true)
+      area: area, end: log.value.end, used: sweep.written, committed: sweep.written, kept: sweep.written,
+      isOtherAreaStale: true)
     giveOtherAreaBack()
     return true
   }

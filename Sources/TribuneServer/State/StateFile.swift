@@ -24,6 +24,8 @@ package final class StateFile {
   struct Log {
     /// The area that it lies in.
     var area: Int
+    /// Bytes that records may be appended up to.
+    var end: Int
     /// Bytes up to which records lie, and those of them that count.
     var used: Int
     var committed: Int
@@ -60,7 +62,7 @@ package final class StateFile {
     file = try SharedFile(length: header.fileLength)
     mapping = try SharedMapping(file)
     unsafe cells = mapping.rows(at: StateHeader.cellsOffset, count: cellCount)
-    log = Cell(Log(area: 0, used: 0, committed: 0))
+    log = Cell(Log(area: 0, end: header.areaLength, used: 0, committed: 0))
     header.write(to: mapping)
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 0))
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 1))
@@ -102,13 +104,23 @@ package final class StateFile {
     self.header = header
     unsafe cells = mapping.rows(at: StateHeader.cellsOffset, count: header.cellCount)
     let used = Int(words) * 8
-    log = Cell(Log(area: Int(active), used: used, committed: used, isOtherAreaStale: true))
+    log = Cell(
+      Log(area: Int(active), end: header.areaLength, used: used, committed: used, isOtherAreaStale: true))
   }
+
+  /// The most that an area can have. Without what is written to it, it is only a length.
+  package static let areaLengthMax = StateHeader.areaLengthMax
 
   package var rawDescriptor: CInt { file.rawDescriptor }
   package var cellCount: Int { header.cellCount }
   /// Bytes of records that there is room for.
   package var areaLength: Int { header.areaLength }
+
+  /// Bytes of records up to which they are appended. What is live is kept by sweeps, even if it is more.
+  package var lengthMax: Int {
+    get { log.value.end }
+    set { log.value.end = min(header.areaLength, max(0, newValue) & ~7) }
+  }
 
   /// Must not be held on to while something is stored in the same place.
   @_lifetime(borrow self)

@@ -21,6 +21,9 @@ import Glibc
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     unsafe address = mapped
     count = file.length
+    // It may be much longer than what has memory of it, and a dump of the process would be as long. A kernel that does
+    // not know how to leave it out dumps it.
+    _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
   }
 
   deinit {

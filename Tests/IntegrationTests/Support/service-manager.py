@@ -12,6 +12,7 @@ commands on standard input, one a line, and answers each with one line:
                       before it can say it is ready
     end SIGNAL        sends a signal and waits            ended STATUS
     signal SIGNAL     sends a signal                      sent
+    reload            has it read its configuration       ready PID, or ended STATUS
     wait              waits for the daemon to end         ended STATUS
     await NAME COUNT  waits until so many are stored      there
     stored            what is in the store                stored NAME=COUNT...
@@ -39,7 +40,7 @@ folder, command = sys.argv[1], sys.argv[2:]
 store = []  # (name, descriptor, is polled)
 room = int(os.environ.get("TRIBUNE_FDSTORE", "0"))
 pid = 0
-kept = b""
+kept = (0, {})
 
 listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 listening.bind(f"{folder}/bus")
@@ -137,6 +138,10 @@ def start():
     hear_all()
     drop_gone()
     spawn()
+    return ready()
+
+
+def ready():
     while True:
         if hear(0.02):
             return f"ready {pid}"
@@ -178,20 +183,32 @@ def state():
     raise LookupError("there is no state in the store")
 
 
-def contents():
-    _, descriptor = state()
-    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+def contents(descriptor):
+    """The length of a file, and its pages in which there is something: most of a long state is empty."""
+    length = os.fstat(descriptor).st_size
+    pages, offset = {}, 0
+    while offset < length:
+        try:
+            offset = os.lseek(descriptor, offset, os.SEEK_DATA)
+        except OSError:
+            break
+        end = os.lseek(descriptor, offset, os.SEEK_HOLE)
+        for offset in range(offset // 4096 * 4096, end, 4096):
+            page = os.pread(descriptor, 4096, offset)
+            if any(page):
+                pages[offset] = page
+        offset = end
+    return length, pages
 
 
-def replace(data, length, seals):
+def replace(length, pages):
     index, descriptor = state()
     copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(copy, length)
-    # Without the pages that nobody has written, it stays as small as it was.
-    for page in range(0, len(data), 4096):
-        if any(data[page : page + 4096]):
-            os.pwrite(copy, data[page : page + 4096], page)
-    fcntl.fcntl(copy, 1033, seals)  # F_ADD_SEALS
+    for offset, page in pages.items():
+        if offset < length:
+            os.pwrite(copy, page[: length - offset], offset)
+    fcntl.fcntl(copy, 1033, 7)  # F_ADD_SEALS: its length, and no more seals
     os.close(descriptor)
     store[index] = ("state", copy, False)
 
@@ -200,6 +217,10 @@ def run(words):
     verb, *rest = words
     if verb == "start":
         return start()
+    if verb == "reload":
+        hear_all()
+        os.kill(pid, signal.SIGHUP)
+        return ready()
     if verb == "perish":
         return perish()
     if verb == "end":
@@ -228,16 +249,18 @@ def run(words):
         os.pwrite(descriptor, bytes([byte ^ int(rest[1])]), int(rest[0]))
         return "flipped"
     if verb == "cut":
-        replace(contents()[: int(rest[0])], int(rest[0]), 7)
+        replace(int(rest[0]), contents(state()[1])[1])
         return "cut"
     if verb == "swap":
         with open(rest[0], "rb") as file:
-            data = file.read()
-        replace(data, len(data), 7)
+            replace(*contents(file.fileno()))
         return "swapped"
     if verb == "save":
+        length, pages = contents(state()[1])
         with open(rest[0], "wb") as file:
-            file.write(contents())
+            file.truncate(length)
+            for offset, page in pages.items():
+                os.pwrite(file.fileno(), page, offset)
         return "saved"
     if verb == "drop":
         remove(lambda entry: entry[0] == rest[0])
@@ -247,12 +270,14 @@ def run(words):
         return "added"
     if verb == "keep":
         global kept
-        kept = contents()
-        pages = [page for page in range(0, len(kept), 4096) if any(kept[page : page + 4096])]
-        return " ".join(["kept"] + [str(page) for page in pages])
+        kept = contents(state()[1])
+        return " ".join(["kept"] + [str(offset) for offset in kept[1]])
     if verb == "spoil":
-        offset, bits = int(rest[0]), int(rest[1])
-        replace(kept[:offset] + bytes([kept[offset] ^ bits]) + kept[offset + 1 :], len(kept), 7)
+        page, offset = divmod(int(rest[0]), 4096)
+        length, pages = kept
+        data = bytearray(pages[page * 4096])
+        data[offset] ^= int(rest[1])
+        replace(length, pages | {page * 4096: bytes(data)})
         return "spoilt"
     if verb == "room":
         global room

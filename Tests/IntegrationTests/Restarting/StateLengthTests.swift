@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+/// How long the state may be is what the configuration says now, whoever made it.
+@Suite("StateMax=", .timeLimit(.minutes(2)))
+struct StateLengthTests {
+  private let bus: RestartedBus
+  private let poster: RawClient
+
+  init() throws {
+    bus = try RestartedBus(configuration: Self.configuration(stateMax: "1M"))
+    poster = try RawClient.greeted(bus)
+    try bus.command("await c 1")
+  }
+
+  private static func configuration(stateMax: String) -> String {
+    "[Bus]\nStateMax=\(stateMax)\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
+  }
+
+  private func configure(stateMax: String) throws {
+    try bus.folder.write(Self.configuration(stateMax: stateMax), to: "etc/tribuned.conf")
+  }
+
+  /// Has so many notifications retained, three of which have room in 1 MiB.
+  private func retain(_ count: Int, about object: String) throws {
+    let text = String(repeating: "x", count: 300_000)
+    for number in 0..<count {
+      try poster.send(
+        Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state",
+        object: "\(object)/\(number)", text: text)
+      _ = try poster.next(.ok)
+    }
+  }
+
+  /// The objects of all that is retained.
+  private func retained() throws -> [String] {
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(options: .retained), serial: 1, name: "unit.*")
+    var objects: [String] = []
+    while case let frame = try observer.next(), frame.kind == .retained { objects.append(frame.object) }
+    return objects.sorted()
+  }
+
+  /// The daemon dies, while nothing is under way, and another one is started. Who connects now may have no room.
+  private func crash() throws {
+    try RawClient.greeted(bus).settle()
+    try bus.end(SIGKILL)
+    try bus.start()
+  }
+
+  enum Way: CaseIterable { case reload, restart, crash }
+
+  @Test("that is more than before makes room", arguments: Way.allCases)
+  func more(_ way: Way) throws {
+    try retain(4, about: "a")
+    #expect(try bus.log().contains("the state has no room for more"))
+    try configure(stateMax: "8M")
+    switch way {
+    case .reload: try bus.command("reload")
+    case .restart: try bus.restart()
+    case .crash: try crash()
+    }
+    try retain(9, about: "b")
+    try crash()
+    #expect(try retained() == ["a/0", "a/1", "a/2"] + (0..<9).map { "b/\($0)" })
+    #expect(try bus.log().split(separator: "no room for more").count == 2)
+  }
+
+  @Test("that is less than what there is loses nothing, and says what it keeps out", arguments: Way.allCases)
+  func less(_ way: Way) throws {
+    try configure(stateMax: "8M")
+    try bus.restart()
+    let (older, newer) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    for client in [older, newer] { try client.observe("load.*", serial: 1) }
+    try bus.command("await c 3")
+    try retain(9, about: "a")
+    try configure(stateMax: "1M")
+    switch way {
+    case .reload: try bus.command("reload")
+    case .restart: try bus.restart()
+    case .crash: try crash()
+    }
+    if way != .reload {
+      #expect(try bus.log().contains("StateMax= lets it grow to 1048576: what is registered"))
+    }
+    for _ in 0..<2 {
+      try bus.restart()
+      try crash()
+    }
+    #expect(try retained() == (0..<9).map { "a/\($0)" })
+    // Who adds something is told that it is gone.
+    try newer.observe("unit.*", serial: 2)
+    try crash()
+    #expect(try newer.nextError() == .restarted)
+    try poster.send(Post(), serial: 2, name: "load.unit")
+    #expect(try older.next().name == "load.unit")
+    #expect(try retained().count == 9)
+  }
+}
