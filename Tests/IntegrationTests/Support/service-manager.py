@@ -18,8 +18,9 @@ commands on standard input, one a line, and answers each with one line:
     stored            what is in the store                stored NAME=COUNT...
     flip OFFSET BITS  changes a byte of the stored state  flipped
     cut LENGTH        has a copy of the state, as long    cut
-    swap FILE         has the contents of a file as state swapped
-    save FILE         writes the stored state to a file   saved
+    save NAME FILE    writes what a stored file holds     saved
+    place NAME FILE   stores a file that holds that       placed INODE
+    accept            stores the next connection          accepted COOKIE
     drop NAME         forgets what is stored under a name dropped
     add NAME PATH     stores an open file                 added
     room COUNT        bounds the store                    bounded
@@ -33,6 +34,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 
@@ -201,16 +203,47 @@ def contents(descriptor):
     return length, pages
 
 
+def memory_file(length, parts):
+    file = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(file, length)
+    for offset, part in parts.items():
+        if offset < length:
+            os.pwrite(file, part[: length - offset], offset)
+    fcntl.fcntl(file, 1033, 7)  # F_ADD_SEALS: its length, and no more seals
+    return file
+
+
 def replace(length, pages):
     index, descriptor = state()
-    copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(copy, length)
-    for offset, page in pages.items():
-        if offset < length:
-            os.pwrite(copy, page[: length - offset], offset)
-    fcntl.fcntl(copy, 1033, 7)  # F_ADD_SEALS: its length, and no more seals
+    store[index] = ("state", memory_file(length, pages), False)
     os.close(descriptor)
-    store[index] = ("state", copy, False)
+
+
+def save(name, path):
+    """Writes the length of a file, and its bytes but for rows that are zero."""
+    length, pages = contents(next(entry[1] for entry in store if entry[0] == name))
+    with open(path, "w") as text:
+        text.write(f"length {length}\n")
+        for offset, page in pages.items():
+            for row in range(0, len(page), 32):
+                if any(page[row : row + 32]):
+                    text.write(f"{offset + row} {page[row : row + 32].hex()}\n")
+
+
+def place(name, path):
+    with open(path) as text:
+        rows = [line.split() for line in text if line.strip() and not line.startswith("#")]
+    parts = {int(offset): bytes.fromhex(row) for offset, row in rows[1:]}
+    file = memory_file(int(rows[0][1]), parts)
+    store.append((name, file, False))
+    return os.fstat(file).st_ino
+
+
+def accept():
+    connection, _ = listening.accept()
+    cookie = struct.unpack("Q", connection.getsockopt(socket.SOL_SOCKET, 57, 8))[0]  # SO_COOKIE
+    store.append(("c", connection.detach(), True))
+    return cookie
 
 
 def run(words):
@@ -251,17 +284,13 @@ def run(words):
     if verb == "cut":
         replace(int(rest[0]), contents(state()[1])[1])
         return "cut"
-    if verb == "swap":
-        with open(rest[0], "rb") as file:
-            replace(*contents(file.fileno()))
-        return "swapped"
     if verb == "save":
-        length, pages = contents(state()[1])
-        with open(rest[0], "wb") as file:
-            file.truncate(length)
-            for offset, page in pages.items():
-                os.pwrite(file.fileno(), page, offset)
+        save(*rest)
         return "saved"
+    if verb == "place":
+        return f"placed {place(*rest)}"
+    if verb == "accept":
+        return f"accepted {accept()}"
     if verb == "drop":
         remove(lambda entry: entry[0] == rest[0])
         return "dropped"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneServer
+
+/// A state as a text: its length, and its bytes but for rows of 32 that are zero.
+///
+/// What it knows of where things lie is what version 1 says, and stays as it is when there are others.
+struct SavedState {
+  struct Malformed: Error {
+    let line: String
+  }
+
+  /// A record of the log, and where it lies.
+  struct Record {
+    let kind: UInt8
+    let connection: UInt64
+    let place: Range<Int>
+
+    static let headLength = 32
+  }
+
+  private static let rowLength = 32
+
+  private let length: Int
+  private var rows: [Int: [UInt8]] = [:]
+
+  init(_ text: String) throws {
+    var length = 0
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      let words = line.split(separator: " ")
+      guard words.count == 2 else { throw Malformed(line: String(line)) }
+      if words[0] == "length", let number = Int(words[1]) {
+        length = number
+      } else if let offset = Int(words[0]), let bytes = Self.bytes(words[1]), bytes.count == Self.rowLength {
+        rows[offset] = bytes
+      } else {
+        throw Malformed(line: String(line))
+      }
+    }
+    self.length = length
+  }
+
+  private static func bytes(_ text: Substring) -> [UInt8]? {
+    let digits = text.compactMap { $0.hexDigitValue.map(UInt8.init) }
+    guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  var text: String {
+    let lines = rows.sorted { $0.key < $1.key }.map { offset, bytes in
+      "\(offset) \(bytes.hex.filter { $0 != " " })\n"
+    }
+    return "length \(length)\n" + lines.joined()
+  }
+
+  // MARK: What is in it
+
+  var version: UInt32 { UInt32(truncatingIfNeeded: word(at: 8)) }
+
+  /// The committed records, in their order.
+  var records: [Record] {
+    let (cells, areaLength) = (Int(word(at: 24)), Int(word(at: 32)))
+    let area = Int(UInt32(truncatingIfNeeded: word(at: 64)))
+    let committed = Int(UInt32(truncatingIfNeeded: word(at: 72 + 8 * area))) * 8
+    func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
+    let start = aligned(4096 + 64 * cells) + area * aligned(areaLength)
+    var records: [Record] = []
+    var offset = start
+    while offset < start + committed {
+      let opening = word(at: offset)
+      let end = offset + max(Record.headLength, Int(UInt32(truncatingIfNeeded: opening)))
+      records.append(
+        Record(
+          kind: UInt8(truncatingIfNeeded: opening >> 32), connection: word(at: offset + 16),
+          place: offset..<end))
+      offset = end
+    }
+    return records
+  }
+
+  /// Stores a number in the body of a record, whose checksum is right then, too.
+  mutating func set(_ value: UInt64, at offset: Int, inBodyOf record: Record) {
+    let start = record.place.lowerBound
+    set(value, at: start + Record.headLength + offset)
+    let rest = (start + 16..<record.place.upperBound).map { self[$0] }
+    set(StateChecksum.of(word(at: start), rest.raw), at: start + 8)
+  }
+
+  private func word(at offset: Int) -> UInt64 {
+    (0..<8).reduce(0) { $0 | UInt64(self[offset + $1]) << (8 * UInt64($1)) }
+  }
+
+  private mutating func set(_ value: UInt64, at offset: Int) {
+    for place in 0..<8 { self[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(place))) }
+  }
+
+  private subscript(_ offset: Int) -> UInt8 {
+    get { rows[offset / Self.rowLength * Self.rowLength]?[offset % Self.rowLength] ?? 0 }
+    set {
+      let row = offset / Self.rowLength * Self.rowLength
+      rows[row, default: [UInt8](repeating: 0, count: Self.rowLength)][offset % Self.rowLength] = newValue
+    }
+  }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneWire
+
+/// A bus on which there is something of everything that a state can hold, up to its end, and what must be there on the
+/// one that takes its state over.
+///
+/// Nothing of it may depend on when it was recorded: that can be on another machine, before or after now by its clock.
+struct StateScene {
+  enum End: String, CaseIterable, Sendable {
+    case killed
+    case handedOver = "handed-over"
+  }
+
+  static let configuration = "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n"
+
+  /// Clients, in the order in which they connected: their ids are 1 and on.
+  private enum Role: Int, CaseIterable {
+    case observer
+    case delegate
+    case asker
+    case poster
+    /// A delegate that does not read at first; and it is suspended when it is handed over.
+    case idler
+  }
+
+  private static let awaitedSerial: Serial = 8
+  private static let askSerial: Serial = 7
+  /// In milliseconds: an hour.
+  private static let deadline: UInt32 = 3_600_000
+  /// A post, of which a part comes before the end, and the rest after it.
+  private static let halfPost: [UInt8] = {
+    let frame = ByteBuffer(capacity: 128)
+    frame.appendFrame(Post(), serial: 20, name: "load.half", text: "a half and a half")
+    return [UInt8](frame.bytes)
+  }()
+  private static let halfLength = 21
+
+  let end: End
+  private var clients: [RawClient] = []
+
+  private subscript(_ role: Role) -> RawClient { clients[role.rawValue] }
+
+  // MARK: Up to the end
+
+  /// Plays it.
+  ///
+  /// - Returns: the state, and what was under way if that was handed over, as texts.
+  static func record(_ end: End) throws -> [String] {
+    let bus = try RestartedBus(configuration: configuration)
+    var scene = StateScene(end: end)
+    for _ in Role.allCases {
+      let client = try RawClient(path: bus.path)
+      try client.greet()
+      scene.clients.append(client)
+    }
+    try scene.begin()
+    // What is under way is written whole when the log is swept.
+    try bus.restart()
+    switch end {
+    case .killed:
+      try scene.goOn(on: bus)
+      try bus.die()
+    case .handedOver:
+      try scene.fillStreams()
+      try RawClient.greeted(bus).settle()
+      try bus.end(SIGTERM)
+    }
+    return try bus.stored().keys.filter { $0 != "c" }.sorted { $0 == "state" && $1 != "state" }.map { name in
+      try bus.command("save \(name) \(bus.folder.path)/saved")
+      return try bus.folder.read("saved")
+    }
+  }
+
+  private func begin() throws {
+    try self[.observer].send(Observe(options: .awaited), serial: 1, name: "disk.*")
+    _ = try self[.observer].next(.ok)
+    try self[.observer].observe("load.*", serial: 2)
+    try self[.delegate].attach(
+      Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "first", patterns: ["a.shouldB"]),
+      serial: 1)
+    try self[.delegate].send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
+    _ = try self[.delegate].next(.ok)
+    try self[.idler].attach(
+      Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "idler", patterns: ["a.shouldC"]), serial: 1)
+    try self[.poster].send(
+      Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state", object: "unit/a", text: "up")
+    _ = try self[.poster].next(.ok)
+    try self[.asker].send(Ask(deadline: Self.deadline), serial: Self.askSerial, name: "a.shouldB")
+    _ = try self[.delegate].nextQuestion()
+    try self[.poster].send(
+      Post(options: .awaited, deadline: Self.deadline), serial: Self.awaitedSerial, name: "disk.willUnmount")
+    _ = try self[.observer].next(.post)
+  }
+
+  /// Has records of all kinds written that a sweep leaves out.
+  private func goOn(on bus: RestartedBus) throws {
+    try self[.observer].observe("net.*", serial: 3)
+    try withExtendedLifetime(RawClient.greeted(bus)) { try $0.observe("load.*", serial: 1) }
+    while try self[.poster].busEntry().connections > Role.allCases.count {}
+    // Time goes on.
+    try self[.asker].send(Ask(deadline: 1), serial: 9, name: "a.shouldB")
+    _ = try self[.asker].nextVerdict()
+    // There is no room for so many questions. The zeros take no place in what is saved.
+    let text = String(repeating: "\0", count: 100_000)
+    for serial in Serial(11)...16 {
+      try self[.asker].send(Ask(deadline: Self.deadline), serial: serial, name: "a.shouldC", text: text)
+    }
+    let verdict = try self[.asker].nextVerdict()
+    #expect(verdict.outcomes.map(\.outcome) == [.failed])
+    try self[.asker].settle()
+    try self[.idler].settle()
+  }
+
+  private func fillStreams() throws {
+    try self[.poster].send(Array(Self.halfPost[..<Self.halfLength]))
+    try self[.idler].send(Observe(suspension: .hold), serial: 2, name: "held.*")
+    _ = try self[.idler].next(.ok)
+    try self[.idler].send(Suspend(isSuspended: true), serial: 3)
+    _ = try self[.idler].next(.ok)
+    for serial in Serial(21)...22 {
+      try self[.observer].send(Post(), serial: serial, flags: .acknowledge, name: "held.unit")
+      _ = try self[.observer].next(.ok)
+    }
+  }
+
+  // MARK: From the beginning of the next one
+
+  /// Has a daemon of today take over what was recorded, and expects that all of it is there.
+  static func expect(_ end: End, from saved: [SavedState]) throws {
+    let bus = try RestartedBus(configuration: configuration)
+    try bus.end(SIGKILL)
+    try bus.command("drop state")
+    var scene = StateScene(end: end)
+    var cookies: [UInt64] = []
+    for _ in Role.allCases {
+      scene.clients.append(try RawClient(path: bus.path))
+      cookies.append(try number(in: bus.command("accept")))
+    }
+    var state = try #require(saved.first)
+    for record in state.records {
+      switch (record.kind, Int(record.connection) - 1) {
+      // Its cookie is behind its slot.
+      case (2, let index) where cookies.indices.contains(index):
+        state.set(cookies[index], at: 4, inBodyOf: record)
+      // The inode of the file with what was under way.
+      case (13, _): state.set(try place(try #require(saved.last), as: "f1", on: bus), at: 0, inBodyOf: record)
+      default: break
+      }
+    }
+    _ = try place(state, as: "state", on: bus)
+    try bus.start()
+    let log = try bus.log()
+    try #require(log.contains("took over 5 connections"), "\(log)")
+    for flaw in ["cannot be", "damaged", "are closed"] { #expect(!log.contains(flaw), "\(log)") }
+    try scene.expectAll(on: bus)
+  }
+
+  private static func place(_ saved: SavedState, as name: String, on bus: RestartedBus) throws -> UInt64 {
+    try bus.folder.write(saved.text, to: "placed")
+    return try number(in: bus.command("place \(name) \(bus.folder.path)/placed"))
+  }
+
+  private static func number(in answer: [String]) throws -> UInt64 {
+    try #require(answer.last.flatMap { UInt64($0) })
+  }
+
+  private func expectAll(on bus: RestartedBus) throws {
+    let (fresh, welcome) = try RawClient.welcomed(bus)
+    #expect(welcome.connection.rawValue > UInt64(Role.allCases.count) + (end == .killed ? 1 : 0))
+    #expect(try fresh.busEntry().asked >= (end == .killed ? 2 : 0))
+
+    // A query, whose deadline may have come, and whom it waits for.
+    try self[.delegate].send(
+      Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .approve), serial: 0)
+    let frame = try self[.asker].next(.verdict)
+    #expect(frame.header.serial == Self.askSerial)
+    let verdict = try frame.decode(Verdict.self)
+    #expect(verdict.query == QueryID(rawValue: 1))
+    #expect(verdict.verdict == .allowed)
+    #expect(verdict.outcomes.map(\.delegate.label) == ["first"])
+    // The same of an awaited post.
+    try self[.observer].send(
+      Done(poster: ConnectionID(rawValue: UInt64(Role.poster.rawValue) + 1), post: Self.awaitedSerial), serial: 4)
+    #expect(try self[.poster].next(.awaited).header.serial == Self.awaitedSerial)
+
+    try fresh.send(Ask(), serial: 1, name: "host.shouldReboot")
+    #expect(try fresh.nextVerdict().outcomes.map(\.reason) == ["backup"])
+    try fresh.send(Observe(options: .retained), serial: 2, name: "unit.*")
+    let retained = try fresh.next(.retained)
+    #expect((retained.object, retained.payload) == ("unit/a", "up"))
+    _ = try fresh.next(.ok)
+    let chain = try fresh.list(List(.chain), name: "a.shouldC")
+    #expect(chain.count == 1)
+    if end == .handedOver { try expectStreams() }
+    for name in ["load.unit", "disk.unit"] + (end == .killed ? ["net.unit"] : []) {
+      try fresh.send(Post(), serial: 5, name: name)
+      #expect(try self[.observer].next(.post).name == name)
+    }
+    for client in clients { try client.settle() }
+  }
+
+  private func expectStreams() throws {
+    try self[.poster].send(Array(Self.halfPost[Self.halfLength...]))
+    #expect(try self[.observer].next(.post).payload == "a half and a half")
+    try self[.idler].send(Suspend(isSuspended: false), serial: 4)
+    for serial in Serial(21)...22 { #expect(try self[.idler].next(.post).header.serial == serial) }
+  }
+}

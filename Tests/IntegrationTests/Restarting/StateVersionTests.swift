@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import TribuneServer
+
+/// A newer daemon reads the state of an older one: of each version there has been, two states are kept as they were
+/// written (`States/`), of a bus that was killed and of one that handed over.
+///
+/// Who changes what a state looks like, or what a record or a cell means, raises `StateHeader.version`, has the daemon
+/// go on reading what was before, and has the states of the new version recorded:
+///
+///     TRIBUNE_RECORD_STATES=1 swift test --filter StateVersionTests
+///
+/// Those of older versions stay as they are.
+@Suite("Versions of the state", .timeLimit(.minutes(3)))
+struct StateVersionTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("States")
+
+  /// - Parameter part: `state`, or `streams` for what was under way.
+  private static func file(_ version: UInt32, _ end: StateScene.End, _ part: String) -> URL {
+    folder.appendingPathComponent("\(version)-\(end.rawValue).\(part)")
+  }
+
+  private static func parts(_ end: StateScene.End) -> [String] {
+    end == .handedOver ? ["state", "streams"] : ["state"]
+  }
+
+  private static func saved(_ version: UInt32, _ end: StateScene.End) throws -> [SavedState] {
+    try parts(end).map { try SavedState(String(contentsOf: file(version, end, $0), encoding: .utf8)) }
+  }
+
+  @Test(
+    "what a daemon of any version wrote is taken over",
+    arguments: 1...StateHeader.version, StateScene.End.allCases)
+  func older(version: UInt32, end: StateScene.End) throws {
+    let saved = try Self.saved(version, end)
+    #expect(saved.allSatisfy { $0.version == version })
+    do {
+      try StateScene.expect(end, from: saved)
+    } catch {
+      Issue.record(error, "version \(version) is not read as it was written: see StateVersionTests")
+    }
+  }
+
+  @Test("what a daemon of today writes is of its version, and is taken over", arguments: StateScene.End.allCases)
+  func today(end: StateScene.End) throws {
+    let texts = try StateScene.record(end)
+    let saved = try texts.map { try SavedState($0) }
+    #expect(saved.map(\.version) == Self.parts(end).map { _ in StateHeader.version })
+    try StateScene.expect(end, from: saved)
+    guard ProcessInfo.processInfo.environment["TRIBUNE_RECORD_STATES"] != nil else { return }
+    for (part, text) in zip(Self.parts(end), texts) {
+      try Data(text.utf8).write(to: Self.file(StateHeader.version, end, part))
+    }
+  }
+
+  @Test("there is a record of every kind among those that are kept")
+  func kinds() throws {
+    let records = try StateScene.End.allCases.flatMap { end in
+      try Self.saved(StateHeader.version, end).flatMap(\.records)
+    }
+    #expect(Set(records.map(\.kind)) == Set(StateRecordKind.allCases.map(\.rawValue)))
+  }
+}
