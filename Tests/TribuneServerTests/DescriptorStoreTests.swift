@@ -278,9 +278,8 @@ struct DescriptorStoreTests {
         let socket = try NotifySocket()
         unsafe setenv("FDSTORE", "100", 1)
         let store = try await MainActor.run {
-          let folder = try TemporaryFolder()
-          try folder.write("file", "")
-          let file = unsafe open(folder.path + "/file", O_RDONLY | O_CLOEXEC)
+          let memory = try SharedFile(length: 1)
+          let file = fcntl(memory.rawDescriptor, F_DUPFD_CLOEXEC, 0)
           let names = ["f5", "odd", "odd", "c", "f9", "f5"]
           let rest = names.dropFirst().map { (descriptor: null(), name: $0) }
           let passed = try PassedAtStart([(file, "f5")] + rest + [(null(), "state")], isStoreKept: true)

@@ -58,11 +58,17 @@ private func cookie(of descriptor: CInt) throws -> UInt64 {
 }
 
 private func file() throws -> (descriptor: CInt, inode: UInt64) {
-  let folder = try TemporaryFolder()
-  try folder.write("file", "")
-  let file = FileDescriptor(owning: unsafe open(folder.path + "/file", O_RDONLY | O_CLOEXEC))
+  let memory = try SharedFile(length: 1)
+  let file = FileDescriptor(owning: fcntl(memory.rawDescriptor, F_DUPFD_CLOEXEC, 0))
   let inode = file.inode
   return (file.release(), try #require(inode))
+}
+
+/// A file of a file system in which another one's inodes may come again.
+private func foreignFile() throws -> CInt {
+  let folder = try TemporaryFolder()
+  try folder.write("file", "")
+  return try retrying { unsafe open(folder.path + "/file", O_RDONLY | O_CLOEXEC) }
 }
 
 @Suite("What is passed at the start", .timeLimit(.minutes(2)))
@@ -220,20 +226,21 @@ struct PassedAtStartTests {
     let passed = try PassedAtStart(
       [
         (end, "c"), (endAgain, "c"), (all.listener, "c"), (all.idle, "c"), (all.null, "f1"), (once, "f2"),
-        (twice, "f3"), (all.datagram, "f01"), (all.internet, "f"),
+        (twice, "f3"), (all.datagram, "f01"), (all.internet, "f"), (try foreignFile(), "f4"),
       ], isStoreKept: true)
     #expect(
       passed.foreign == [
         .init(name: "c", flaw: "a connection that is there already"), .init(name: "c", flaw: "no connection"),
-        .init(name: "c", flaw: "no connection"), .init(name: "f1", flaw: "no file"),
+        .init(name: "c", flaw: "no connection"), .init(name: "f1", flaw: "no sealed file in memory"),
         .init(name: "f3", flaw: "a file that is there already"),
         .init(name: "f01", flaw: "no listening Unix stream socket"),
         .init(name: "f", flaw: "no listening Unix stream socket"),
+        .init(name: "f4", flaw: "no sealed file in memory"),
       ])
     #expect(passed.takeListening() == [])
     #expect(passed.connectionCount == 1)
     #expect(passed.fileInodes == [inode])
-    #expect(passed.storedCount == 9)
+    #expect(passed.storedCount == 10)
   }
 
   @Test("that a socket's unit calls as only what is stored is called is an error that says so")

@@ -59,4 +59,17 @@ struct SocketRoleTests {
     #expect(none == nil)
     close(two)
   }
+
+  @Test(
+    "a file that others can have the inode of, elsewhere, has none that counts",
+    arguments: ["/dev/shm", "/tmp"])
+  func foreignInodes(folder: String) throws {
+    let path = "\(folder)/tribune-\(UInt32.random(in: .min ... .max))"
+    let file = FileDescriptor(
+      owning: try retrying { unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) })
+    let result = unsafe unlink(path)
+    #expect(result == 0)
+    let inode = file.inode
+    #expect(inode == nil)
+  }
 }

@@ -24,7 +24,7 @@ struct InheritedFile {
 struct FilesHandedOver {
   private(set) var descriptors: [UInt64: CInt] = [:]
 
-  /// - Returns: by which number it is found again; 0 for none.
+  /// - Returns: by which number it is found again; 0 for what is no sealed file in memory.
   mutating func insert(_ descriptor: CInt) -> UInt64 {
     let inode = FileDescriptor.lending(descriptor) { $0.inode } ?? 0
     if inode != 0 { descriptors[inode] = descriptor }
@@ -150,13 +150,26 @@ extension BusServer {
   private func restorePassedDescriptor(
     _ inode: UInt64, of connection: Connection, _ passed: PassedAtStart
   ) throws(WireError) {
-    guard let found = passed.takeFile(inode: inode) else {
-      throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
+    if inode == 0 {
+      connection.descriptors.append(owning: try Self.unusable().release())
+    } else {
+      guard let found = passed.takeFile(inode: inode) else {
+        throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
+      }
+      store?.remove(file: found.number)
+      connection.descriptors.append(owning: found.descriptor.release())
     }
-    store?.remove(file: found.number)
-    connection.descriptors.append(owning: found.descriptor.release())
     descriptorsWaiting += 1
     connection.descriptorsCounted += 1
+  }
+
+  /// What is refused as what was passed would have been, which was no sealed file in memory.
+  private static func unusable() throws(WireError) -> FileDescriptor {
+    do throws(Errno) {
+      return try UnixSocket.make(nonblocking: true)
+    } catch {
+      throw WireError(.missingDescriptor, "nothing can take the place of what was passed: \(error)")
+    }
   }
 
   // MARK: What is held

@@ -132,7 +132,7 @@ nonisolated package final class PassedAtStart {
       connections[cookie] = descriptor.release()
     case .file(let number):
       lastFile = max(lastFile, number)
-      guard let inode = descriptor.inode else { return "no file" }
+      guard let inode = descriptor.inode else { return "no sealed file in memory" }
       guard files[inode] == nil else { return "a file that is there already" }
       files[inode] = (descriptor.release(), number)
       fileNumbers.insert(number)

@@ -67,11 +67,19 @@ package struct FileDescriptor: ~Copyable, Sendable {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The number that tells a file in memory from all others while somebody holds it; nil when the descriptor is
-  /// none of a file.
+  /// The number that tells a file in memory whose length is sealed from all others while somebody holds it; nil when the
+  /// descriptor is none of such a file.
+  ///
+  /// Only files of memfd_create(2) can be sealed so, and all of them lie in one file system, but for those of huge
+  /// pages. In others, somebody else's can have the same number.
   package var inode: UInt64? {
+    let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
+    let found = fcntl(rawValue, TRIBUNE_F_GET_SEALS)
+    var system = statfs()
     var status = stat()
-    guard unsafe fstat(rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard found != -1, found & sealed == sealed, unsafe fstatfs(rawValue, &system) == 0,
+      system.f_type != HUGETLBFS_MAGIC, unsafe fstat(rawValue, &status) == 0
+    else { return nil }
     return UInt64(status.st_ino)
   }
 }

@@ -96,6 +96,21 @@ struct HandOverTests {
     #expect(try late.next(.retained).payloadBytes == contents)
   }
 
+  @Test(
+    "a descriptor that waits for its frame and is no file in memory is refused with it, as without a restart",
+    arguments: ["/proc/self/exe", "/dev/null"])
+  func unusableDescriptor(path: String) throws {
+    let poster = try RawClient.greeted(bus)
+    let bytes = RawClient.post("load.file", length: 100_000, serial: 7)
+    let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
+    try poster.send(Array(bytes[..<20]), with: [file.rawValue])
+    try RawClient.greeted(bus).settle()
+    try bus.restart()
+    try poster.send(Array(bytes[20...]))
+    #expect(try poster.nextError() == .invalidDescriptor)
+    try poster.settle()
+  }
+
   @Test("what is held for a suspended connection is delivered when it resumes")
   func held() throws {
     let observer = try RawClient.greeted(bus)

@@ -14,7 +14,8 @@ enum Activation {
         kind, name, path = arguments[:3]
         del arguments[:3]
         if kind == "file":
-            passed.append(os.memfd_create("test"))
+            passed.append(os.memfd_create("test", os.MFD_ALLOW_SEALING))
+            fcntl.fcntl(passed[-1], 1033, 7)  # F_ADD_SEALS
         elif kind == "connected":
             kept += socket.socketpair()
             passed.append(kept[-1].fileno())
@@ -41,7 +42,7 @@ enum Activation {
   struct Socket {
     enum Kind: String {
       case listening, idle, datagram
-      /// One end of a connection whose other end is closed, and a file in memory.
+      /// One end of a connection whose other end is closed, and a sealed file in memory.
       case connected, file
     }
 
