@@ -12,7 +12,7 @@ package struct BusCounters: Equatable {
   package var vetoed: UInt64
 
   /// No bus comes to count so far. What says more has been spoilt, and would soon be past what a number can hold.
-  static let most: UInt64 = 1 << 62
+  package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0) {
     self.lastQuery = lastQuery

@@ -36,7 +36,10 @@ extension BusServer {
     }
     bus.limits = limits
     // A slot's last tenant has the highest id of all that it had.
-    state.forEachCell { _, cell in lastConnection = max(lastConnection, cell.connection.rawValue) }
+    state.forEachCell { _, cell in
+      let id = cell.connection.rawValue
+      if id <= BusCounters.most { lastConnection = max(lastConnection, id) }
+    }
     return (replayed, damage)
   }
 
@@ -44,6 +47,8 @@ extension BusServer {
     _ record: StateRecord, into replayed: inout ReplayedState, _ passed: PassedAtStart
   ) throws(WireError) -> Bool {
     let id = record.connection.rawValue
+    // No bus gives others.
+    guard id <= BusCounters.most else { return false }
     lastConnection = max(lastConnection, id)
     var reader = FieldReader(record.body)
     switch record.kind {
@@ -91,7 +96,8 @@ extension BusServer {
     _ record: StateRecord, into replayed: inout ReplayedState
   ) throws(WireError) -> Bool {
     guard let found = replayed.found[record.connection.rawValue] else { return true }
-    guard found.facts.isOpen, let recorded = RecordedFrame(record.body)
+    guard found.facts.isOpen, let recorded = RecordedFrame(record.body),
+      max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most
     else { return false }
     let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
     buffer.append(recorded.bytes)

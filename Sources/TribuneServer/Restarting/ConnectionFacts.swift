@@ -25,11 +25,12 @@ nonisolated struct ConnectionFacts {
     peer = try PeerIdentity(from: &reader)
     connected = Instant(nanoseconds: try reader.integer())
     limits = FrameLimits(
-      fields: Int(try reader.integer(UInt32.self)), payload: Int(try reader.integer(UInt32.self)))
+      fields: min(Int(try reader.integer(UInt32.self)), WireLimits.fieldsLength),
+      payload: min(Int(try reader.integer(UInt32.self)), WireLimits.payloadLengthCeiling))
     isOpen = try reader.flag()
     takesFiles = try reader.flag()
-    postedCount = try reader.integer()
-    lostCount = try reader.integer()
+    postedCount = try reader.integer(UInt64.self).countable
+    lostCount = try reader.integer(UInt64.self).countable
   }
 
   func append(to buffer: ByteBuffer) {
@@ -79,12 +80,16 @@ nonisolated struct StateCounters {
 
 extension StateCounters {
   init(from reader: inout FieldReader) throws(WireError) {
+    func next() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
     bus = BusCounters(
-      lastQuery: try reader.integer(), lastDelegate: try reader.integer(), asked: try reader.integer(),
-      vetoed: try reader.integer())
-    lastConnection = try reader.integer()
-    posted = try reader.integer()
-    delivered = try reader.integer()
-    lost = try reader.integer()
+      lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
+    lastConnection = try next()
+    (posted, delivered, lost) = (try next(), try next(), try next())
   }
+}
+
+extension UInt64 {
+  /// The number, if it can have come about by counting; else it was spoilt before it was written, and becomes one that can
+  /// be counted on from: as an id, it is higher than any that was given.
+  fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }

@@ -18,6 +18,8 @@ struct SavedState {
     let kind: UInt8
     let connection: UInt64
     let place: Range<Int>
+    /// Bytes, without those that fill it up.
+    let bodyLength: Int
 
     static let headLength = 32
   }
@@ -75,7 +77,8 @@ struct SavedState {
       records.append(
         Record(
           kind: UInt8(truncatingIfNeeded: opening >> 32), connection: word(at: offset + 16),
-          place: offset..<end))
+          place: offset..<end,
+          bodyLength: end - offset - Record.headLength - Int(UInt8(truncatingIfNeeded: opening >> 40))))
       offset = end
     }
     return records
@@ -83,8 +86,13 @@ struct SavedState {
 
   /// Stores a number in the body of a record, whose checksum is right then, too.
   mutating func set(_ value: UInt64, at offset: Int, inBodyOf record: Record) {
+    set(value, at: Record.headLength + offset, in: record)
+  }
+
+  /// The same anywhere behind the checksum.
+  mutating func set(_ value: UInt64, at offset: Int, in record: Record) {
     let start = record.place.lowerBound
-    set(value, at: start + Record.headLength + offset)
+    set(value, at: start + offset)
     let rest = (start + 16..<record.place.upperBound).map { self[$0] }
     set(StateChecksum.of(word(at: start), rest.raw), at: start + 8)
   }
@@ -93,7 +101,7 @@ struct SavedState {
     (0..<8).reduce(0) { $0 | UInt64(self[offset + $1]) << (8 * UInt64($1)) }
   }
 
-  private mutating func set(_ value: UInt64, at offset: Int) {
+  mutating func set(_ value: UInt64, at offset: Int) {
     for place in 0..<8 { self[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(place))) }
   }
 

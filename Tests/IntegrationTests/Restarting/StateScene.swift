@@ -40,7 +40,7 @@ struct StateScene {
   private static let halfLength = 21
 
   let end: End
-  private var clients: [RawClient] = []
+  private(set) var clients: [RawClient] = []
 
   private subscript(_ role: Role) -> RawClient { clients[role.rawValue] }
 
@@ -85,9 +85,11 @@ struct StateScene {
     try self[.delegate].send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
     _ = try self[.delegate].next(.ok)
     try self[.idler].attach(
-      Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "idler", patterns: ["a.shouldC"]), serial: 1)
+      Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "idler", patterns: ["a.shouldC"]),
+      serial: 1)
     try self[.poster].send(
-      Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state", object: "unit/a", text: "up")
+      Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state", object: "unit/a", text: "up"
+    )
     _ = try self[.poster].next(.ok)
     try self[.asker].send(Ask(deadline: Self.deadline), serial: Self.askSerial, name: "a.shouldB")
     _ = try self[.delegate].nextQuestion()
@@ -131,6 +133,15 @@ struct StateScene {
 
   /// Has a daemon of today take over what was recorded, and expects that all of it is there.
   static func expect(_ end: End, from saved: [SavedState]) throws {
+    let (bus, scene) = try takenOver(end, from: saved)
+    let log = try bus.log()
+    try #require(log.contains("took over 5 connections"), "\(log)")
+    for flaw in ["cannot be", "damaged", "are closed"] { #expect(!log.contains(flaw), "\(log)") }
+    try scene.expectAll(on: bus)
+  }
+
+  /// Has a daemon of today take over what was recorded.
+  static func takenOver(_ end: End, from saved: [SavedState]) throws -> (RestartedBus, StateScene) {
     let bus = try RestartedBus(configuration: configuration)
     try bus.end(SIGKILL)
     try bus.command("drop state")
@@ -142,7 +153,7 @@ struct StateScene {
     }
     var state = try #require(saved.first)
     for record in state.records {
-      switch (record.kind, Int(record.connection) - 1) {
+      switch (record.kind, Int(clamping: record.connection) - 1) {
       // Its cookie is behind its slot.
       case (2, let index) where cookies.indices.contains(index):
         state.set(cookies[index], at: 4, inBodyOf: record)
@@ -153,10 +164,7 @@ struct StateScene {
     }
     _ = try place(state, as: "state", on: bus)
     try bus.start()
-    let log = try bus.log()
-    try #require(log.contains("took over 5 connections"), "\(log)")
-    for flaw in ["cannot be", "damaged", "are closed"] { #expect(!log.contains(flaw), "\(log)") }
-    try scene.expectAll(on: bus)
+    return (bus, scene)
   }
 
   private static func place(_ saved: SavedState, as name: String, on bus: RestartedBus) throws -> UInt64 {
@@ -184,7 +192,8 @@ struct StateScene {
     #expect(verdict.outcomes.map(\.delegate.label) == ["first"])
     // The same of an awaited post.
     try self[.observer].send(
-      Done(poster: ConnectionID(rawValue: UInt64(Role.poster.rawValue) + 1), post: Self.awaitedSerial), serial: 4)
+      Done(poster: ConnectionID(rawValue: UInt64(Role.poster.rawValue) + 1), post: Self.awaitedSerial),
+      serial: 4)
     #expect(try self[.poster].next(.awaited).header.serial == Self.awaitedSerial)
 
     try fresh.send(Ask(), serial: 1, name: "host.shouldReboot")

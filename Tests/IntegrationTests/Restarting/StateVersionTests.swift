@@ -28,7 +28,7 @@ struct StateVersionTests {
     end == .handedOver ? ["state", "streams"] : ["state"]
   }
 
-  private static func saved(_ version: UInt32, _ end: StateScene.End) throws -> [SavedState] {
+  static func saved(_ version: UInt32, _ end: StateScene.End) throws -> [SavedState] {
     try parts(end).map { try SavedState(String(contentsOf: file(version, end, $0), encoding: .utf8)) }
   }
 
@@ -45,7 +45,8 @@ struct StateVersionTests {
     }
   }
 
-  @Test("what a daemon of today writes is of its version, and is taken over", arguments: StateScene.End.allCases)
+  @Test(
+    "what a daemon of today writes is of its version, and is taken over", arguments: StateScene.End.allCases)
   func today(end: StateScene.End) throws {
     let texts = try StateScene.record(end)
     let saved = try texts.map { try SavedState($0) }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+@testable import TribuneServer
+
+/// A state that is whole, with checksums that are right, and in which a number is one that no bus counts up to.
+@Suite("Spoilt numbers in a state", .timeLimit(.minutes(2)))
+struct SpoiltNumberTests {
+  enum Place: CaseIterable {
+    case counters, facts, ids, cells, frames, moments
+
+    /// Puts the highest number there is there.
+    func spoil(_ state: inout SavedState) {
+      for record in state.records {
+        switch (self, StateRecordKind(rawValue: record.kind)) {
+        case (.counters, .counters): for word in 0..<8 { state.set(.max, at: 8 * word, inBodyOf: record) }
+        case (.facts, .connection):
+          // What it has posted and lost; before that two flags, and what its frames may have.
+          for length in [8, 16, 26] { state.set(.max, at: record.bodyLength - length, inBodyOf: record) }
+        case (.ids, .disconnection): state.set(.max, at: 16, in: record)
+        case (.frames, .frame): for word in 0..<2 { state.set(.max, at: 8 * word, inBodyOf: record) }
+        case (.moments, let kind) where kind != .said: state.set(.max, at: 24, in: record)
+        default: break
+        }
+      }
+      if self == .cells {
+        let cell = 4096 + 64 * 60
+        for word in 0..<5 { state.set(0xFFFF_FFFF << 32, at: cell + 8 * word) }
+        state.set(0, at: cell + 48)
+        state.set(.max, at: cell + 56)
+      }
+    }
+  }
+
+  @Test("neither kill the bus nor have it give an id twice", arguments: Place.allCases)
+  func spoilt(_ place: Place) throws {
+    var saved = try StateVersionTests.saved(StateHeader.version, .killed)
+    place.spoil(&saved[0])
+    let (bus, scene) = try StateScene.takenOver(.killed, from: saved)
+    var last: UInt64 = 0
+    var lastQuery: UInt64 = 0
+    for _ in 0..<3 {
+      for client in scene.clients { try client.settle() }
+      let (fresh, welcome) = try RawClient.welcomed(bus)
+      #expect(welcome.connection.rawValue > max(last, UInt64(scene.clients.count)))
+      last = welcome.connection.rawValue
+      try fresh.observe("load.*", serial: 1)
+      try fresh.attach(Attach(patterns: ["b.shouldC"]), serial: 2)
+      try fresh.send(Post(), serial: 3, name: "load.unit")
+      #expect(try fresh.next(.post).name == "load.unit")
+      try fresh.send(Ask(), serial: 4, name: "c.shouldD")
+      let query = try fresh.nextVerdict().query.rawValue
+      #expect(query > lastQuery)
+      lastQuery = query
+      try bus.crash()
+    }
+  }
+}
