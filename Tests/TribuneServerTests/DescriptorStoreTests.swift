@@ -306,10 +306,15 @@ struct DescriptorStoreTests {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let socket = try NotifySocket()
         try await MainActor.run {
-          unsafe setenv("FDSTORE", "1126", 1)
+          // The state, and two places for a hand-over.
+          unsafe setenv("FDSTORE", "1127", 1)
           let small = try #require(DescriptorStore(log: standardErrorLog()))
           small.check(connectionsMax: 100, filesMax: 1024)
           small.check(connectionsMax: 101, filesMax: 1024)
+          // Where files alone take all, fewer connections are of no use.
+          unsafe setenv("FDSTORE", "1027", 1)
+          let tiny = try #require(DescriptorStore(log: standardErrorLog()))
+          tiny.check(connectionsMax: 1, filesMax: 1024)
           unsafe setenv("FDSTORE", "1000000", 1)
           let large = try #require(DescriptorStore(log: standardErrorLog()))
           large.check(connectionsMax: 50_000, filesMax: 1024)
@@ -318,11 +323,12 @@ struct DescriptorStoreTests {
         withExtendedLifetime(socket) {}
       }
     let lines = try lines(result?.standardErrorContent)
-    try #require(lines.count == 2)
+    try #require(lines.count == 3)
     #expect(
-      lines[0].contains("Set FileDescriptorStoreMax= of the service, and TRIBUNE_FDSTORE= beside it, to 1127")
-    )
-    #expect(lines[0].contains("or ConnectionsMax= to 100"))
-    #expect(lines[1].contains("of ConnectionsMax=100000, no more than "))
+      lines[0].hasSuffix(
+        "Set FileDescriptorStoreMax= of the service, and TRIBUNE_FDSTORE= beside it, to 1128, "
+          + "or ConnectionsMax= to 100"))
+    #expect(lines[1].hasSuffix("beside it, to 1028"))
+    #expect(lines[2].contains("of ConnectionsMax=100000, no more than "))
   }
 }

@@ -73,9 +73,9 @@ extension BusServer {
 
   /// Has the service manager keep the connection open while there is no daemon.
   ///
-  /// Two places are left for what is stored when the bus is handed over.
+  /// Some places are left for what is stored when the bus is handed over.
   func keepOpen(_ connection: Connection) {
-    guard let store, store.count + 2 < store.capacity else { return }
+    guard let store, store.count + DescriptorStore.handOverRoom < store.capacity else { return }
     connection.isStored = store.store(connection.descriptor, as: .connection)
   }
 

@@ -25,6 +25,9 @@ package final class DescriptorStore {
   /// Called once, when it has failed.
   package var failed: (() -> Void)?
 
+  /// Places that connections leave for what is stored when the bus is handed over.
+  nonisolated package static let handOverRoom = 2
+
   /// What the kernel takes as one variable, without its name, and the names of the listening sockets.
   static let namesLengthMax = 128 << 10 - 1 << 10 - 4 << 10
 
@@ -174,16 +177,17 @@ package final class DescriptorStore {
 
   /// Says in the log when what the configuration allows is more than can survive.
   package func check(connectionsMax: Int, filesMax: Int) {
-    // A state, and the next one while it takes the place of the first.
-    let needed = connectionsMax + filesMax + 2
+    // With the state.
+    let others = filesMax + 1 + Self.handOverRoom
+    let needed = connectionsMax + others
     let nameable = (Self.namesLengthMax - filesMax * 8) / StoredName.connection.listedLength
     if capacity < needed {
       log.warning(
         """
         not all connections survive a restart: the service manager keeps \(capacity) descriptors, and \
         ConnectionsMax=\(connectionsMax) with \(filesMax) files takes \(needed). Set FileDescriptorStoreMax= of the \
-        service, and TRIBUNE_FDSTORE= beside it, to \(needed), or ConnectionsMax= to \(max(0, capacity - filesMax - 2))
-        """)
+        service, and TRIBUNE_FDSTORE= beside it, to \(needed)
+        """ + (capacity > others ? ", or ConnectionsMax= to \(capacity - others)" : ""))
     } else if connectionsMax > nameable {
       log.warning(
         """
