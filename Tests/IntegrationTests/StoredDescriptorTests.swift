@@ -60,6 +60,19 @@ struct StoredDescriptorTests {
         "the service manager keeps no descriptors, and no connection survives a restart"))
   }
 
+  @Test("where the state has no room, no connection is listed as one that survives")
+  func noState() throws {
+    // All places are taken until connections that nobody knows are closed.
+    let bus = try start(
+      with: [Activation.Socket](repeating: .init(kind: .connected, name: "c"), count: 5), kept: 5)
+    let client = try RawClient.greeted(bus)
+    #expect(try bus.log().contains("the state cannot be stored, and no connection survives a restart"))
+    let entries = try client.list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection } else { nil }
+    }
+    #expect(entries.map(\.isSurviving) == [false])
+  }
+
   @Test("a connection for which the store has no room works, and is listed as one that does not survive")
   func full() throws {
     // The state, two connections, and two places for what a hand-over stores.

@@ -81,7 +81,7 @@ extension BusServer {
 
   /// Whether a restart does not end it, as far as it ends none.
   private func survives(_ connection: Connection) -> Bool {
-    let isKept = store.map { connection.isStored && !$0.hasFailed } ?? true
+    let isKept = store.map { connection.isStored && $0.hasState } ?? true
     return isKept && !connection.traffic.value.stateFlags.contains(.incomplete)
   }
 

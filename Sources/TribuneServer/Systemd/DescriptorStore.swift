@@ -36,6 +36,8 @@ package final class DescriptorStore {
   /// Bytes that all names take.
   private var namesLength: Int
   private var stateCount: Int
+  /// Whether a state is there, or on its way. Without one, nobody goes on with what else there is.
+  package var hasState: Bool { stateCount > 0 && !hasFailed }
   private var lastFile: UInt64
 
   /// Connects to the store, if there is one.
