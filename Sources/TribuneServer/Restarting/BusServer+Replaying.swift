@@ -15,6 +15,16 @@ struct ReplayedState {
   var uselessCount = 0
 }
 
+extension FrameKind? {
+  /// Whether somebody counts on what it has registered, or waits for what comes of it.
+  fileprivate var isRequest: Bool {
+    switch self {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask: true
+    default: false
+    }
+  }
+}
+
 /// How a state becomes the bus again that wrote it: by receiving, once more, what it had received.
 extension BusServer {
   /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
@@ -96,9 +106,10 @@ extension BusServer {
     _ record: StateRecord, into replayed: inout ReplayedState
   ) throws(WireError) -> Bool {
     guard let found = replayed.found[record.connection.rawValue] else { return true }
-    guard found.facts.isOpen, let recorded = RecordedFrame(record.body),
-      max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most
-    else { return false }
+    guard found.facts.isOpen, let recorded = RecordedFrame(record.body) else { return false }
+    // Until it turns out otherwise. What was refused when it came is not in the log.
+    replayed.found[record.connection.rawValue]?.isRefused = found.isRefused || recorded.kind.isRequest
+    guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
     let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
     buffer.append(recorded.bytes)
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
@@ -106,8 +117,12 @@ extension BusServer {
     else { return false }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
+    let refusedBefore = bus.refusedCount
     _ = try bus.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)
+    if bus.refusedCount == refusedBefore {
+      replayed.found[record.connection.rawValue]?.isRefused = found.isRefused
+    }
     if header.kind == .suspend {
       replayed.found[record.connection.rawValue]?.suspendPosition = record.position
     } else if bus.isRegistered(header.serial, by: slot) {

@@ -207,6 +207,11 @@ extension BusServer {
     if replayed.uselessCount > 0 {
       log.warning("\(replayed.uselessCount) records of the state cannot be made use of")
     }
+    let refused = replayed.found.values.count { $0.isRefused }
+    if refused > 0 {
+      log.warning(
+        "\(refused) connections have registered or asked what is refused now, and have to connect again")
+    }
     if missing > 0 { log.notice("\(missing) connections of the state are not there any more") }
     if unknown > 0 { log.warning("\(unknown) connections are closed of which the state does not know") }
     guard !replayed.found.isEmpty else { return }

@@ -28,6 +28,8 @@ struct FoundConnection {
   /// Frames of the bus's own that it had been sent, ever.
   var saidSent: UInt32 = 0
   var fate = Fate.survives
+  /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
+  var isRefused = false
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
   mutating func judge(by cell: StateCell?, id: ConnectionID, isHandedOver: Bool) {
@@ -39,10 +41,10 @@ struct FoundConnection {
     saidSent = cell.saidSent
     if !isHandedOver { queuedCount &+= cell.held }
     if isHandedOver {
-      fate = cell.flags.contains(.incomplete) ? .restarts(isTold: true) : .survives
+      fate = isRefused || cell.flags.contains(.incomplete) ? .restarts(isTold: true) : .survives
     } else if !cell.flags.isDisjoint(with: [.sending, .unrecorded]) {
       fate = .restarts(isTold: false)
-    } else if !cell.flags.isDisjoint(with: [.receiving, .incomplete]) {
+    } else if isRefused || !cell.flags.isDisjoint(with: [.receiving, .incomplete]) {
       fate = .restarts(isTold: true)
     } else {
       fate = .loses(cell.queued &- cell.sent &+ cell.held)
