@@ -58,5 +58,5 @@ struct StoredFile {
 /// What the state says of a retained notification: whether there is one, its file, and its fields.
 enum RecordedRetention {
   /// Bytes before the fields.
-  static let headLength = 21
+  static let headLength = 1 + RecordedFile.length
 }

@@ -32,6 +32,11 @@ struct FilesHandedOver {
   }
 }
 
+/// A file as it is written down: its inode, its length and its user.
+enum RecordedFile {
+  static let length = 8 + 8 + 4
+}
+
 extension BusServer {
   // MARK: Writing
 
@@ -56,7 +61,7 @@ extension BusServer {
     return buffer
   }
 
-  /// Appends how a file is found again, how long it is, and whose it is.
+  /// Appends how a file is found again, how long it is, and whose it is: `RecordedFile.length` bytes.
   func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer, _ files: inout FilesHandedOver) {
     buffer.append(file.map { files.insert($0.rawDescriptor) } ?? 0)
     buffer.append(UInt64(file?.length ?? 0))
@@ -178,7 +183,7 @@ extension BusServer {
   func held(for connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
     let attached = bus.appendHeld(of: connection.slot, to: fields)
-    let buffer = ByteBuffer(capacity: fields.count + 8 + 20 * attached.count)
+    let buffer = ByteBuffer(capacity: fields.count + 8 + RecordedFile.length * attached.count)
     buffer.append(UInt32(attached.count))
     for file in attached { append(file, to: buffer, &files) }
     buffer.append(fields.bytes)
@@ -198,7 +203,8 @@ extension BusServer {
       attached.append(file.file)
     }
     try bus.restoreHeld(
-      held.bytes.extracting(droppingFirst: 4 + 20 * count), attachments: attached, for: connection.slot)
+      held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
+      for: connection.slot)
     noteHeld(for: connection)
   }
 }

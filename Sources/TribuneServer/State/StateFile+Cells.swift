@@ -30,11 +30,6 @@ extension StateFile {
     cells[slot, word.rawValue] = StateWord(value).bits
   }
 
-  /// Adds to a word of a cell that is set, wrapping around.
-  @inline(__always) package func add(_ word: StateCellWord, of slot: Int, _ step: UInt32) {
-    cells[slot, word.rawValue] = StateWord(bits: cells[slot, word.rawValue]).adding(step).bits
-  }
-
   /// What the cell of a slot says; nil if it belongs to no connection, or is damaged.
   package func cell(of slot: Int) -> StateCell? {
     let id = cells[slot, Self.idWord]

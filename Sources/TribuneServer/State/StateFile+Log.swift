@@ -8,9 +8,6 @@ extension StateFile {
   /// Bytes of records in the log, those included that are not committed yet.
   package var usedLength: Int { log.value.used }
 
-  /// Bytes that the last sweep kept; 0 before the first.
-  package var liveEstimate: Int { log.value.kept }
-
   /// Appends a record, which counts when it is committed.
   ///
   /// - Returns: where it lies; nil when there is no room for it, and nothing was written.
@@ -40,9 +37,6 @@ extension StateFile {
     publishCommitted(used, ofArea: log.value.area)
     log.value.committed = used
   }
-
-  /// Takes back what was appended and not committed.
-  package func discardUncommitted() { discard(from: StatePosition(offset: log.value.committed)) }
 
   /// Takes back the record at `position`, which is not committed, and what was appended after it.
   package func discard(from position: StatePosition) {

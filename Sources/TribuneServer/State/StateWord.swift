@@ -14,11 +14,4 @@ nonisolated struct StateWord {
     let low = UInt32(truncatingIfNeeded: bits)
     return low == ~UInt32(truncatingIfNeeded: bits >> 32) ? low : nil
   }
-
-  /// Wraps around. Each half is changed for itself, so that what was damaged stays so.
-  @inline(__always) func adding(_ step: UInt32) -> StateWord {
-    let low = UInt32(truncatingIfNeeded: bits) &+ step
-    let high = UInt32(truncatingIfNeeded: bits >> 32) &- step
-    return StateWord(bits: UInt64(low) | UInt64(high) << 32)
-  }
 }

@@ -3,10 +3,11 @@
 import CTribuneLinux
 import Glibc
 import TribuneCore
-import TribuneServer
 import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneServer
 
 /// A record, taken out of the state that it lay in.
 struct RecordCopy: Equatable, Sendable {
@@ -48,6 +49,12 @@ struct RecordCopy: Equatable, Sendable {
       record.kind, connection: ConnectionID(rawValue: record.connection),
       at: Instant(nanoseconds: record.moment), record.body.raw)
   }
+
+  /// Takes back what was appended and not committed.
+  func discardUncommitted() { discard(from: StatePosition(offset: log.value.committed)) }
+
+  /// Bytes that the last sweep kept; 0 before the first.
+  var keptLength: Int { log.value.kept }
 
   /// What a successor would find.
   func contents() -> (records: [RecordCopy], damage: StateDamage?) {

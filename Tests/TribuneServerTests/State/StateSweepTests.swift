@@ -56,7 +56,7 @@ struct StateSweepTests {
     #expect(after.map(\.connection) == [0, 3, 6, 9])
     #expect(moves == [0: 0, 120: 40, 240: 80, 360: 120])
     #expect(state.usedLength == 160)
-    #expect(state.liveEstimate == 160)
+    #expect(state.keptLength == 160)
     // Verbatim, but for where it is.
     for record in after {
       var original = before[Int(record.connection)]
@@ -173,7 +173,7 @@ struct StateSweepTests {
     }
     state.abandonSweep()
     #expect(!state.isSweeping)
-    #expect(state.liveEstimate == 0)
+    #expect(state.keptLength == 0)
     #expect(try Self.successor(state) == [0, 1, 2, 3, 4, 5])
     state.beginSweep()
     #expect(
