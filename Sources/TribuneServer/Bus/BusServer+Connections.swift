@@ -181,11 +181,12 @@ extension BusServer {
   /// - Parameter reason: why, if the bus ends it.
   private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
     recordDisconnection(of: connection)
+    beginEvent()
     bus.disconnect(connection.slot, because: reason, at: now)
     connection.flow = .flowing
     releasePosters(of: connection)
     carryOutEffects()
-    commitState()
+    endEvent()
   }
 
   /// - Parameter isEnded: false if something else goes on over its socket.

@@ -102,12 +102,14 @@ extension BusServer {
   /// What must not be dropped stays, and is bounded for each connection alone. So that it is not gone through for
   /// every frame where that is much, a quarter more has to come before this is done again.
   func relieveQueues() {
+    // What an event has caused can be sent when it has ended, and then it is looked at.
+    guard !isInEvent else { return }
     let memoryMax = configuration.queuesMemoryMaxBytes
     // Nothing that this causes begins it anew.
     relievedAbove = .max
     // What could be read already does not wait.
     for case let connection? in connections.value where !connection.isBlocked && connection.isServed {
-      if !connection.queue.isEmpty { flush(connection) }
+      if !connection.queue.isEmpty { flushEarly(connection) }
     }
     let slow = connections.value.lazy.compactMap { $0 }.filter { $0.isBlocked && $0.isServed }
     let target = min(configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))

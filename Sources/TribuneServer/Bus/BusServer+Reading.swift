@@ -262,15 +262,19 @@ extension BusServer {
     let header = frame.header
     if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
     defer { pass.taken = nil }
+    // What it says can be too much to be sent in one go, and changes nothing.
+    if header.rawKind == FrameKind.list.rawValue { return try list(frame, for: connection) }
     let postsBefore = bus.acceptedPostCount
     let isShort = header.kind == .observe && !hasRoom(forSnapshotOf: frame, connection)
+    // The core does first what is due.
+    if outlivesDeath { recordMoment() }
     var position = isShort ? nil : record(frame, of: connection)
     let refusedBefore = bus.refusedCount
+    beginEvent()
+    defer { endEvent() }
     // What is not taken is not to be taken by the next daemon either.
     defer { if let position { state.discard(from: position) } }
-    if header.rawKind == FrameKind.list.rawValue {
-      try list(frame, for: connection)
-    } else if header.kind == .succeed {
+    if header.kind == .succeed {
       try succeed(frame, by: connection)
     } else if header.kind == .replace {
       try takeReplace(frame, of: connection)
@@ -300,7 +304,6 @@ extension BusServer {
     }
     carryOutEffects()
     if header.kind == .post { recordAwaitedPost(header.serial, of: connection) }
-    commitState()
   }
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.
@@ -308,14 +311,15 @@ extension BusServer {
     guard frame.fields.byteCount > 0,
       ObserveOptions(rawValue: frame.fields.integer(at: 0, as: UInt8.self)).contains(.retained)
     else { return true }
-    if !connection.isBlocked { flush(connection) }
+    flushEarly(connection)
     return connection.queue.byteCount <= configuration.highMarkBytes
   }
 
   private func welcome(_ connection: Connection) {
     connection.phase = .open
-    bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     recordConnection(connection)
+    beginEvent()
+    bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     if connection.position != nil { keepOpen(connection) }
     sendHello(to: connection)
     let welcome = Welcome(
@@ -325,6 +329,7 @@ extension BusServer {
       deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)
     say(welcome, to: connection, serial: 0)
     carryOutEffects()
+    endEvent()
   }
 }
 

@@ -13,6 +13,9 @@ extension BusServer {
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
 
+  /// A socket that takes more has room for so much, or nearly always has.
+  private static let promptLength = 65_536
+
   /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
   private static let copiedTailLength = 1024
 
@@ -133,22 +136,10 @@ extension BusServer {
       recordSaid(slice, rest, to: connection, isRecorded: isRecorded)
     }
     if lingers { linger(connection) } else { markDirty(connection) }
-    if connection.queue.byteCount > configuration.hardLimitBytes {
+    if connection.queue.byteCount > crowdedAbove {
       limitQueue(of: connection, isNotification: isNotification)
     }
     if queuedByteCount > relievedAbove { relieveQueues() }
-  }
-
-  /// One pass can cause any number of replies and questions: the hard limit cannot wait for its end.
-  private func limitQueue(of connection: Connection, isNotification: Bool) {
-    if !isNotification, !connection.isBlocked { flush(connection) }
-    // Notifications may go first; what is left then is what must not be dropped.
-    if connection.flow != .flowing || connection.isBlocked {
-      drop(from: connection, downTo: configuration.highMarkBytes)
-    }
-    if connection.queue.byteCount > configuration.hardLimitBytes, connection.isBlocked {
-      doom(connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
-    }
   }
 
   func markDirty(_ connection: Connection) {
@@ -248,7 +239,7 @@ extension BusServer {
     swap(&pass.effects, &effects)
   }
 
-  private func carryOut(_ effect: consuming Effect) {
+  func carryOut(_ effect: consuming Effect) {
     switch consume effect {
     case .spent: preconditionFailure("an effect was carried out before")
     case .okay(let slot, let serial, let okay):
@@ -315,12 +306,10 @@ extension BusServer {
   /// could rid itself of those that veto. They have half of the queue, so that how each ends has room behind
   /// them.
   private func hasRoom(forQuestionOf tailLength: Int, _ delegate: Connection) -> Bool {
-    let length = tailLength + Self.encodeRoom
-    func hasRoom() -> Bool { delegate.queue.byteCount + length <= configuration.hardLimitBytes / 2 }
-    if hasRoom() { return true }
-    // Much can come in one pass, and what could be read already does not wait.
-    if !delegate.isBlocked { flush(delegate) }
-    return hasRoom() || delegate.queue.isEmpty
+    let waiting = delegate.queue.byteCount
+    if waiting + tailLength + Self.encodeRoom <= configuration.hardLimitBytes / 2 { return true }
+    // Who has read everything until now would have read what little has come since, if it had been sent.
+    return waiting <= (delegate.isBlocked ? 0 : Self.promptLength)
   }
 
   func connection(at slot: ConnectionSlot) -> Connection {
@@ -334,6 +323,7 @@ extension BusServer {
 
   /// Sends what waits, as far as the kernel takes it.
   func flush(_ connection: Connection) {
+    precondition(!isInEvent, "what an event causes is sent when all of it is written down")
     guard connection.phase != .closed else { return }
     var isEmpty = connection.queue.isEmpty
     var isFull = false

@@ -213,8 +213,10 @@ final class BusServer: RunLoopTarget {
     for case let connection? in connections.value { readRest(of: connection) }
     deliverPostponed()
     // Nobody shall take the end of the bus for that of a delegate.
+    beginEvent()
     bus.stop(at: now)
     carryOutEffects()
+    endEvent()
     writeOmittedClosings()
     for case let connection? in connections.value {
       dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
@@ -266,11 +268,23 @@ final class BusServer: RunLoopTarget {
   }
 
   func isIdle() {
-    while bus.deliverIdle() { carryOutEffects() }
+    deliver { bus in bus.deliverIdle() }
   }
 
-  private func deliverSoon() {
-    while bus.deliverSoon() { carryOutEffects() }
+  func deliverSoon() {
+    deliver { bus in bus.deliverSoon() }
+  }
+
+  /// Delivers one after the other, until none is left.
+  private func deliver(_ next: (inout Bus) -> Bool) {
+    var isDelivering = true
+    while isDelivering {
+      requireRoomInState()
+      beginEvent()
+      isDelivering = next(&bus)
+      carryOutEffects()
+      endEvent()
+    }
   }
 
   func endPass() -> Bool {
@@ -330,10 +344,11 @@ final class BusServer: RunLoopTarget {
   private func checkDeadlines() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     recordMoment()
+    beginEvent()
     bus.advance(to: now)
     carryOutEffects()
-    commitState()
-    while bus.deliverDue(at: now) { carryOutEffects() }
+    endEvent()
+    deliver { bus in bus.deliverDue(at: now) }
     while let token = timeouts.popDue(.hello, at: now) {
       if let connection = connection(of: token), connection.phase == .awaitingHello {
         dismiss(connection, WireError(.helloTimeout, "no hello came in time"))

@@ -16,6 +16,12 @@ struct Pass {
   var unfinished: [Connection] = []
   /// Room for what the core wants sent.
   var effects: [Effect] = []
+  /// Events that are being carried out, one within the other (see `BusServer.beginEvent`).
+  var eventDepth = 0
+  /// Those for which more was queued in an event than is to wait for the end of the pass.
+  var crowded: [Connection] = []
+  /// What there was no room in the state for, to be tried once more when the event has ended.
+  var unwritten: [Effect] = []
   /// Those that had no room in the queues of their delegates.
   var unsentQuestions: [Question] = []
   /// To be written down when the frames have been sent.

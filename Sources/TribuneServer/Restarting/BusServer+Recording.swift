@@ -45,8 +45,6 @@ extension BusServer {
   /// Writes down a frame that is about to be taken, if it can change the core.
   func record(_ frame: FrameView, of connection: Connection) -> StatePosition? {
     guard frame.header.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
-    // The core does first what is due.
-    if outlivesDeath { recordMoment() }
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     let counters = bus.counters
@@ -90,8 +88,10 @@ extension BusServer {
     _ = record(.failure, of: ConnectionID(rawValue: 0), at: now, buffer.bytes)
   }
 
-  func record(retention: ByteBuffer) {
-    if record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil { noteFull() }
+  /// - Parameter effect: what it is about, to be carried out once more where there is room when the event has ended.
+  func record(retention: ByteBuffer, of effect: Effect) {
+    guard record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil else { return }
+    if isInEvent { pass.unwritten.append(effect) } else { noteFull() }
   }
 
   // MARK: What is said
@@ -223,14 +223,22 @@ extension BusServer {
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan,
     _ body: RawSpan = RawSpan()
   ) -> StatePosition? {
-    if let position = state.append(kind, connection: id, at: moment, head, body) { return position }
-    // Where a sweep has made no room, the next one would make none either for a while.
-    guard now >= sweptInVainUntil else { return nil }
-    makeRoomInState()
-    if let position = state.append(kind, connection: id, at: moment, head, body) { return position }
-    sweptInVainUntil = now.advanced(byNanoseconds: 1_000_000_000)
-    return nil
+    if !isInEvent { requireRoomInState(for: head.byteCount + body.byteCount) }
+    return state.append(kind, connection: id, at: moment, head, body)
   }
+
+  /// Makes room for what an event causes, beside something of that length: in the middle of it, none can be made.
+  func requireRoomInState(for length: Int = 0) {
+    let wanted = length + Self.eventLength
+    // Where a sweep has made no room, the next one would make none either for a while.
+    guard state.areaLength - state.usedLength < wanted, now >= sweptInVainUntil else { return }
+    makeRoomInState()
+    guard state.areaLength - state.usedLength < wanted else { return }
+    sweptInVainUntil = now.advanced(byNanoseconds: 1_000_000_000)
+  }
+
+  /// Bytes of records that nearly no event causes more of.
+  private static let eventLength = 65_536
 }
 
 extension Instant {

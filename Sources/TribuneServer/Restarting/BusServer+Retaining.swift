@@ -18,7 +18,7 @@ extension BusServer {
     kept.append(to: buffer)
     forgetFile(kept.name, kept.object)
     if let file = kept.attachment { retainedFiles[Self.key(kept.name, kept.object)] = stored(file) }
-    record(retention: buffer)
+    record(retention: buffer, of: .kept(kept))
   }
 
   func record(forgotten name: String, _ object: String) {
@@ -28,7 +28,7 @@ extension BusServer {
     buffer.appendField(name)
     buffer.appendField(object)
     forgetFile(name, object)
-    record(retention: buffer)
+    record(retention: buffer, of: .forgotten(name: name, object: object))
   }
 
   /// A file can be retained under several names, and is stored once.

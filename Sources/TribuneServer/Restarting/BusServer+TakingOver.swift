@@ -34,6 +34,7 @@ extension BusServer {
     }
     freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
     let unknown = closeUnknown(passed)
+    beginEvent()
     for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
     for slot in missing { bus.disconnect(slot, at: now) }
     bus.finishRestoring(at: now)
@@ -42,6 +43,7 @@ extension BusServer {
     carryOutEffects()
     // All of that becomes visible at once, and before any of it is sent.
     makeRoomInState()
+    endEvent()
     removeInheritedFiles(passed)
     _ = endPass()
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)

@@ -46,6 +46,81 @@ struct CrashTests {
     #expect(try successor.nextError() == .notFound)
   }
 
+  @Test("what somebody has been asked, the next daemon knows")
+  func asked() throws {
+    // The second question that one connection is asked has no room beside the first.
+    let marks = "[Bus]\nPayloadMax=64K\n[Queue]\nHighMark=64K\nLowMark=32K\nHardLimit=64K\n"
+    let bus = try RestartedBus(configuration: marks)
+    let first = try RawClient.greeted(bus)
+    for serial in Serial(1)...2 {
+      try first.attach(Attach(label: "\(serial)", patterns: ["load.*"]), serial: serial)
+    }
+    // To queue what these are asked takes longer than to kill the bus.
+    let others = try (0..<300).map { _ in try RawClient.greeted(bus) }
+    for other in others { try other.attach(Attach(order: 1, patterns: ["load.*"]), serial: 1) }
+    let asker = try RawClient.greeted(bus)
+    try asker.settle()
+    try bus.command("await c \(others.count + 2)")
+    try asker.send(
+      Ask(mode: .all), serial: 1, name: "load.shouldStop", text: String(repeating: "x", count: 40_000))
+    try first.read(atMost: 1)
+    kill(bus.pid, SIGKILL)
+    #expect(try bus.command("wait") == ["ended", "-9"])
+    let question = try first.nextQuestion().question
+    try bus.start()
+    let next = try RawClient.greeted(bus)
+    try next.send(Ask(), serial: 1, name: "bus.shouldStop")
+    #expect(try next.nextVerdict().query > question.query)
+  }
+
+  @Test("a verdict that was due when somebody posted is not given once more")
+  func verdictOnce() throws {
+    for _ in 0..<3 {
+      let bus = try RestartedBus()
+      let (delegate, asker) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+      try delegate.attach(Attach(timeout: 50, patterns: ["load.*"]), serial: 1)
+      let others = try (0..<20).map { _ in try RawClient.greeted(bus) }
+      try bus.command("await c \(others.count + 2)")
+      try asker.send(Ask(), serial: 1, name: "load.shouldStop")
+      _ = try delegate.nextQuestion()
+      // The bus has no time to look at its clock for anything else.
+      try occupy(others, Post(options: .retain))
+      #expect(try asker.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
+      kill(bus.pid, SIGKILL)
+      #expect(try bus.command("wait") == ["ended", "-9"])
+      try withExtendedLifetime(others) { try bus.start() }
+      _ = try goesOn { try asker.expectSilence() }
+    }
+  }
+
+  /// Has names that are new to it keep the bus busy.
+  ///
+  /// - Parameter count: other clients that are connected.
+  private func occupy(_ bus: RestartedBus, besides count: Int) throws -> [RawClient] {
+    let clients = try (0..<20).map { _ in try RawClient.greeted(bus) }
+    try bus.command("await c \(clients.count + count)")
+    try occupy(clients, Post())
+    return clients
+  }
+
+  private func occupy(_ clients: [RawClient], _ post: Post) throws {
+    let load = ByteBuffer(capacity: 1 << 18)
+    for number in 0..<4000 { load.appendFrame(post, serial: 1, name: "load.unit\(number)", text: "{}") }
+    for client in clients { _ = try client.sendWithoutWaiting([UInt8](load.bytes)) }
+  }
+
+  /// Whether a client that does something has not to connect again.
+  private func goesOn(_ body: () throws -> Void) throws -> Bool {
+    do {
+      try body()
+      return true
+    } catch is RawClient.Ended {
+      return false
+    } catch let error as Errno where error.isDisconnection {
+      return false
+    }
+  }
+
   @Test("nobody succeeds a connection that is there")
   func noSuccession() throws {
     let (client, welcome) = try RawClient.welcomed(bus)
