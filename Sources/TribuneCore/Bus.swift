@@ -93,6 +93,8 @@ package struct Bus: ~Copyable {
   /// Higher than the last ones only while a bus is restored.
   var highestQuery: UInt64 = 0
   var highestDelegate: UInt64 = 0
+  /// What was accepted once is received again: what is declared now is not held against it.
+  package var isRestoring = false
   /// Delegates that restored queries wait for, and that are not there.
   var strays: [DelegateRegistration] = []
   var effects: [Effect] = []

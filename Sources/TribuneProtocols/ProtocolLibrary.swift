@@ -40,6 +40,17 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
+  /// Whether the name means what a file says.
+  package func isFromFile(_ name: String) -> Bool { entries[name]?.isFromFile == true }
+
+  /// What the owner has added, as it is known now.
+  package func protocols(of owner: Owner) -> [DelegateProtocol] {
+    (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
+  }
+
+  /// What sources define, which nobody adds: they mean what they say, whatever the names mean here.
+  package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
+
   /// The protocols that the owner has added.
   package func count(of owner: Owner) -> Int { namesByOwner[owner]?.count ?? 0 }
 
@@ -71,9 +82,14 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// Adds what a source defines, until the owner is removed. What is there already, and the same, is
   /// shared.
   ///
+  /// - Parameter parents: what it inherits from by their names, whatever else those mean.
   /// - Throws: all that is wrong with it; nothing was added then.
-  package mutating func add(_ source: ProtocolSource, for owner: Owner) throws(Refusal) {
-    let (linked, diagnostics) = Self.link([source], known: entries.mapValues(\.linked))
+  package mutating func add(
+    _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [], for owner: Owner
+  ) throws(Refusal) {
+    var known = entries.mapValues(\.linked)
+    for parent in parents { known[parent.name] = parent }
+    let (linked, diagnostics) = Self.link([source], known: known)
     guard diagnostics.isEmpty else {
       throw Refusal(diagnostics: Self.sort(diagnostics, by: [source]))
     }

@@ -20,6 +20,8 @@ struct LoggedEvent {
   /// If it was a frame.
   let frame: LoggedFrame?
   let happen: (inout Bus) -> Void
+  /// What a declaration relies on beside its frame.
+  var context: ByteBuffer?
 }
 
 struct LoggedFrame {
@@ -47,6 +49,11 @@ extension BusUnderTest {
   func happen(_ frame: LoggedFrame? = nil, _ event: @escaping (inout Bus) -> Void) {
     log?.append(LoggedEvent(counters: bus.counters, frame: frame, happen: event))
     event(&bus)
+    if let last = log?.indices.last, let frame, frame.header.kind == .declare {
+      let context = ByteBuffer(capacity: 0)
+      bus.appendContext(ofDeclaration: frame.header.serial, by: frame.slot, to: context)
+      log?[last].context = context
+    }
     note()
   }
 
@@ -95,6 +102,7 @@ extension BusUnderTest {
   /// What a daemon keeps of a log that it sweeps: who is connected, the frames of what is registered, and then the rest.
   private func restore(in other: inout Bus) throws(WireError) {
     other.restore(bus.counters)
+    other.isRestoring = true
     for (slot, (id, peer)) in peers.sorted(by: { $0.value.id < $1.value.id }) {
       other.connect(slot, id: id, peer: peer)
     }
@@ -107,9 +115,11 @@ extension BusUnderTest {
       default: continue
       }
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
+      if let context = event.context { try other.give(context.bytes) }
       #expect(frame.receive(in: &other) == nil)
       other.dropEffects()
     }
+    other.isRestoring = false
     for kept in bus.allRetained() {
       let fields = ByteBuffer(capacity: 0)
       kept.append(to: fields)

@@ -44,6 +44,7 @@ extension Bus {
   // MARK: Declaring
 
   mutating func declare(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
+    defer { declarations.given = [] }
     let name = try frame.decode(Declare.self).protocolName
     let serial = frame.header.serial
     try frame.object.requireObject()
@@ -94,9 +95,15 @@ extension Bus {
 
   /// The protocol of that name, if the object can be declared as having it.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
-    guard let linked = declarations.library[name] else {
+    let known = declarations.library[name]
+    let given = declarations.given.first { $0.name == name }
+    guard
+      let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
+    else {
       throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"")
     }
+    // It had it when it was declared.
+    if isRestoring { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
     throw WireError(
@@ -141,6 +148,10 @@ extension Bus {
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
+    if isRestoring {
+      let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
+      return method.flatMap { use.admits($0.kind) ? $0 : nil }
+    }
     guard let method = try method(named: frame.name, of: frame.object, for: use) else { return nil }
     do throws(WireError) {
       try payloadCheck.userInfo(frame.payload, method)
@@ -187,7 +198,8 @@ extension Bus {
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    guard let linked = declarations.linked(for: object) else { return }
+    // Who has joined stays, whatever is declared now.
+    guard !isRestoring, let linked = declarations.linked(for: object) else { return }
     do throws(NonConformance) {
       try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
     } catch {

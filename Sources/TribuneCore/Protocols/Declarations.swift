@@ -56,6 +56,9 @@ struct Declarations {
   private var routes: RouteCache<DelegateProtocol>
   /// Of all connections.
   private(set) var count = 0
+  /// What the next declaration relies on, while it is received again, and connections had defined: they may be gone, or
+  /// its name may mean something else by now.
+  var given: [DelegateProtocol] = []
 
   init(seed: UInt64) {
     routes = RouteCache(placeCount: 128, seed: seed)
@@ -120,7 +123,9 @@ struct Declarations {
   /// - Throws: `invalidProtocol`, `conflict`, with all that is wrong, a line each.
   mutating func define(_ source: [UInt8], for definer: Definer) throws(WireError) {
     do throws(ProtocolLibrary<Definer>.Refusal) {
-      try library.add(ProtocolSource(file: "connection \(definer.connection)", text: source), for: definer)
+      try library.add(
+        ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: given,
+        for: definer)
     } catch {
       let lines = error.diagnostics.map { diagnostic in
         "\(diagnostic.location.line):\(diagnostic.location.column): \(diagnostic.message)".escaped

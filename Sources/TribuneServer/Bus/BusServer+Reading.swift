@@ -296,7 +296,7 @@ extension BusServer {
     postedCount += bus.acceptedPostCount - postsBefore
     if let recorded = position {
       if bus.refusedCount == refusedBefore {
-        noteRegistration(by: header, at: recorded, of: connection)
+        noteRegistration(by: frame, at: recorded, of: connection)
       } else {
         state.discard(from: recorded)
       }

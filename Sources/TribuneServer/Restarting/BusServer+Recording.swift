@@ -56,7 +56,9 @@ extension BusServer {
   }
 
   /// Notes where the frame lies that has registered something.
-  func noteRegistration(by header: FrameHeader, at position: StatePosition, of connection: Connection) {
+  func noteRegistration(by frame: FrameView, at position: StatePosition, of connection: Connection) {
+    let header = frame.header
+    let position = header.kind == .declare ? addContext(to: frame, at: position, of: connection) : position
     switch header.kind {
     case .observe, .monitor, .attach, .hold, .declare:
       if bus.isRegistered(header.serial, by: connection.slot) {
@@ -67,6 +69,26 @@ extension BusServer {
       noteSuspension(of: connection)
     default: break
     }
+  }
+
+  /// Writes down what a declaration relies on beside its frame, which nothing has been written behind yet.
+  private func addContext(
+    to frame: FrameView, at position: StatePosition, of connection: Connection
+  ) -> StatePosition? {
+    let context = ByteBuffer(capacity: 0)
+    bus.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: context)
+    guard context.count > 0 else { return position }
+    state.discard(from: position)
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    // It has been given no id.
+    let counters = bus.counters
+    buffer.append(counters.lastQuery)
+    buffer.append(counters.lastDelegate)
+    buffer.append(frame.bytes)
+    let position = record(.frame, of: connection.id, at: now, buffer.bytes, context.bytes)
+    if position == nil { noteIncomplete(connection) }
+    return position
   }
 
   /// Writes down whom a poster waits for. That is shorter than the post, and knows its observers.

@@ -35,6 +35,7 @@ extension BusServer {
     // What was allowed once is not refused by a limit that has been lowered since.
     let limits = bus.limits
     bus.limits = limits.lifted
+    bus.isRestoring = true
     let damage = state.forEachRecord { record in
       do throws(WireError) {
         if try !replay(record, into: &replayed, passed) { replayed.uselessCount += 1 }
@@ -45,6 +46,7 @@ extension BusServer {
       bus.dropEffects()
     }
     bus.limits = limits
+    bus.isRestoring = false
     // A slot's last tenant has the highest id of all that it had.
     state.forEachCell { _, cell in
       let id = cell.connection.rawValue
@@ -117,6 +119,7 @@ extension BusServer {
     else { return false }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
+    if header.kind == .declare { try bus.give(recorded.context) }
     let refusedBefore = bus.refusedCount
     _ = try bus.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)

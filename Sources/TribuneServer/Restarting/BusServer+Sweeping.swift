@@ -168,7 +168,8 @@ struct StateMove {
   let to: StatePosition
 }
 
-/// A frame as the state has it: behind the last ids of queries and delegates that had been given out before.
+/// A frame as the state has it: behind the last ids of queries and delegates that had been given out before, and before
+/// what it relies on (`Bus.appendContext`).
 struct RecordedFrame: ~Escapable {
   static let headLength = 16
 
@@ -176,13 +177,18 @@ struct RecordedFrame: ~Escapable {
   let lastDelegate: UInt64
   /// The frame's bytes.
   let bytes: RawSpan
+  let context: RawSpan
 
   @_lifetime(copy body)
   init?(_ body: RawSpan) {
     guard body.byteCount >= Self.headLength + FrameHeader.length else { return nil }
     lastQuery = body.integer(at: 0, as: UInt64.self)
     lastDelegate = body.integer(at: 8, as: UInt64.self)
-    bytes = body.extracting(Self.headLength..<body.byteCount)
+    let rest = body.extracting(Self.headLength..<body.byteCount)
+    let length = Int(rest.integer(at: 0, as: UInt32.self))
+    guard length >= FrameHeader.length, length <= rest.byteCount else { return nil }
+    bytes = rest.extracting(first: length)
+    context = rest.extracting(droppingFirst: length)
   }
 
   var kind: FrameKind? { FrameKind(rawValue: bytes.integer(at: 4, as: UInt8.self)) }

@@ -113,6 +113,26 @@ struct RestartTests {
     #expect(fresh > replaced)
   }
 
+  @Test("what is declared keeps its protocol when its definer has gone", arguments: Way.allCases)
+  func declarations(_ way: Way) throws {
+    let declarer = try RawClient.greeted(bus)
+    do {
+      let definer = try RawClient.greeted(bus)
+      try definer.send(Declare(), serial: 1, text: "protocol P { optional did p.didTurn (by: int) }")
+      _ = try definer.next(.ok)
+      try declarer.send(Declare(protocolName: "P"), serial: 1, object: "wheel/1")
+      _ = try declarer.next(.ok)
+    }
+    while try declarer.list(List(.protocols)).count > 0 {}
+    for serial in Serial(2)...3 {
+      // What is dead is left out of the state by the one that takes over.
+      try restart(way)
+      try declarer.send(
+        Post(), serial: serial, flags: .acknowledge, name: "p.didTurn", object: "wheel/1", text: "{}")
+      #expect(try declarer.nextError() == .invalidParameter)
+    }
+  }
+
   @Test("a query under way comes to its verdict", arguments: Way.allCases)
   func query(_ way: Way) throws {
     let delegates = try (0..<2).map { _ in try RawClient.greeted(bus) }
