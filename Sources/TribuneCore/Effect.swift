@@ -27,6 +27,10 @@ package enum Effect {
   case kept(RetainedNotification)
   /// What was retained of that name and object is so no more.
   case forgotten(name: String, object: String)
+  /// This one, of that number, waits for the bus to be idle.
+  case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
+  /// It waits no more: it is delivered, or another one has taken its place.
+  case waitsNoMore(UInt64)
   /// So many that were held for a connection, after the number of what was dropped for want of room.
   case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.
@@ -39,7 +43,7 @@ extension Effect {
   /// The connection that it is for; nil for what is for nobody in particular.
   package var slot: ConnectionSlot? {
     switch self {
-    case .spent, .announcement, .notification, .kept, .forgotten: nil
+    case .spent, .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
       .ended(let slot, _, _), .held(let slot, _, _, _), .retained(let slot, _, _, _, _),

@@ -314,7 +314,7 @@ final class BusUnderTest {
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       switch effect {
-      case .kept, .forgotten: onKept?(effect)
+      case .kept, .forgotten, .waiting, .waitsNoMore: onKept?(effect)
       default:
         onEffect?(effect)
         transcript.append(effect.line)
@@ -348,7 +348,7 @@ extension Effect {
   var line: String {
     switch self {
     case .spent: preconditionFailure("an effect was taken out before")
-    case .kept, .forgotten: preconditionFailure("nobody hears what is for the log")
+    case .kept, .forgotten, .waiting, .waitsNoMore: preconditionFailure("nobody hears what is for the log")
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")

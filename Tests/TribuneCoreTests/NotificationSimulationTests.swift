@@ -350,7 +350,9 @@ private final class NotificationSimulation {
           ), length: tail.payloadLength, age: retained.age))
     case .awaited(let slot, let serial, let awaited, _):
       heard[slot, default: []].append(.awaited(serial, awaited))
-    case .spent, .kept, .forgotten, .question, .progress, .verdict, .concluded, .ended, .announcement:
+    case .spent, .kept, .forgotten, .waiting, .waitsNoMore, .question, .progress, .verdict, .concluded,
+      .ended,
+      .announcement:
       expect(false, "nobody asks, and nobody observes the bus")
     }
   }

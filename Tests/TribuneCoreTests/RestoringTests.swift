@@ -163,6 +163,41 @@ struct RestoringTests {
     }
   }
 
+  @Test("What waits for the bus to be idle waits in the next one, unless it has been delivered or replaced")
+  func waiting() throws {
+    let other = BusUnderTest()
+    let (poster, observer) = (other.connect(), other.connect())
+    other.observe("**", by: observer, serial: 1)
+    _ = other.take()
+    var failure: WireError?
+    bus.onKept = { [now = bus.now] effect in
+      do throws(WireError) {
+        switch effect {
+        case .waiting(let slice, let number, let poster, let uid):
+          try other.bus.restoreWaiting(slice.bytes, number: number, from: poster, uid: uid, at: now)
+        case .waitsNoMore(let number): other.bus.forgetWaiting(number: number)
+        default: break
+        }
+      } catch {
+        failure = error
+      }
+    }
+    bus.post("a", text: "1", by: asker, .coalesceByName, style: .whenIdle)
+    bus.post("b", text: "1", by: asker, .retain, style: .whenIdle)
+    bus.post("c", text: "1", by: asker, .retain, style: .whenIdle)
+    bus.idle()
+    bus.post("a", text: "2", by: asker, .coalesceByName, style: .whenIdle)
+    bus.post("b", text: "2", by: asker, .retain, style: .whenIdle)
+    bus.post("a", text: "3", by: asker, .coalesceByName, style: .whenIdle)
+    bus.post("c", text: "2", by: asker, [.retain, .coalesceByName], style: .whenIdle)
+    bus.post("c", text: "3", by: asker, .coalesceByName)
+    #expect(failure == nil)
+    other.post("a", text: "4", by: poster, [], style: .whenIdle)
+    other.idle()
+    #expect(other.take().map { $0.prefix { $0 != "f" } } == ["B b 2 ", "B a 3 ", "B a 4 "])
+    #expect(other.bus.allRetained().map(\.name) == ["b"])
+  }
+
   @Test("What is retained from now on, and what no more, is said when it is, and only then")
   func kept() {
     var said: [String] = []

@@ -414,7 +414,8 @@ private final class Simulation {
       expect(announced.insert(entry.delegate.id.rawValue).inserted, "somebody attaches twice")
     case .announcement(.didDetach(let entry)):
       expect(retired.insert(entry.delegate.id.rawValue).inserted, "somebody detaches twice")
-    case .notification, .held, .retained, .awaited, .kept, .forgotten: fail("nobody posts here")
+    case .notification, .held, .retained, .awaited, .kept, .forgotten, .waiting, .waitsNoMore:
+      fail("nobody posts here")
     case .announcement(.didConnect(let id, _)):
       expect(came.insert(id.rawValue).inserted, "somebody connects twice")
     case .announcement(.didDisconnect(let id, _, _)):

@@ -34,11 +34,18 @@ extension Bus {
     if options.contains(.retain), posted.isKept { try reserve(&posted) }
 
     acceptedPostCount += 1
-    for replaced in postings.coalesce(with: posted) { release(replaced) }
+    for replaced in postings.coalesce(with: posted) {
+      release(replaced)
+      noteDelivery(of: replaced)
+    }
     if fields.style == .now {
       deliver(posted)
     } else {
-      postings.append(posted)
+      let waiting = postings.append(posted)
+      if waiting.number > 0 {
+        emit(
+          .waiting(waiting.slice, number: waiting.number, from: waiting.poster.id, uid: waiting.uid))
+      }
       while let surplus = postings.popSurplus() { deliver(surplus) }
     }
     if options.contains(.awaited) {
@@ -75,7 +82,13 @@ extension Bus {
     return true
   }
 
+  /// It waits no more.
+  private mutating func noteDelivery(of posted: PostedNotification) {
+    if posted.number > 0 { emit(.waitsNoMore(posted.number)) }
+  }
+
   private mutating func deliver(_ posted: PostedNotification) {
+    noteDelivery(of: posted)
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
@@ -216,5 +229,5 @@ extension PostedNotification {
   fileprivate var name: String { String(repairing: key.extracting(first: header.nameLength)) }
   fileprivate var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
   /// Has userInfo to be retained.
-  fileprivate var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
+  var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

@@ -12,6 +12,8 @@ struct PostedNotification {
   /// The account that it counts in.
   let uid: UInt32
   let posted: Instant
+  /// By which it is known while it waits for the bus to be idle; 0 if it does not.
+  var number: UInt64 = 0
   /// Bytes that were set aside in that account to retain it.
   var reserved = 0
 

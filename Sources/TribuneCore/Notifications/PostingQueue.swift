@@ -14,6 +14,9 @@ struct PostingQueue {
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
+  /// The last that was given to one that waits for the bus to be idle.
+  private var lastNumber: UInt64 = 0
+
   var count: Int { soon.count + idle.count }
   /// Memory follows it.
   var placeCount: Int { soon.placeCount + idle.placeCount }
@@ -28,18 +31,33 @@ struct PostingQueue {
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  mutating func append(_ posted: PostedNotification) {
+  /// - Returns: as it waits.
+  @discardableResult
+  mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted
     let byteCount = posted.slice.weight + Self.overhead
-    let keys = posted.keys
+    var keys = posted.keys
     if posted.fields.style == .whenIdle {
       // What it came in with is not to be kept for its sake.
       posted.slice = posted.slice.copied()
+      if posted.number == 0 { posted.number = lastNumber + 1 }
+      lastNumber = max(lastNumber, posted.number)
+      keys.append(Self.key(ofNumber: posted.number))
       idle.append(posted, keys: keys, byteCount: byteCount)
     } else {
       soon.append(posted, keys: keys, byteCount: byteCount)
     }
+    return posted
   }
+
+  /// Takes out the one of that number, and gives the number to none.
+  mutating func remove(number: UInt64) -> PostedNotification? {
+    lastNumber = max(lastNumber, number)
+    return idle.remove(under: Self.key(ofNumber: number)).first
+  }
+
+  /// No other key begins so.
+  private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
   /// The oldest of those for which there is no room to wait.
   mutating func popSurplus() -> PostedNotification? {

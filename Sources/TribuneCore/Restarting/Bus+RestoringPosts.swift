@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Awaited posts under way, what is retained and what is held, as fields.
+/// Awaited posts under way, posts that wait, what is retained and what is held, as fields.
 extension Bus {
   // MARK: Awaited posts
 
@@ -101,6 +101,46 @@ extension Bus {
   /// Tells the posters of those that wait for nobody any more.
   mutating func concludeAwaited() {
     for number in awaitedPosts.numbers where awaitedPosts[number].waiting.isEmpty { conclude(number) }
+  }
+
+  // MARK: Posts that wait
+
+  /// Has a post wait for the bus to be idle that did so in another bus.
+  ///
+  /// - Parameter frame: as it was posted.
+  /// - Throws: what is wrong with it; nothing has changed then.
+  package mutating func restoreWaiting(
+    _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
+  ) throws(WireError) {
+    let own = ByteBuffer(capacity: frame.byteCount)
+    own.append(frame)
+    guard let header = try FrameHeader(own.bytes, at: 0, limits: .fromBus), header.kind == .post,
+      header.frameLength == own.count, number > 0, number <= BusCounters.most
+    else { throw WireError(.malformedFrame, "what waits is no post") }
+    let view = FrameView(header, own.bytes)
+    let fields = try view.decode(Post.self)
+    try view.name.requireName()
+    try view.object.requireObject()
+    guard fields.style == .whenIdle, fields.length == 0, !NameSyntax.isReserved(view.name) else {
+      throw WireError(.invalidValue, "what waits is none that would")
+    }
+    var waiting = PostedNotification(
+      slice: ByteSlice(own, 0..<own.count), header: header, fields: fields,
+      poster: Poster(slot: slots[poster.rawValue] ?? .nowhere, id: poster), uid: uid, posted: posted,
+      number: number)
+    if fields.options.contains(.retain), waiting.isKept {
+      waiting.reserved = RetainedNotification.cost(of: waiting.tail)
+      retained.reserveAnyhow(waiting.reserved, for: uid)
+    }
+    postings.append(waiting)
+  }
+
+  /// The post of that number waits no more.
+  package mutating func forgetWaiting(number: UInt64) {
+    guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0 else {
+      return
+    }
+    retained.release(posted.reserved, for: posted.uid)
   }
 
   // MARK: What is retained

@@ -37,7 +37,7 @@ extension BusServer {
   /// Queues a notification that wanted more than to be handed on.
   private func deliver(_ slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
     // Who posted it may have gone while it waited.
-    let source = connections.value[poster.slot.index].flatMap { $0.id == poster.id ? $0 : nil }
+    let source = slotsByID[poster.id.rawValue].flatMap { connections.value[$0] }
     for receiver in receivers {
       if let source {
         deliver(slice, count: 1, to: receiver.slot, from: source)
@@ -290,6 +290,9 @@ extension BusServer {
       deliver(slice, to: receivers, from: poster)
     case .kept(let notification): record(kept: notification)
     case .forgotten(let name, let object): record(forgotten: name, object)
+    case .waiting(let slice, let number, let poster, let uid):
+      record(waiting: slice, number: number, from: poster, uid: uid)
+    case .waitsNoMore(let number): record(waitsNoMore: number)
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
       deliveredCount += count

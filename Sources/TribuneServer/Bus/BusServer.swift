@@ -70,6 +70,8 @@ final class BusServer: RunLoopTarget {
   /// Theirs, by slot; nil where nobody is.
   let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
   var freeSlots: [Int] = []
+  /// Posts that wait for the bus to be idle, by their numbers.
+  var waitingPosts: Set<UInt64> = []
   /// Those that have suspended their notifications.
   var suspendedSlots: Set<Int> = []
   /// By connection.
@@ -291,6 +293,9 @@ final class BusServer: RunLoopTarget {
     if replacer != nil { handOverToReplacer() }
     if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
+    while let connection = pass.receiving.popLast() {
+      if connection.phase != .closed { noteReceived(from: connection) }
+    }
     if outlivesDeath, !suspendedSlots.isEmpty { noteHeldOfAll() }
     repeat {
       commitState()

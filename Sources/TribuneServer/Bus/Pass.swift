@@ -7,6 +7,8 @@ import TribuneWire
 struct Pass {
   /// Those that something was queued for.
   var dirty: [Connection] = []
+  /// Those that have been read from, and may have posted what is delivered at the end.
+  var receiving: [Connection] = []
   /// Those that something was queued for which can wait for more.
   var lingering: [Connection] = []
   var isAlarmSet = false

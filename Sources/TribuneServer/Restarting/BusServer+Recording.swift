@@ -113,6 +113,11 @@ extension BusServer {
   /// - Parameter effect: what it is about, to be carried out once more where there is room when the event has ended.
   func record(retention: ByteBuffer, of effect: Effect) {
     guard record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil else { return }
+    putOff(effect)
+  }
+
+  /// There was no room for what an effect is about. In the middle of an event none can be made.
+  func putOff(_ effect: Effect) {
     if isInEvent { pass.unwritten.append(effect) } else { noteFull() }
   }
 
@@ -208,6 +213,8 @@ extension BusServer {
     // Until all that it caused can be seen, what was read is lost with the daemon.
     commitState()
     guard connection.begun == nil, connection.rest == nil, connection.descriptors.isEmpty else { return }
+    // What is delivered at the end of the pass is not in the log.
+    guard !bus.hasSoonPosts else { return pass.receiving.append(connection) }
     var flags = connection.traffic.value.stateFlags
     flags.remove(.receiving)
     setFlags(flags, of: connection)
@@ -241,7 +248,7 @@ extension BusServer {
   /// Makes visible what was written.
   @inline(__always) func commitState() { state.commit() }
 
-  private func record(
+  func record(
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan,
     _ body: RawSpan = RawSpan()
   ) -> StatePosition? {

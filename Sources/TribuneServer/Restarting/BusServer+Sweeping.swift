@@ -84,7 +84,8 @@ extension BusServer {
   private func isLive(_ record: StateRecord, isTail: Bool) -> Bool {
     switch record.kind {
     case .counters, .failure, .query, .awaited, .stream, .held, .handedOver: false
-    case .disconnection, .moment: isTail
+    case .disconnection, .moment, .waitsNoMore: isTail
+    case .waiting: isWaiting(record)
     case .connection: isTail || connection(record.connection)?.position == record.position
     case .frame: isLiveFrame(record, isTail: isTail)
     case .retained: isStillRetained(record, isTail: isTail)

@@ -27,6 +27,9 @@ nonisolated package enum StateRecordKind: UInt8, CaseIterable, Sendable {
   case held = 12
   /// The end of a planned hand-over.
   case handedOver = 13
+  /// A post that waits for the bus to be idle; and that it waits no more.
+  case waiting = 14
+  case waitsNoMore = 15
 }
 
 /// Where a record lies in its area.

@@ -93,6 +93,32 @@ struct CrashTests {
     }
   }
 
+  @Test(
+    "a post that waits for a better moment is delivered by the next daemon, or its poster has to connect again",
+    arguments: [PostingStyle.asSoonAsPossible, .whenIdle])
+  func waitingPosts(style: PostingStyle) throws {
+    for _ in 0..<5 {
+      let bus = try RestartedBus()
+      let observer = try RawClient.greeted(bus)
+      try observer.observe("wait.*", serial: 1)
+      let poster = try RawClient.greeted(bus)
+      let others = try occupy(bus, besides: 2)
+      try poster.send(
+        Post(options: .retain, style: style), serial: 7, flags: .acknowledge, name: "wait.over", text: "{}")
+      if style == .whenIdle { _ = try poster.next(.ok) }
+      kill(bus.pid, SIGKILL)
+      #expect(try bus.command("wait") == ["ended", "-9"])
+      try withExtendedLifetime(others) { try bus.start() }
+      try RawClient.greeted(bus).send(Post(), serial: 1, name: "wait.ends")
+      let isThere = try goesOn { try poster.settle() }
+      guard style == .whenIdle || isThere else { continue }
+      var (received, lost) = (0, 0)
+      try observer.count(to: 2, &received, &lost)
+      #expect(try RawClient.greeted(bus).list(List(.retained)).count == 1)
+      try observer.expectSilence()
+    }
+  }
+
   /// Has names that are new to it keep the bus busy.
   ///
   /// - Parameter count: other clients that are connected.
