@@ -25,9 +25,7 @@ extension BusServer {
     var missing: [ConnectionSlot] = []
     for id in ids {
       guard let found = replayed.found[id] else { continue }
-      guard let socket = passed.takeConnection(cookie: found.facts.cookie),
-        adopt(socket, ConnectionID(rawValue: id), found)
-      else {
+      guard let socket = socket(of: found, passed), adopt(socket, ConnectionID(rawValue: id), found) else {
         if found.facts.isOpen { missing.append(ConnectionSlot(index: found.facts.slot)) }
         continue
       }
@@ -68,6 +66,21 @@ extension BusServer {
     return cookies.count
   }
 
+  /// The socket of a connection. One that is only there for what it had registered has none, and no use for any.
+  private func socket(of found: FoundConnection, _ passed: PassedAtStart) -> FileDescriptor? {
+    if let socket = passed.takeConnection(cookie: found.facts.cookie) {
+      if found.isOrphan { store?.forget(connection: socket) }
+      return socket
+    }
+    guard found.isOrphan else { return nil }
+    do throws(Errno) {
+      return try FileDescriptor.duplicate(of: state.rawDescriptor)
+    } catch {
+      log.warning("what a connection had registered is lost: \(error)")
+      return nil
+    }
+  }
+
   /// Gives a socket its connection back.
   ///
   /// - Returns: false when the kernel does not let it be watched; it is closed then.
@@ -103,7 +116,7 @@ extension BusServer {
       }
     }
     // It lies in the store already.
-    connection.isStored = store != nil
+    connection.isStored = store != nil && !found.isOrphan
     place(connection)
     return true
   }
@@ -157,6 +170,7 @@ extension BusServer {
     }
     if connection.isStored { store?.forget(connection: connection.descriptor) }
     connection.isStored = false
+    setFlag(.orphan, of: connection)
     UnixSocket.shutdown(connection.descriptor)
     timeouts.append(
       .orphan, connection.token, due: now.advanced(byNanoseconds: Self.orphanNanoseconds))

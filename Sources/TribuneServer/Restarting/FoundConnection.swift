@@ -30,6 +30,8 @@ struct FoundConnection {
   var fate = Fate.survives
   /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
   var isRefused = false
+  /// It had to connect again already, and there is no socket of it.
+  var isOrphan = false
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
   mutating func judge(by cell: StateCell?, id: ConnectionID, isHandedOver: Bool) {
@@ -39,8 +41,11 @@ struct FoundConnection {
     }
     queuedCount = cell.queued
     saidSent = cell.saidSent
-    if !isHandedOver { queuedCount &+= cell.held }
-    if isHandedOver {
+    isOrphan = cell.flags.contains(.orphan)
+    if !isHandedOver || isOrphan { queuedCount &+= cell.held }
+    if isOrphan {
+      fate = .restarts(isTold: false)
+    } else if isHandedOver {
       fate = isRefused || cell.flags.contains(.incomplete) ? .restarts(isTold: true) : .survives
     } else if !cell.flags.isDisjoint(with: [.sending, .unrecorded]) {
       fate = .restarts(isTold: false)

@@ -29,6 +29,8 @@ nonisolated package struct StateCellFlags: OptionSet, Sendable {
   package static let unrecorded = StateCellFlags(rawValue: 4)
   /// Something that it has registered is not in the log, for want of room.
   package static let incomplete = StateCellFlags(rawValue: 8)
+  /// Its socket is shut, and it waits for the connection that comes in its place.
+  package static let orphan = StateCellFlags(rawValue: 16)
 }
 
 /// What a cell says.

@@ -46,6 +46,37 @@ struct CrashTests {
     #expect(try successor.nextError() == .notFound)
   }
 
+  @Test(
+    "what somebody had registered who has to connect again outlives the next restart as well",
+    arguments: [SIGKILL, SIGTERM])
+  func restartedTwice(signal: CInt) throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    try client.observe("load.*", serial: 1)
+    try client.send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
+    _ = try client.next(.ok)
+    let other = try RawClient.greeted(bus)
+    try client.send([1, 2, 3])
+    try bus.crash()
+    #expect(try client.nextError() == .restarted)
+    for serial in Serial(1)...3 {
+      try other.send(Post(), serial: serial, name: "load.unit")
+      try other.settle()
+      // What it was told has been noted as well.
+      try RawClient.greeted(bus).settle()
+      try bus.end(signal)
+      try bus.start()
+    }
+    try other.send(Ask(), serial: 4, name: "host.shouldReboot")
+    #expect(try other.nextVerdict().verdict == .vetoed)
+    let successor = try RawClient.greeted(bus)
+    try successor.observe("load.*", serial: 1)
+    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 2)
+    #expect(try successor.next().decode(Lost.self).count == 3)
+    #expect(try successor.next().kind == .ok)
+    try other.send(Ask(), serial: 5, name: "host.shouldReboot")
+    #expect(try other.nextVerdict().verdict == .allowed)
+  }
+
   @Test("what somebody has been asked, the next daemon knows")
   func asked() throws {
     // The second question that one connection is asked has no room beside the first.
