@@ -133,8 +133,8 @@ extension BusServer {
     noteQueued(0, for: connection)
     switch found.fate {
     case .survives: if let streams { restore(streams, of: connection, passed) }
-    case .loses(let count): restore(found.said, having: count, of: connection)
-    case .restarts(let isTold): orphan(connection, isTold: isTold)
+    case .loses(let count): restore(found, having: count, of: connection)
+    case .restarts(let isTold): orphan(connection, isTold: isTold, isGreeted: found.saidSent > 0)
     }
     noteSent(to: connection)
     noteSuspension(of: connection)
@@ -144,27 +144,35 @@ extension BusServer {
     }
   }
 
-  /// Queues what must not be lost, behind the number of what is.
-  private func restore(
-    _ said: [(number: UInt32, frame: ByteBuffer)], having lost: UInt32, of connection: Connection
-  ) {
+  /// Queues what must not be lost, behind the number of what is. Before that, nothing but what greets it has a place.
+  private func restore(_ found: FoundConnection, having lost: UInt32, of connection: Connection) {
+    // The bus's hello, and the welcome.
+    let greeting = found.said.prefix(Int(2 - min(found.saidSent, 2)))
+    restore(greeting, of: connection)
     if lost > 0 {
       lostCount += UInt64(lost)
+      let before = connection.queue.byteCount
       connection.queue.appendLost(UInt64(lost))
-      queuedByteCount += connection.queue.byteCount
+      queuedByteCount += connection.queue.byteCount - before
       markDirty(connection)
     }
+    restore(found.said[greeting.endIndex...], of: connection)
+  }
+
+  private func restore(_ said: ArraySlice<(number: UInt32, frame: ByteBuffer)>, of connection: Connection) {
     for (_, frame) in said {
       enqueue(ByteSlice(frame, 0..<frame.count), for: connection, isNotification: false)
     }
   }
 
   /// Ends a connection that cannot go on, and keeps what it had registered until it has connected again.
-  private func orphan(_ connection: Connection, isTold: Bool) {
+  private func orphan(_ connection: Connection, isTold: Bool, isGreeted: Bool) {
     if isTold {
       let error = WireError(.restarted, "the bus was restarted while a frame was under way")
       let buffer = bufferToEncode()
       let start = buffer.count
+      // A client reads every refusal in the same way.
+      if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
       buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
       sayLast(ByteSlice(buffer, start..<buffer.count), to: connection)
     }

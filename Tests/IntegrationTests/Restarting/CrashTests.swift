@@ -150,6 +150,40 @@ struct CrashTests {
     }
   }
 
+  @Test("who had not been greeted is greeted first by the next daemon")
+  func greeting() throws {
+    for _ in 0..<3 {
+      let bus = try RestartedBus()
+      let others = try (0..<20).map { _ in try RawClient.greeted(bus) }
+      let clients = try (0..<10).map { _ in try RawClient(path: bus.path) }
+      try bus.command("await c \(others.count)")
+      while try others[0].busEntry().connections < others.count + clients.count {}
+      // Those who say hello are read first of all.
+      kill(bus.pid, SIGSTOP)
+      for client in clients {
+        try client.send {
+          Hello().append(to: $0)
+          $0.appendFrame(Observe(), serial: 1, name: "load.**")
+        }
+      }
+      try occupy(others, Post())
+      kill(bus.pid, SIGCONT)
+      // They are kept at once, and greeted when all others have been read as well.
+      try bus.command("await c \(others.count + clients.count)")
+      kill(bus.pid, SIGKILL)
+      #expect(try bus.command("wait") == ["ended", "-9"])
+      try withExtendedLifetime(others) { try bus.start() }
+      for client in clients {
+        do {
+          _ = try client.readHello()
+          let first = try client.next().kind
+          #expect(first == .welcome || first == .error)
+        } catch is RawClient.Ended {
+        }
+      }
+    }
+  }
+
   /// Has names that are new to it keep the bus busy.
   ///
   /// - Parameter count: other clients that are connected.
