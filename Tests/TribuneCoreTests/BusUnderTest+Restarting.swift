@@ -81,6 +81,11 @@ extension BusUnderTest {
     #expect(said.isEmpty, sourceLocation: sourceLocation)
   }
 
+  /// Appends the fields of what is under way.
+  func appendUnderWay(to buffer: ByteBuffer) {
+    bus.forEachUnderWay { _, _, fields in buffer.append(fields.bytes) }
+  }
+
   func isSuspended(_ slot: ConnectionSlot) -> Bool { bus.isSuspended(slot) }
 
   func isConnected(_ slot: ConnectionSlot) -> Bool { bus.isConnected(slot) }
@@ -135,11 +140,11 @@ extension BusUnderTest {
       #expect(other.heldCount(of: slot) == bus.heldCount(of: slot))
     }
     let moment = now
-    try bus.forEachQuery { (_, _, fields) throws(WireError) in
-      try other.restoreQuery(fields.bytes, at: moment)
-    }
-    try bus.forEachAwaitedPost { (_, _, fields) throws(WireError) in
-      try other.restoreAwaitedPost(fields.bytes, at: moment)
+    try bus.forEachUnderWay { (what, _, fields) throws(WireError) in
+      switch what {
+      case .query: try other.restoreQuery(fields.bytes, at: moment)
+      case .awaitedPost: try other.restoreAwaitedPost(fields.bytes, at: moment)
+      }
     }
     other.dropEffects()
   }

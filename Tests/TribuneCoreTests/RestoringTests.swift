@@ -77,8 +77,8 @@ struct RestoringTests {
     other.attach(["c"], by: lasting, serial: 9)
     other.bus.setLast(query: 0, delegate: 1)
     other.attach(["a"], by: lasting, serial: 1, order: 1)
-    try bus.bus.forEachQuery { (id, asker, fields) throws(WireError) in
-      #expect(id.rawValue == 1 && asker.rawValue == 1)
+    try bus.bus.forEachUnderWay { (what, asker, fields) throws(WireError) in
+      #expect(what == .query && asker.rawValue == 1)
       try other.bus.restoreQuery(fields.bytes, at: other.now)
     }
     other.bus.dropEffects()
@@ -101,8 +101,7 @@ struct RestoringTests {
     bus.attach(["a"], by: delegate, serial: 1)
     bus.ask("a", by: asker, serial: 1)
     let fields = ByteBuffer(capacity: 0)
-    let found = (1...2).map { bus.bus.appendQuery(QueryID(rawValue: $0), to: fields) }
-    #expect(found == [true, false])
+    bus.appendUnderWay(to: fields)
     let now = bus.now
     #expect(
       refusal { () throws(WireError) in try bus.bus.restoreQuery(fields.bytes, at: now) } == .duplicateSerial)
@@ -123,7 +122,7 @@ struct RestoringTests {
     for _ in 0..<2 { other.connect() }
     other.attach(["a"], by: delegate, serial: 1)
     let now = other.now
-    try bus.bus.forEachQuery { (_, _, fields) throws(WireError) in
+    try bus.bus.forEachUnderWay { (_, _, fields) throws(WireError) in
       try other.bus.restoreQuery(fields.bytes, at: now)
     }
     _ = other.take()
@@ -143,8 +142,8 @@ struct RestoringTests {
       let other = BusUnderTest()
       for _ in 0..<(isBack ? 3 : 1) { other.connect() }
       let now = other.now
-      try bus.bus.forEachAwaitedPost { (poster, serial, fields) throws(WireError) in
-        #expect(poster.rawValue == 1 && serial == 5)
+      try bus.bus.forEachUnderWay { (what, poster, fields) throws(WireError) in
+        #expect(what == .awaitedPost && poster.rawValue == 1)
         try other.bus.restoreAwaitedPost(fields.bytes, at: now)
         #expect(
           refusal { () throws(WireError) in try other.bus.restoreAwaitedPost(fields.bytes, at: now) }

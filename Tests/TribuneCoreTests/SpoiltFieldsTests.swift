@@ -43,22 +43,22 @@ struct SpoiltFieldsTests {
     case .parallel:
       bus.ask("a", by: asker, serial: 7, flags: .tellsProgress)
       bus.answer(.approve, "fine", delegate: 1, from: one)
-      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+      bus.appendUnderWay(to: buffer)
     case .order:
       bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
-      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+      bus.appendUnderWay(to: buffer)
     case .collect:
       bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
       bus.answer(.value, "42", delegate: 2, from: two)
-      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+      bus.appendUnderWay(to: buffer)
     case .overridden:
       bus.hold("a", by: two, serial: 8)
       bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
-      _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: buffer)
+      bus.appendUnderWay(to: buffer)
     case .awaited:
       bus.post("n", text: "x", by: asker, serial: 7, .awaited)
       bus.done(7, of: 1, by: two, failed: "no")
-      _ = bus.bus.appendAwaitedPost(7, by: ConnectionID(rawValue: 1), to: buffer)
+      bus.appendUnderWay(to: buffer)
     case .retained, .retainedFile:
       let file = part == .retainedFile ? Self.file : nil
       let frame = ByteBuffer(capacity: 0, attachment: file)
@@ -113,8 +113,7 @@ struct SpoiltFieldsTests {
     #expect(restore(part, bytes, files, in: bus) == nil)
     let again = ByteBuffer(capacity: 0)
     switch part {
-    case .parallel, .order, .collect, .overridden: _ = bus.bus.appendQuery(QueryID(rawValue: 1), to: again)
-    case .awaited: _ = bus.bus.appendAwaitedPost(7, by: ConnectionID(rawValue: 1), to: again)
+    case .parallel, .order, .collect, .overridden, .awaited: bus.appendUnderWay(to: again)
     case .retained, .retainedFile: for kept in bus.bus.allRetained() { kept.append(to: again) }
     case .held: _ = bus.bus.appendHeld(of: ConnectionSlot(index: 2), to: again)
     }

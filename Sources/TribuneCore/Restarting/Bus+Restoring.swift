@@ -80,6 +80,30 @@ extension Bus {
 
   // MARK: What is worth keeping
 
+  /// What lasts, and what no frame can bring back.
+  package enum UnderWay {
+    case query
+    case awaitedPost
+  }
+
+  /// Calls `body` with each query under way, the oldest first, and then each awaited post: whose it is, and its fields, for
+  /// `restoreQuery` and `restoreAwaitedPost`. They stand in a buffer that is used again.
+  package mutating func forEachUnderWay<E: Error>(
+    _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
+  ) throws(E) {
+    let buffer = ByteBuffer(capacity: 0)
+    for place in queries.allPlaces {
+      buffer.truncate(to: 0)
+      append(queryAt: place, to: buffer)
+      try body(.query, queries[place].askerID, buffer)
+    }
+    for number in awaitedPosts.numbers {
+      buffer.truncate(to: 0)
+      append(awaitedPost: number, to: buffer)
+      try body(.awaitedPost, awaitedPosts[number].posterID, buffer)
+    }
+  }
+
   package mutating func isConnected(_ slot: ConnectionSlot) -> Bool {
     slot.index < connections.count && connections[slot.index] != nil
   }

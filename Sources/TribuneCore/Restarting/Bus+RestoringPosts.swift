@@ -6,19 +6,6 @@ package import TribuneWire
 extension Bus {
   // MARK: Awaited posts
 
-  /// Calls `body` with each awaited post under way: its poster, its serial, and its fields, for `restoreAwaitedPost`.
-  /// They stand in a buffer that is used again.
-  package mutating func forEachAwaitedPost<E: Error>(
-    _ body: (ConnectionID, Serial, ByteBuffer) throws(E) -> Void
-  ) throws(E) {
-    let buffer = ByteBuffer(capacity: 0)
-    for number in awaitedPosts.numbers {
-      buffer.truncate(to: 0)
-      append(awaitedPost: number, to: buffer)
-      try body(awaitedPosts[number].posterID, awaitedPosts[number].serial, buffer)
-    }
-  }
-
   /// Appends the fields of one awaited post.
   ///
   /// - Returns: false when it is not under way.
@@ -30,7 +17,7 @@ extension Bus {
     return true
   }
 
-  private func append(awaitedPost number: Int, to buffer: ByteBuffer) {
+  func append(awaitedPost number: Int, to buffer: ByteBuffer) {
     let post = awaitedPosts[number]
     buffer.append(post.posterID.rawValue)
     buffer.append(post.serial)

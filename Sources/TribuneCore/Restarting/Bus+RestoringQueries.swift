@@ -14,29 +14,7 @@ extension Bus {
 
   // MARK: Writing
 
-  /// Calls `body` with each query under way, the oldest first: its id, its asker, and its fields, for
-  /// `restoreQuery`. They stand in a buffer that is used again.
-  package mutating func forEachQuery<E: Error>(
-    _ body: (QueryID, ConnectionID, ByteBuffer) throws(E) -> Void
-  ) throws(E) {
-    let buffer = ByteBuffer(capacity: 0)
-    for place in queries.allPlaces {
-      buffer.truncate(to: 0)
-      append(queryAt: place, to: buffer)
-      try body(queries[place].id, queries[place].askerID, buffer)
-    }
-  }
-
-  /// Appends the fields of one query.
-  ///
-  /// - Returns: false when it is not under way.
-  package mutating func appendQuery(_ id: QueryID, to buffer: ByteBuffer) -> Bool {
-    guard let place = queries.place(of: id) else { return false }
-    append(queryAt: place, to: buffer)
-    return true
-  }
-
-  private func append(queryAt place: Int, to buffer: ByteBuffer) {
+  func append(queryAt place: Int, to buffer: ByteBuffer) {
     let (query, tail) = (queries[place], queries.tail(at: place))
     buffer.append(query.id.rawValue)
     buffer.append(query.askerID.rawValue)

@@ -72,11 +72,9 @@ extension BusServer {
     ).append(to: buffer)
     let none = ConnectionID(rawValue: 0)
     var hasRoom = state.appendToSweep(.counters, connection: none, at: now, buffer.bytes) != nil
-    bus.forEachQuery { id, asker, fields in
-      hasRoom = hasRoom && state.appendToSweep(.query, connection: asker, at: now, fields.bytes) != nil
-    }
-    bus.forEachAwaitedPost { poster, _, fields in
-      hasRoom = hasRoom && state.appendToSweep(.awaited, connection: poster, at: now, fields.bytes) != nil
+    bus.forEachUnderWay { what, connection, fields in
+      let kind: StateRecordKind = what == .query ? .query : .awaited
+      hasRoom = hasRoom && state.appendToSweep(kind, connection: connection, at: now, fields.bytes) != nil
     }
     return hasRoom
   }
