@@ -260,50 +260,74 @@ extension BusServer {
     _ frame: FrameView, in slice: ByteSlice, of connection: Connection
   ) throws(WireError) {
     let header = frame.header
-    if bus.isMonitored || header.kind == .monitor { monitorFrame(frame, slice, from: connection) }
-    defer { pass.taken = nil }
+    // Found out once, and told apart by `switch`: `==` is a call for what another module declares.
+    let kind = header.kind
+    let isShown =
+      switch kind {
+      case .monitor: true
+      default: bus.isMonitored
+      }
+    if isShown { monitorFrame(frame, slice, from: connection) }
+    defer { if isShown { pass.taken = nil } }
+    var isShort = false
+    switch kind {
     // What it says can be too much to be sent in one go, and changes nothing.
-    if header.rawKind == FrameKind.list.rawValue { return try list(frame, for: connection) }
-    let postsBefore = bus.acceptedPostCount
-    let isShort = header.kind == .observe && !hasRoom(forSnapshotOf: frame, connection)
+    case .list: return try list(frame, for: connection)
+    case .observe: isShort = !hasRoom(forSnapshotOf: frame, connection)
+    default: break
+    }
     // The core does first what is due.
     if outlivesDeath { recordMoment() }
-    var position = isShort ? nil : record(frame, of: connection)
-    let refusedBefore = bus.refusedCount
+    var position = isShort ? nil : record(frame, kind, of: connection)
     beginEvent()
     defer { endEvent() }
     // What is not taken is not to be taken by the next daemon either.
     defer { if let position { state.discard(from: position) } }
-    if header.kind == .succeed {
-      try succeed(frame, by: connection)
-    } else if header.kind == .replace {
-      try takeReplace(frame, of: connection)
-    } else if isShort {
+    switch kind {
+    case .succeed: try succeed(frame, by: connection)
+    case .replace: try takeReplace(frame, of: connection)
+    case .observe where isShort:
       refuse(
         connection, serial: header.serial,
         WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
-    } else if try !bus.receive(frame, in: slice, from: connection.slot, at: now) {
-      let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
-      guard !header.flags.contains(.critical) else {
-        throw WireError(.unknownCriticalKind, error.message)
+    default:
+      let refusedBefore = bus.refusedCount
+      let postsBefore = bus.acceptedPostCount
+      guard try bus.receive(frame, in: slice, from: connection.slot, at: now) else {
+        try refuseUnknown(header, of: connection)
+        break
       }
-      refuse(connection, serial: header.serial, error)
-    }
-    if bus.isMonitored, header.kind == .post, bus.acceptedPostCount == postsBefore {
-      monitorRefusedPost(frame, slice, from: connection)
-    }
-    connection.postedCount += bus.acceptedPostCount - postsBefore
-    postedCount += bus.acceptedPostCount - postsBefore
-    if let recorded = position {
+      switch kind {
+      case .post:
+        if isShown, bus.acceptedPostCount == postsBefore {
+          monitorRefusedPost(frame, slice, from: connection)
+        }
+        connection.postedCount += bus.acceptedPostCount - postsBefore
+        postedCount += bus.acceptedPostCount - postsBefore
+      default: break
+      }
+      guard let recorded = position else { break }
+      position = nil
       if bus.refusedCount == refusedBefore {
-        noteRegistration(by: frame, at: recorded, of: connection)
+        noteRegistration(by: frame, kind, at: recorded, of: connection)
       } else {
         state.discard(from: recorded)
       }
-      position = nil
     }
     carryOutEffects()
-    if header.kind == .post { recordAwaitedPost(header.serial, of: connection) }
+    switch kind {
+    case .post: recordAwaitedPost(header.serial, of: connection)
+    default: break
+    }
+  }
+
+  /// - Throws: `unknownCriticalKind`.
+  private func refuseUnknown(_ header: FrameHeader, of connection: Connection) throws(WireError) {
+    let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
+    guard !header.flags.contains(.critical) else {
+      throw WireError(.unknownCriticalKind, error.message)
+    }
+    refuse(connection, serial: header.serial, error)
   }
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.

@@ -37,33 +37,35 @@ extension BusServer {
   }
 
   /// Writes down that the core's time goes on, if something is due.
-  func recordMoment() {
-    guard let due = bus.nextDeadline, due <= now else { return }
+  @inline(__always) func recordMoment() {
+    // A condition of its own: within the `guard`, the way to the bus is a coroutine with memory of its own.
+    let due = bus.nextDeadline
+    guard let due, due <= now else { return }
     _ = record(.moment, of: ConnectionID(rawValue: 0), at: now, RawSpan())
   }
 
   /// Writes down a frame that is about to be taken, if it can change the core.
-  func record(_ frame: FrameView, of connection: Connection) -> StatePosition? {
-    guard frame.header.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
-    let counters = bus.counters
-    buffer.append(counters.lastQuery)
-    buffer.append(counters.lastDelegate)
-    let position = record(.frame, of: connection.id, at: now, buffer.bytes, frame.bytes)
+  func record(_ frame: FrameView, _ kind: FrameKind?, of connection: Connection) -> StatePosition? {
+    guard kind.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
+    let last = bus.counters
+    let position = record(
+      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes)
     if position == nil { noteIncomplete(connection) }
     return position
   }
 
   /// Notes where the frame lies that has registered something.
-  func noteRegistration(by frame: FrameView, at position: StatePosition, of connection: Connection) {
-    let header = frame.header
-    let position = header.kind == .declare ? addContext(to: frame, at: position, of: connection) : position
-    switch header.kind {
-    case .observe, .monitor, .attach, .hold, .declare:
-      if bus.isRegistered(header.serial, by: connection.slot) {
-        connection.registered[header.serial] = position
+  func noteRegistration(
+    by frame: FrameView, _ kind: FrameKind?, at position: StatePosition, of connection: Connection
+  ) {
+    let serial = frame.header.serial
+    switch kind {
+    case .declare:
+      if bus.isRegistered(serial, by: connection.slot) {
+        connection.registered[serial] = addContext(to: frame, at: position, of: connection)
       }
+    case .observe, .monitor, .attach, .hold:
+      if bus.isRegistered(serial, by: connection.slot) { connection.registered[serial] = position }
     case .suspend:
       connection.suspendPosition = position
       noteSuspension(of: connection)
@@ -79,14 +81,10 @@ extension BusServer {
     bus.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: context)
     guard context.count > 0 else { return position }
     state.discard(from: position)
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
     // It has been given no id.
-    let counters = bus.counters
-    buffer.append(counters.lastQuery)
-    buffer.append(counters.lastDelegate)
-    buffer.append(frame.bytes)
-    let position = record(.frame, of: connection.id, at: now, buffer.bytes, context.bytes)
+    let last = bus.counters
+    let position = record(
+      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes, context.bytes)
     if position == nil { noteIncomplete(connection) }
     return position
   }
@@ -130,15 +128,16 @@ extension BusServer {
     guard outlivesDeath, connection.position != nil else { return }
     let number = connection.traffic.value.saidCount &+ 1
     connection.traffic.value.saidCount = number
+    let place = SaidPlace(number: number, slot: connection.slot.index)
     let position: StatePosition?
     if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax
       || connection.queue.byteCount > configuration.highMarkBytes
     {
       position = nil
     } else if let rest {
-      position = record(.said, of: connection.id, at: Instant(number), slice.bytes, rest.bytes)
+      position = record(.said, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
     } else {
-      position = record(.said, of: connection.id, at: Instant(number), slice.bytes)
+      position = record(.said, of: connection.id, at: place.moment, slice.bytes)
     }
     if position == nil { setFlag(.unrecorded, of: connection) }
   }
@@ -249,11 +248,11 @@ extension BusServer {
   @inline(__always) func commitState() { state.commit() }
 
   func record(
-    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, _ head: RawSpan,
-    _ body: RawSpan = RawSpan()
+    _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
+    _ head: RawSpan, _ body: RawSpan = RawSpan()
   ) -> StatePosition? {
     if !isInEvent { requireRoomInState(for: head.byteCount + body.byteCount) }
-    return state.append(kind, connection: id, at: moment, head, body)
+    return state.append(kind, connection: id, at: moment, words, head, body)
   }
 
   /// Makes room for what an event causes, beside something of that length: in the middle of it, none can be made.
@@ -270,18 +269,13 @@ extension BusServer {
   private static let eventLength = 65_536
 }
 
-extension Instant {
-  /// The number of a said frame, which has no other moment.
-  fileprivate init(_ number: UInt32) { self.init(nanoseconds: UInt64(number)) }
-}
-
-extension FrameHeader {
-  /// Whether it can change what the core knows, in a way that is to be known later.
+extension FrameKind? {
+  /// Whether one can change what the core knows, in a way that is to be known later.
   ///
   /// - Parameter outlivesDeath: what is under way is to be known if the daemon dies. Else it is enough to know it when it
   ///   is handed over, as it then is.
   fileprivate func isRecorded(forDeath outlivesDeath: Bool) -> Bool {
-    switch kind {
+    switch self {
     case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
     case .ask, .answer, .defer, .done: outlivesDeath
     default: false

@@ -97,7 +97,7 @@ extension BusServer {
     case .said:
       let frame = ByteBuffer(capacity: record.body.byteCount)
       frame.append(record.body)
-      replayed.found[id]?.said.append((UInt32(truncatingIfNeeded: record.moment.nanoseconds), frame))
+      replayed.found[id]?.said.append((SaidPlace(record.moment).number, frame))
     case .waiting, .waitsNoMore: try replayWaiting(record)
     case .stream, .held: return false
     case .handedOver: replayed.handedOver = (try reader.integer(), record.moment)

@@ -87,18 +87,24 @@ extension BusServer {
     case .connection: isTail || connection(record.connection)?.position == record.position
     case .frame: isLiveFrame(record, isTail: isTail)
     case .retained: isStillRetained(record, isTail: isTail)
-    case .said:
-      connection(record.connection).map { connection in
-        // Those that were sent are the first.
-        connection.traffic.value.saidCount &- UInt32(truncatingIfNeeded: record.moment.nanoseconds)
-          < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
-      } ?? false
+    case .said: isUnsent(record)
     }
   }
 
+  /// Most of what a sweep goes through is said: nothing is looked up by a hash for it.
+  private func isUnsent(_ record: StateRecord) -> Bool {
+    let place = SaidPlace(record.moment)
+    guard connections.value.indices.contains(place.slot), let connection = connections.value[place.slot],
+      connection.id == record.connection
+    else { return false }
+    // Those that were sent are the first.
+    return connection.traffic.value.saidCount &- place.number
+      < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+  }
+
   private func isLiveFrame(_ record: StateRecord, isTail: Bool) -> Bool {
-    guard let frame = RecordedFrame(record.body) else { return false }
-    if isTail { return frame.kind.isAboutRegistrations }
+    guard let frame = RecordedFrame(record.body), frame.kind.isAboutRegistrations else { return false }
+    if isTail { return true }
     guard let connection = connection(record.connection) else { return false }
     if frame.kind == .suspend {
       return connection.suspendPosition == record.position && bus.isSuspended(connection.slot)
@@ -149,7 +155,8 @@ extension BusServer {
   }
 
   private func connection(_ id: ConnectionID) -> Connection? {
-    slotsByID[id.rawValue].flatMap { connections.value[$0] }
+    guard let slot = slotsByID[id.rawValue] else { return nil }
+    return connections.value[slot]
   }
 }
 
@@ -165,6 +172,23 @@ struct StateMove {
   let what: What
   let from: StatePosition
   let to: StatePosition
+}
+
+/// Which of the frames that a connection was told one is, and where that connection is: what a record of it has for
+/// its moment.
+nonisolated struct SaidPlace {
+  /// Counted from the first of the connection's on, and wrapping around.
+  let number: UInt32
+  let slot: Int
+
+  init(number: UInt32, slot: Int) { (self.number, self.slot) = (number, slot) }
+
+  init(_ moment: Instant) {
+    number = UInt32(truncatingIfNeeded: moment.nanoseconds)
+    slot = Int(moment.nanoseconds >> 32)
+  }
+
+  var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
 /// A frame as the state has it: behind the last ids of queries and delegates that had been given out before, and before

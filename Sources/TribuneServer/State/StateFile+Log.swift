@@ -10,24 +10,30 @@ extension StateFile {
 
   /// Appends a record, which counts when it is committed.
   ///
+  /// - Parameter words: what its body begins with, before `head`.
   /// - Returns: where it lies; nil when there is no room for it, and nothing was written.
   package func append(
-    _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
+    _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ words: (UInt64, UInt64)?,
+    _ head: RawSpan, _ body: RawSpan
   ) -> StatePosition? {
     let start = log.value.used
     let (area, end) = (log.value.area, log.value.end)
-    guard let length = write(kind, connection, moment, head, body, at: start, before: end, inArea: area)
-    else {
-      return nil
-    }
+    guard let length = write(kind, connection, moment, words, head, body, at: start, before: end, inArea: area)
+    else { return nil }
     log.value.used = start + length
     return StatePosition(offset: start)
   }
 
   package func append(
+    _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ head: RawSpan, _ body: RawSpan
+  ) -> StatePosition? {
+    append(kind, connection: connection, at: moment, nil, head, body)
+  }
+
+  package func append(
     _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ body: RawSpan
   ) -> StatePosition? {
-    append(kind, connection: connection, at: moment, body, RawSpan())
+    append(kind, connection: connection, at: moment, nil, RawSpan(), body)
   }
 
   /// Makes all that was appended count, or nothing of it should the process be killed before.
@@ -81,24 +87,31 @@ extension StateFile {
   /// - Parameter end: where its area ends, or may be written to no further.
   /// - Returns: its length; nil when there is no room for it.
   func write(
-    _ kind: StateRecordKind, _ connection: ConnectionID, _ moment: Instant, _ head: RawSpan, _ body: RawSpan,
-    at offset: Int, before end: Int, inArea area: Int
+    _ kind: StateRecordKind, _ connection: ConnectionID, _ moment: Instant, _ words: (UInt64, UInt64)?,
+    _ head: RawSpan, _ body: RawSpan, at offset: Int, before end: Int, inArea area: Int
   ) -> Int? {
-    let room = min(end - offset, Int(UInt32.max & ~7)) - StateRecord.headLength
+    let headStart = StateRecord.headLength + (words == nil ? 0 : 16)
+    let room = min(end - offset, Int(UInt32.max & ~7)) - headStart
     guard head.byteCount <= room, body.byteCount <= room - head.byteCount else { return nil }
-    let opening = StateRecord.Opening(kind, bodyLength: head.byteCount + body.byteCount)
+    let bodyStart = headStart &+ head.byteCount
+    let opening = StateRecord.Opening(kind, bodyLength: bodyStart &+ body.byteCount &- StateRecord.headLength)
     // Room ends with a whole word, so that what fills the body up has room as well.
     let length = opening.length
     let start = header.start(ofArea: area) + offset
+    var record = mutableBytes(in: start..<start + length)
     // Before the body, most of whose last word may be that of the body.
-    mapping.store(0, at: start + length - 8)
-    mapping.store(opening.word, at: start)
-    mapping.store(connection.rawValue, at: start + StateRecord.connectionOffset)
-    mapping.store(moment.nanoseconds, at: start + StateRecord.momentOffset)
-    mapping.store(head, at: start + StateRecord.headLength)
-    mapping.store(body, at: start + StateRecord.headLength + head.byteCount)
-    let bytes = self.bytes(in: start..<start + length)
-    mapping.store(StateRecord.checksum(of: bytes), at: start + StateRecord.checksumOffset)
+    record.store(0, at: length &- 8)
+    record.store(opening.word, at: 0)
+    record.store(connection.rawValue, at: StateRecord.connectionOffset)
+    record.store(moment.nanoseconds, at: StateRecord.momentOffset)
+    if let words {
+      record.store(words.0, at: StateRecord.headLength)
+      record.store(words.1, at: StateRecord.headLength + 8)
+    }
+    record.store(head, at: headStart)
+    record.store(body, at: bodyStart)
+    let sum = StateRecord.checksum(of: record.bytes)
+    record.store(sum, at: StateRecord.checksumOffset)
     return length
   }
 

@@ -80,7 +80,7 @@ extension StateFile {
     let start = sweep.written
     guard !sweep.isFull,
       let length = write(
-        kind, connection, moment, head, body, at: start, before: areaLength, inArea: otherArea)
+        kind, connection, moment, nil, head, body, at: start, before: areaLength, inArea: otherArea)
     else { return nil }
     log.value.sweep?.written = start + length
     return StatePosition(offset: start)

@@ -124,8 +124,14 @@ package final class StateFile {
 
   /// Must not be held on to while something is stored in the same place.
   @_lifetime(borrow self)
-  func bytes(in range: Range<Int>) -> RawSpan {
+  @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
     // The mapping stays as long as its owner, which the compiler does not see through a class.
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
+  }
+
+  /// The same for writing, with nothing else seen there meanwhile.
+  @_lifetime(borrow self)
+  @inline(__always) func mutableBytes(in range: Range<Int>) -> MutableRawSpan {
+    unsafe _overrideLifetime(mapping.unboundMutableBytes(in: range), borrowing: self)
   }
 }

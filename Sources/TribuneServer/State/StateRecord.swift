@@ -18,7 +18,7 @@ nonisolated package enum StateRecordKind: UInt8, CaseIterable, Sendable {
   case query = 7
   /// The whole of an awaited post under way.
   case awaited = 8
-  /// A frame of the bus's own that must not be lost.
+  /// A frame of the bus's own that must not be lost. It has no moment, but a `SaidPlace` in its stead.
   case said = 9
   /// A question could not be sent.
   case failure = 10
@@ -74,9 +74,9 @@ nonisolated package struct StateRecord: ~Escapable {
   struct Opening {
     let word: UInt64
 
-    init(word: UInt64) { self.word = word }
+    @inline(__always) init(word: UInt64) { self.word = word }
 
-    init(_ kind: StateRecordKind, bodyLength: Int) {
+    @inline(__always) init(_ kind: StateRecordKind, bodyLength: Int) {
       let length = (StateRecord.headLength + bodyLength + 7) & ~7
       let padding = length - StateRecord.headLength - bodyLength
       word = UInt64(UInt32(length)) | UInt64(kind.rawValue) << 32 | UInt64(padding) << 40

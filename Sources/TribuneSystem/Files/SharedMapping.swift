@@ -10,8 +10,8 @@ import Glibc
 ///
 /// This file is where shared memory is touched. Each offset is checked by hand.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
-  private let address: UnsafeMutableRawPointer
-  package let count: Int
+  @usableFromInline let address: UnsafeMutableRawPointer
+  @usableFromInline package let count: Int
 
   /// - Parameter file: is not needed any more for this afterwards.
   package init(_ file: borrowing SharedFile) throws(Errno) {
@@ -39,9 +39,18 @@ import Glibc
 
   /// The same for an owner whose own lifetime bounds that of the mapping, which it has to say of the bytes.
   @_lifetime(immortal)
-  @unsafe package func unboundBytes(in range: Range<Int>) -> RawSpan {
+  @unsafe @inlinable @inline(__always) package func unboundBytes(in range: Range<Int>) -> RawSpan {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     let span = unsafe RawSpan(_unsafeStart: address + range.lowerBound, byteCount: range.count)
+    return unsafe _overrideLifetime(span, borrowing: ())
+  }
+
+  /// The same for writing. Must be forgotten before anybody else sees the bytes.
+  @_lifetime(immortal)
+  @unsafe @inlinable @inline(__always)
+  package func unboundMutableBytes(in range: Range<Int>) -> MutableRawSpan {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    let span = unsafe MutableRawSpan(_unsafeStart: address + range.lowerBound, byteCount: range.count)
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
@@ -102,6 +111,23 @@ import Glibc
       // A negative number is a very large one here.
       precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
       return unsafe first + (row &* 8 &+ word)
+    }
+  }
+}
+
+extension MutableRawSpan {
+  @inlinable @inline(__always) package mutating func store(_ value: UInt64, at offset: Int) {
+    storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
+  }
+
+  /// Stores bytes that lie elsewhere.
+  @inlinable @inline(__always) package mutating func store(_ source: RawSpan, at offset: Int) {
+    precondition(offset >= 0 && offset <= byteCount && source.byteCount <= byteCount - offset)
+    unsafe withUnsafeMutableBytes { bytes in
+      unsafe source.withUnsafeBytes { source in
+        guard let start = source.baseAddress, let place = bytes.baseAddress else { return }
+        unsafe (place + offset).copyMemory(from: start, byteCount: source.count)
+      }
     }
   }
 }
