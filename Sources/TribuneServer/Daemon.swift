@@ -29,7 +29,6 @@ package final class Daemon {
   private let passed: PassedAtStart
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
-  private var statusIsScheduled = false
   /// The server's when the status line was last held against it.
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
@@ -306,15 +305,16 @@ package final class Daemon {
 
   /// Has the status line follow what has changed, a little later and once for all of it.
   private func followStatus() {
-    guard !statusIsScheduled, !isStopping, server.changeCount != notifiedChangeCount else { return }
-    statusIsScheduled = true
+    guard !isStopping, server.changeCount != notifiedChangeCount else { return }
+    // Until then no pass has to be looked at.
+    server.passEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }
     }
   }
 
   private func updateStatus() {
-    statusIsScheduled = false
+    server.passEnded = { [weak self] in self?.followStatus() }
     notifiedChangeCount = server.changeCount
     guard !isStopping, status != lastStatus else { return }
     lastStatus = status

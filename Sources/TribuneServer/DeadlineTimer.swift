@@ -8,14 +8,24 @@ package import TribuneCore
 /// It is set only when something is due before what it is set for already. Deadlines that are met leave
 /// it alone, so that most queries never touch it; it then fires once for nothing, and is set for what is
 /// next, if there is anything.
+///
+/// Each pass asks for what is next. Nothing refers to the timer weakly: what is referred to so is counted by two
+/// calls into the runtime's slow part each time that it is used.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
-  private var armed: Instant?
+  private let armed: Armed
+
+  /// When it goes off.
+  private final class Armed {
+    var due: Instant?
+  }
 
   /// - Parameter fired: called on the main queue when the time has come.
   package init(_ fired: @escaping @MainActor () -> Void) {
-    source.setEventHandler { [weak self] in
-      self?.armed = nil
+    let armed = Armed()
+    self.armed = armed
+    source.setEventHandler {
+      armed.due = nil
       fired()
     }
     source.activate()
@@ -23,8 +33,8 @@ package final class DeadlineTimer {
 
   package func schedule(_ due: Instant?) {
     guard let due else { return }
-    if let armed, armed <= due { return }
-    armed = due
+    if let armed = armed.due, armed <= due { return }
+    armed.due = due
     source.schedule(deadline: DispatchTime(uptimeNanoseconds: due.nanoseconds), leeway: .milliseconds(1))
   }
 }

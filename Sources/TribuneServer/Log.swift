@@ -32,8 +32,12 @@ package final class Log {
   /// Names and values for the journal; the names are `TRIBUNE_SOMETHING`.
   package typealias Fields = KeyValuePairs<StaticString, String>
 
+  private let threshold: Cell<Level>
   /// What is less important is left out.
-  package var level: Level
+  package var level: Level {
+    get { threshold.value }
+    set { threshold.value = newValue }
+  }
   /// Nil where messages are lines on standard error.
   private let journal: JournalWriter?
 
@@ -52,7 +56,7 @@ package final class Log {
   }
 
   package init(level: Level = .info, journal: JournalWriter?) {
-    self.level = level
+    threshold = Cell(level)
     self.journal = journal
   }
 

@@ -24,8 +24,13 @@ package final class DelegateRegistration {
 
   private let open = Cell(OpenQueries())
 
+  private let attached = Cell(true)
+
   /// Cleared when it leaves the chain, and never set again.
-  package internal(set) var isAttached = true
+  package internal(set) var isAttached: Bool {
+    get { attached.value }
+    set { attached.value = newValue }
+  }
 
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,

@@ -56,8 +56,12 @@ package final class PatternTree<Key: Hashable> {
   private var objects = TextNumbers()
   /// For the tokens of the name that is looked up, so that a lookup allocates nothing for them.
   private var room: [TextNumber] = []
+  private let counted = Cell(0)
   /// Registrations, those of one key each for itself.
-  package private(set) var count = 0
+  package private(set) var count: Int {
+    get { counted.value }
+    set { counted.value = newValue }
+  }
 
   package init() {}
 

@@ -244,7 +244,7 @@ final class BusServer: RunLoopTarget {
   func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
-    case .listener(let index): accept(on: listeners[index])
+    case .listener(let index): isReady(toAcceptAt: index)
     case .alarm:
       alarm.clear()
       pass.isAlarmSet = false
@@ -259,6 +259,9 @@ final class BusServer: RunLoopTarget {
       }
     }
   }
+
+  /// Not inlined: the check for exclusive access to the listeners would be made for every wait.
+  @inline(never) private func isReady(toAcceptAt index: Int) { accept(on: listeners[index]) }
 
   /// Whether the run loop is to say when it has nothing to do.
   var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
