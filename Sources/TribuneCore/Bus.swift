@@ -30,7 +30,7 @@ package struct Bus: ~Copyable {
     var holds: [Serial: HoldRegistration] = [:]
     var declarations: [Serial: DeclarationRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
-    var queries: [Serial: QueryID] = [:]
+    var queries = SmallDictionary<Serial, QueryID>()
     /// Participants of all of them.
     var participantCount = 0
     /// Of the userInfo that is kept for those of them that go on.

@@ -35,8 +35,7 @@ struct QueryTable {
 
   private var records: [Record] = []
   private var free: [Int] = []
-  /// By the id's number: what another module declares is hashed through its witness, in twice the time.
-  private var places: [UInt64: Int] = [:]
+  private var places = PlacesByID()
   private var deadlines = DeadlineHeap()
 
   var count: Int { places.count }
@@ -44,9 +43,9 @@ struct QueryTable {
   var nextDue: Instant? { deadlines.first?.due }
 
   /// The places of all queries under way, the oldest query first.
-  var allPlaces: [Int] { places.sorted { $0.key < $1.key }.map(\.value) }
+  var allPlaces: [Int] { places.inOrder }
 
-  func place(of id: QueryID) -> Int? { places[id.rawValue] }
+  func place(of id: QueryID) -> Int? { places[id] }
 
   /// Takes a query in that has no participants yet.
   mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
@@ -61,7 +60,7 @@ struct QueryTable {
       place = records.count
       records.append(Record(query: query))
     }
-    places[id.rawValue] = place
+    places[id] = place
     records[place].setTail(tail, nameLength: nameLength, objectLength: objectLength)
     deadlines.insert(place, due: deadline)
     return place
@@ -69,7 +68,7 @@ struct QueryTable {
 
   /// Takes a query out.
   mutating func remove(at place: Int) {
-    places[records[place].query.id.rawValue] = nil
+    places[records[place].query.id] = nil
     if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
     records[place].query.forget(keepingRoomFor: Self.participantsKept)
     deadlines.remove(place)

@@ -37,6 +37,9 @@ struct SmallDictionary<Key: Hashable, Value> {
     for (key, value) in others { body(key, value) }
   }
 
+  /// In no particular order.
+  var values: [Value] { (first.map { [$0.value] } ?? []) + others.values }
+
   /// Any entry's value.
   var any: Value? { first?.value ?? others.first?.value }
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// Where each query under way is, by its id.
+///
+/// Ids are given out one after the other, and most queries are over soon: so those that are under way differ in
+/// the last bits of their ids, and one look finds a query by these, without a hash. The few that meet there an older
+/// one, which has been under way for as many queries as there is room for, are in a dictionary.
+package struct PlacesByID {
+  private struct Entry {
+    var id: UInt64 = 0
+    /// Negative where there is no query.
+    var place = -1
+  }
+
+  /// A power of two.
+  private static let entryCount = 256
+
+  private var entries: [Entry] = []
+  /// By the id's number: what another module declares is hashed through its witness, in twice the time.
+  private var others: [UInt64: Int] = [:]
+  package private(set) var count = 0
+
+  package init() {}
+
+  package subscript(id: QueryID) -> Int? {
+    get {
+      let index = Self.index(of: id)
+      if index < entries.count, entries[index].id == id.rawValue, entries[index].place >= 0 {
+        return entries[index].place
+      }
+      return others.isEmpty ? nil : others[id.rawValue]
+    }
+    set {
+      if let newValue { insert(id, newValue) } else { remove(id) }
+    }
+  }
+
+  /// All places, that of the lowest id first.
+  package var inOrder: [Int] {
+    var all = entries.filter { $0.place >= 0 }
+    all += others.map { Entry(id: $0.key, place: $0.value) }
+    return all.sorted { $0.id < $1.id }.map(\.place)
+  }
+
+  /// - Parameter id: is not there.
+  private mutating func insert(_ id: QueryID, _ place: Int) {
+    if entries.isEmpty { entries = [Entry](repeating: Entry(), count: Self.entryCount) }
+    count += 1
+    let index = Self.index(of: id)
+    if entries[index].place < 0 {
+      entries[index] = Entry(id: id.rawValue, place: place)
+    } else {
+      others[id.rawValue] = place
+    }
+  }
+
+  private mutating func remove(_ id: QueryID) {
+    let index = Self.index(of: id)
+    if index < entries.count, entries[index].id == id.rawValue, entries[index].place >= 0 {
+      entries[index].place = -1
+      count -= 1
+    } else if others.removeValue(forKey: id.rawValue) != nil {
+      count -= 1
+    }
+  }
+
+  private static func index(of id: QueryID) -> Int {
+    Int(truncatingIfNeeded: id.rawValue) & (entryCount - 1)
+  }
+}
