@@ -224,6 +224,22 @@ struct OutboundQueueTests {
     #expect(traffic.received == (0..<20).map(String.init) + ["verdict 20", "21", "22"])
   }
 
+  @Test("A short frame that lies behind the one before it goes out in one piece with it")
+  func adjacent() {
+    var traffic = QueuedTraffic()
+    traffic.pool = BufferPool(bufferCapacity: 4_096, keptMax: 4)
+    traffic.queue(.verdict, 0)
+    traffic.queue(.verdict, 1)
+    #expect(traffic.pieceCount == 1)
+    traffic.queue(.post, 2)
+    traffic.startNewBuffer()
+    traffic.queue(.post, 3)
+    #expect(traffic.pieceCount == 2)
+    traffic.send(50)
+    traffic.queue(.verdict, 4)
+    #expect(traffic.received == ["verdict 0", "verdict 1", "2", "3", "verdict 4"])
+  }
+
   @Test("A queue with little in it copies only into what the pool has left")
   func copyingInMany() {
     let pool = BufferPool(bufferCapacity: 4_096, keptMax: 1)

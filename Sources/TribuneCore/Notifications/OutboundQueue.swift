@@ -115,18 +115,29 @@ package import TribuneWire
   /// - Parameter count: how many they are; 0 for the beginning of one, whose rest is queued next and counts.
   package mutating func append(_ slice: ByteSlice, isNotification: Bool, count: Int = 1) {
     openEntry = .none
+    if extendLast(by: slice, isNotification: isNotification, count: count) { return }
     unsentCount += slice.count
     add(count, isNotification: isNotification)
     if let attachment = slice.buffer.attachment { attachedCount += attachment.length }
-    if let last = entries.indices.last, last >= head, entries[last].isNotification == isNotification,
-      !entries[last].isLost, !entries[last].isSettled, entries[last].slice.buffer === slice.buffer,
-      entries[last].slice.range.upperBound == slice.range.lowerBound
-    {
-      entries[last].extend(by: slice.count, frames: count)
-      if isNotification { firstDroppable = min(firstDroppable, last) }
-      return
-    }
     entries.append(Entry(slice, isNotification: isNotification, count: count))
+  }
+
+  /// Adds to the last entry what lies behind it.
+  ///
+  /// - Returns: whether it does, and is of the same kind.
+  @inline(__always) private mutating func extendLast(
+    by slice: ByteSlice, isNotification: Bool, count: Int
+  ) -> Bool {
+    let last = entries.count - 1
+    guard last >= head, entries[last].slice.buffer === slice.buffer,
+      entries[last].slice.range.upperBound == slice.range.lowerBound,
+      entries[last].isNotification == isNotification, !entries[last].isLost, !entries[last].isSettled
+    else { return false }
+    unsentCount += slice.count
+    add(count, isNotification: isNotification)
+    entries[last].extend(by: slice.count, frames: count)
+    if isNotification { firstDroppable = min(firstDroppable, last) }
+    return true
   }
 
   @inline(__always) private mutating func add(_ count: Int, isNotification: Bool) {
@@ -146,6 +157,8 @@ package import TribuneWire
       append(slice, isNotification: isNotification, count: count)
       return
     }
+    // What is said to a connection often lies behind what it was told last.
+    if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
     let kind = isNotification ? OpenEntry.notification : .other
     if ownBuffer?.append(ifItFits: slice.bytes) == true {
       unsentCount += slice.count
