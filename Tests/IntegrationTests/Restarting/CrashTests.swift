@@ -248,6 +248,36 @@ struct CrashTests {
     }
   }
 
+  @Test("what must not be lost and waits is still known when the log has been swept, several times")
+  func sweptReplies() throws {
+    let bus = try RestartedBus(configuration: "[Queue]\nHardLimit=4M\n")
+    let observer = try RawClient(path: bus.path)
+    try observer.greet(capabilities: .descriptors)
+    try observer.observe("a.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    // It takes no file, so that the last one waits, and what is said behind it.
+    let length = 500_000
+    for serial in Serial(1)...9 {
+      let file = try SharedFile.make(SharedFile.bytes(length))
+      try poster.post("a.b", file: file, length: length, serial: serial, flags: .acknowledge)
+      _ = try poster.next(.ok)
+    }
+    for serial in Serial(2)...4 { try observer.send(Observe(), serial: serial, name: "c.d") }
+    while try poster.list(List(.observations)).count < 4 {}
+    for serial in Serial(1)..<40_000 {
+      try poster.send(Post(), serial: serial, flags: .acknowledge, name: "load.unit")
+      if serial % 500 == 0 { try poster.settle() }
+    }
+    try poster.settle()
+    try bus.crash()
+    for serial in Serial(1)...8 {
+      #expect(try observer.next(.post).header.serial == serial)
+    }
+    #expect(try observer.next(.lost).decode(Lost.self).count == 1)
+    for serial in Serial(2)...4 { #expect(try observer.next(.ok).header.serial == serial) }
+    try observer.expectSilence()
+  }
+
   @Test("notifications that were held are told as lost")
   func held() throws {
     let observer = try RawClient.greeted(bus)
