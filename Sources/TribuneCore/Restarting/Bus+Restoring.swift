@@ -58,6 +58,19 @@ extension Bus {
     highestDelegate = max(highestDelegate, lastDelegate, delegate)
   }
 
+  /// The highest ids that are known to have been given.
+  package var highest: (query: UInt64, delegate: UInt64) {
+    mutating get {
+      raiseHighest()
+      return (highestQuery, highestDelegate)
+    }
+  }
+
+  /// Has ids up to these count as given, too, from the end of the restoring on.
+  package mutating func skip(query: UInt64, delegate: UInt64) {
+    raiseHighest(query: min(query, BusCounters.most), delegate: min(delegate, BusCounters.most))
+  }
+
   /// Where a connection is.
   package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 

@@ -42,6 +42,7 @@ extension BusServer {
     connection.cookie = try UnixSocket.cookie(of: connection.descriptor)
     try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
     lastConnection += 1
+    state.setLast(.connection, lastConnection)
     _ = freeSlots.popLast()
     place(connection)
     state.setCell(slot: slot.index, connection: connection.id)

@@ -290,6 +290,8 @@ extension BusServer {
       refuse(
         connection, serial: header.serial,
         WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
+    case .ask where outlivesDeath && position == nil && connection.position != nil:
+      refuse(connection, serial: header.serial, Self.noRoomForQuery)
     default:
       let refusedBefore = bus.refusedCount
       let postsBefore = bus.acceptedPostCount
@@ -314,6 +316,7 @@ extension BusServer {
         state.discard(from: recorded)
       }
     }
+    noteGivenIDs()
     carryOutEffects()
     switch kind {
     case .post: recordAwaitedPost(header.serial, of: connection)
@@ -329,6 +332,11 @@ extension BusServer {
     }
     refuse(connection, serial: header.serial, error)
   }
+
+  /// Who asks would learn too late that the bus has forgotten what it was asked, and its delegates never.
+  private static let noRoomForQuery = WireError(
+    .limitExceeded,
+    "the bus has no room to remember this query, should it be restarted before it is decided (StateMax=)")
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.
   private func hasRoom(forSnapshotOf frame: FrameView, _ connection: Connection) -> Bool {

@@ -50,8 +50,20 @@ extension BusServer {
     let last = bus.counters
     let position = record(
       .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes)
-    if position == nil { noteIncomplete(connection) }
-    return position
+    guard position == nil else { return position }
+    switch kind {
+    // A query is refused then, and changes nothing.
+    case .ask: noteFull()
+    default: noteIncomplete(connection)
+    }
+    return nil
+  }
+
+  /// Notes which ids have been given out, before anybody learns of them.
+  func noteGivenIDs() {
+    let counters = bus.counters
+    state.setLast(.query, counters.lastQuery)
+    state.setLast(.delegate, counters.lastDelegate)
   }
 
   /// Notes where the frame lies that has registered something.

@@ -9,6 +9,9 @@ extension BusServer {
   /// How long a connection that has to connect again keeps what it had registered.
   private static let orphanNanoseconds: UInt64 = 5_000_000_000
 
+  /// More ids than have been given since the log last said one, where nothing else is known of them.
+  private static let idsSkipped: UInt64 = 1 << 32
+
   /// Replays the state, and goes on with the connections that are there.
   ///
   /// - Parameter passed: what lay in the store, or was handed over.
@@ -20,7 +23,7 @@ extension BusServer {
       replayed.found[id]?.judge(by: cell, id: ConnectionID(rawValue: id), isHandedOver: streams != nil)
       if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
     }
-    if let damage { skipIDs(of: damage) }
+    skipGivenIDs(damage)
     let ids = replayed.found.keys.sorted()
     var missing: [ConnectionSlot] = []
     for id in ids {
@@ -39,6 +42,8 @@ extension BusServer {
     carryOutEffectsForThoseWhoAreThere()
     bus.advance(to: now)
     carryOutEffects()
+    state.setLast(.connection, lastConnection)
+    noteGivenIDs()
     // All of that becomes visible at once, and before any of it is sent.
     makeRoomInState()
     endEvent()
@@ -47,11 +52,25 @@ extension BusServer {
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
   }
 
-  /// What is lost of the log may have given out as many ids as it has bytes, and no more.
-  private func skipIDs(of damage: StateDamage) {
-    let (last, lost) = (bus.counters, UInt64(damage.unreadLength))
-    bus.setLast(query: last.lastQuery + lost, delegate: last.lastDelegate + lost)
-    lastConnection += lost
+  /// Whatever of the log is lost, or had no room in it, no id is given twice.
+  private func skipGivenIDs(_ damage: StateDamage?) {
+    var isDamaged = false
+    func last(_ id: StateID, known: UInt64) -> UInt64 {
+      switch state.last(id) {
+      case .given(let number): return max(number, known)
+      // As many as what is lost has bytes: all that can be said of what an older daemon left.
+      case .unwritten: return known + UInt64(damage?.unreadLength ?? 0)
+      case .damaged:
+        isDamaged = true
+        return known + Self.idsSkipped
+      }
+    }
+    let known = bus.highest
+    bus.skip(
+      query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
+    lastConnection = last(.connection, known: lastConnection)
+    guard isDamaged else { return }
+    log.warning("the state is damaged where it says which ids were given: they go on much higher")
   }
 
   /// Closes the connections that the state does not know: neither what is under way on them nor what they have registered

@@ -15,6 +15,9 @@ import TribuneWire
 ///     72  u64  how much of area 0 is committed, in words
 ///     80  u64  the same of area 1
 ///     88  u64  how many daemons have begun to take it over, one after the other, and none of them has come to serve
+///     96  u64  the last connection's id that was given out (`StateIDWord`)
+///    104  u64  the same of queries
+///    112  u64  the same of delegates
 ///   4096       the cells, 64 bytes each
 ///              the areas, each from a multiple of 64 KiB on
 ///
@@ -30,6 +33,7 @@ nonisolated struct StateHeader {
   static let activeOffset = 64
   static func committedOffset(ofArea area: Int) -> Int { 72 + 8 * area }
   static let takeOversOffset = 88
+  static let lastIDsOffset = 96
   static let cellsOffset = 4096
   static let cellLength = 64
 

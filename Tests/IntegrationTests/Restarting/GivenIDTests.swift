@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneWire
+
+/// An id is never given twice, whatever becomes of the log: an answer to one question is none to another.
+@Suite("Ids", .timeLimit(.minutes(2)))
+struct GivenIDTests {
+  private let bus: RestartedBus
+  private let client: RawClient
+
+  init() throws {
+    bus = try RestartedBus(configuration: StateFilling.configuration)
+    client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+  }
+
+  private struct IDs {
+    let connection, query, delegate: UInt64
+  }
+
+  /// Those that a new client is given.
+  private func given() throws -> IDs {
+    let (other, welcome) = try RawClient.welcomed(bus)
+    let delegate = try other.attach(Attach(patterns: ["given.shouldB"]), serial: 1)
+    try other.send(Ask(), serial: 2, name: "unanswered.shouldB")
+    let verdict = try other.nextVerdict()
+    return IDs(
+      connection: welcome.connection.rawValue, query: verdict.query.rawValue, delegate: delegate.rawValue)
+  }
+
+  private func expectMore(than before: IDs) throws {
+    let after = try given()
+    #expect(after.connection > before.connection)
+    #expect(after.query > before.query)
+    #expect(after.delegate > before.delegate)
+  }
+
+  /// Where the log begins in the state.
+  private func logStart() throws -> Int {
+    try bus.command("save state \(bus.folder.path)/state")
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "\(bus.folder.path)/state"))
+    let header = [UInt8](try file.read(upToCount: 72) ?? Data())
+    let words = (0..<9).map { word in
+      (0..<8).reduce(0 as UInt64) { $0 | UInt64(header[8 * word + $1]) << UInt64(8 * $1) }
+    }
+    func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
+    let area = Int(UInt32(truncatingIfNeeded: words[8]))
+    return aligned(4096 + 64 * Int(words[3])) + area * aligned(Int(words[4]))
+  }
+
+  /// What is damaged: bytes of the header, or of the log, the first record of which is none then.
+  enum Damage: CaseIterable { case none, log, ids, logAndIDs }
+
+  @Test("are not given again where the state is damaged", arguments: Damage.allCases)
+  func damage(_ damage: Damage) throws {
+    // They are in no record once those who had them have gone and the log was swept.
+    for serial in 10..<1000 as Range<Serial> {
+      try client.send(Ask(), serial: serial, name: "unanswered.shouldB")
+      _ = try client.nextVerdict()
+    }
+    for _ in 0..<20 { _ = try given() }
+    let before = try given()
+    try bus.restart()
+    try RawClient.greeted(bus).settle()
+    try bus.end(SIGKILL)
+    if [.log, .logAndIDs].contains(damage) { try bus.command("flip \(try logStart() + 40) 1") }
+    if [.ids, .logAndIDs].contains(damage) {
+      for word in 0..<3 { try bus.command("flip \(97 + 8 * word) 1") }
+    }
+    try bus.start()
+    #expect(try bus.log().contains("the state is damaged: ") == [.log, .logAndIDs].contains(damage))
+    #expect(try bus.log().contains("which ids were given") == [.ids, .logAndIDs].contains(damage))
+    try expectMore(than: before)
+    try bus.end(SIGKILL)
+    try bus.start()
+    try expectMore(than: before)
+  }
+
+  @Test("are not given again where there was no room to write down what they were given to")
+  func full() throws {
+    try StateFilling(bus).fill(downTo: 256)
+    // What little room is left these take.
+    let others = try (0..<4).map { _ in try RawClient.greeted(bus) }
+    // Who comes now is in no record, and neither is what it is given.
+    let before = try given()
+    for other in others { try other.settle() }
+    try bus.end(SIGKILL)
+    try bus.start()
+    try expectMore(than: before)
+  }
+
+  @Test("of a query that cannot be written down: it is refused, and no answer decides another one")
+  func query() throws {
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB", text: "small")
+    let (_, first) = try delegate.nextQuestion()
+    try StateFilling(bus).fill(downTo: 16_384)
+    let text = String(repeating: "p", count: 60_000)
+    try asker.send(Ask(deadline: 60_000), serial: 2, name: "a.shouldB", text: text)
+    let refusal = try asker.next(.error)
+    #expect(try refusal.decode(Refusal.self).code == .limitExceeded)
+    #expect(refusal.payload.contains("StateMax="))
+    // Neither is its connection worse off for it, nor does the delegate know of it.
+    try delegate.expectSilence(serial: 2)
+    try bus.crash()
+    try asker.send(Ask(deadline: 60_000), serial: 2, name: "a.shouldB", text: "reboot")
+    let (_, second) = try delegate.nextQuestion()
+    #expect(second.query.rawValue > first.query.rawValue)
+    try delegate.answer(first, .veto, "no")
+    #expect(try asker.next(.verdict).header.serial == 1)
+    try delegate.answer(second, .approve)
+    #expect(try asker.next(.verdict).header.serial == 2)
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// Fills the state of a bus whose `RetainedMax=` is over its `StateMax=` of 1 MiB.
+struct StateFilling {
+  static let configuration = "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
+
+  private let bus: RestartedBus
+  private let poster: RawClient
+  private static let stateLength = 1 << 20
+
+  init(_ bus: RestartedBus) throws {
+    self.bus = bus
+    poster = try RawClient.greeted(bus)
+  }
+
+  /// Has so much retained that no record of that length has room any more.
+  func fill(downTo length: Int) throws {
+    var size = 65_536
+    var room = Self.stateLength
+    while size >= length {
+      // Each record has its head, and the fields of what is retained, beside its userInfo.
+      let text = String(repeating: "x", count: max(1, size - 256))
+      for number in 0...room / max(size - 256, 64) {
+        try poster.send(
+          Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state",
+          object: "\(size)/\(number)", text: text)
+        _ = try poster.next(.ok)
+      }
+      room = size
+      size /= 4
+    }
+    #expect(try bus.log().contains("the state has no room for more"))
+  }
+
+  /// Has all of that retained no more.
+  func empty() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(options: .retained), serial: 1, name: "filling.state")
+    var objects: [String] = []
+    while case let frame = try observer.next(), frame.kind == .retained { objects.append(frame.object) }
+    for object in objects {
+      try poster.send(
+        Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state", object: object)
+      _ = try poster.next(.ok)
+    }
+  }
+}
