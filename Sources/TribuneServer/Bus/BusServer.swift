@@ -38,9 +38,16 @@ final class BusServer: RunLoopTarget {
   var moves: [StateMove] = []
   /// What a sweep writes is encoded here: it may come in the middle of a record.
   let sweepBuffer = ByteBuffer(capacity: 256)
-  /// The state is not swept before, however full it is.
+  /// Bytes of the log when a step of a sweep last came to it.
+  var lengthAtSweepStep = 0
+  /// The same when the last sweep had ended.
+  var lengthAtLastSweep = 0
+  /// There was no room for something; when a sweep is worth a try again for that; and when, for whatever reason (see
+  /// `BusServer+Room`).
+  var seeksRoom = false
+  var roomSoughtAgain = Instant(nanoseconds: 0)
   var sweptInVainUntil = Instant(nanoseconds: 0)
-  /// There was no room for something, and since then no sweep has made any.
+  /// There was no room for something, which was said, and since then the state has not become less full by much.
   var isStateFull = false
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
@@ -175,6 +182,7 @@ final class BusServer: RunLoopTarget {
     bus.policy = configuration.policy
     log.level = configuration.logLevel
     state.lengthMax = configuration.stateMaxBytes
+    noteRoom()
     reconfigureProtocols()
     guard modeHasChanged else { return }
     for listener in listeners {

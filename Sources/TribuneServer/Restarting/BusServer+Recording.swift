@@ -264,21 +264,10 @@ extension BusServer {
     _ head: RawSpan, _ body: RawSpan = RawSpan()
   ) -> StatePosition? {
     if !isInEvent { requireRoomInState(for: head.byteCount + body.byteCount) }
-    return state.append(kind, connection: id, at: moment, words, head, body)
+    if let position = state.append(kind, connection: id, at: moment, words, head, body) { return position }
+    seeksRoom = true
+    return nil
   }
-
-  /// Makes room for what an event causes, beside something of that length: in the middle of it, none can be made.
-  func requireRoomInState(for length: Int = 0) {
-    let wanted = length + Self.eventLength
-    // Where a sweep has made no room, the next one would make none either for a while.
-    guard state.areaLength - state.usedLength < wanted, now >= sweptInVainUntil else { return }
-    makeRoomInState()
-    guard state.areaLength - state.usedLength < wanted else { return }
-    sweptInVainUntil = now.advanced(byNanoseconds: 1_000_000_000)
-  }
-
-  /// Bytes of records that nearly no event causes more of.
-  private static let eventLength = 65_536
 }
 
 extension FrameKind? {

@@ -10,14 +10,19 @@ import TribuneWire
 /// was written since is copied as it is. Queries and awaited posts are left out, all that is about them, and written
 /// whole in the moment in which the areas change.
 extension BusServer {
-  /// Bytes of the log that one pass goes through.
+  /// Bytes of the log that one pass goes through, at least.
   private static let sweepLength = 131_072
+
+  /// The same for each that it has written: so a sweep comes to an end before there is no room, however much is written.
+  private static let sweptPerWritten = 4
 
   /// Called at the end of each pass.
   func sweepState() {
+    let written = state.usedLength - lengthAtSweepStep
+    lengthAtSweepStep = state.usedLength
     if isSweeping {
-      if sweepStep(lengthMax: Self.sweepLength) { endSweep() }
-    } else if state.isCrowded {
+      if sweepStep(lengthMax: max(Self.sweepLength, Self.sweptPerWritten * written)) { endSweep() }
+    } else if takeReasonToSweep() {
       isSweeping = true
       state.beginSweep()
     }
@@ -55,11 +60,12 @@ extension BusServer {
     swap(&moves, &self.moves)
     guard writeWhatIsUnderWay() else {
       state.abandonSweep()
+      noteSwept(isInVain: true)
       return
     }
-    guard state.endSweep() else { return }
+    guard state.endSweep() else { return noteSwept(isInVain: true) }
     for move in moves { carryOut(move) }
-    isStateFull = false
+    noteSwept(isInVain: false)
   }
 
   /// - Returns: whether there was room for it.

@@ -14,10 +14,10 @@ extension StateFile {
   /// Whether a sweep is due: a good part of the log must be dead, or it has grown by enough that a sweep is paid for.
   ///
   /// It has to be twice what the last sweep kept, and 1 MiB; where it may not get there, half of the room that was
-  /// left has to be used.
+  /// left has to be used, and a sixteenth of all: where less was left, a sweep is not known to be worth it.
   package var isCrowded: Bool {
     let (kept, end) = (log.value.kept, log.value.end)
-    let threshold = max(min(1 << 20, end / 2), kept + min(kept, max(0, end - kept) / 2))
+    let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return log.value.used > threshold && !isSweeping
   }
 

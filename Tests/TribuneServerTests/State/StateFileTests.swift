@@ -292,6 +292,14 @@ struct StateFileTests {
     // Twice as much would be the whole area.
     try sweep(keeping: 4 << 20)
     #expect(try fill() == 6144 + 64)
+    // Half of what is left would be next to nothing.
+    while state.append(record) != nil { state.commit() }
+    try sweep(keeping: (7 << 20) + 65_536)
+    #expect(try fill() == 7680 + 64 + 64)
+    while state.append(record) != nil { state.commit() }
+    try sweep(keeping: (8 << 20) - 65_536)
+    #expect(state.append(record) != nil)
+    #expect(!state.isCrowded)
   }
 }
 

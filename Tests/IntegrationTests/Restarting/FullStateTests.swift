@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// What there is no room for is refused or not remembered; that is said, and keeps nobody from the bus.
+@Suite("A full state", .timeLimit(.minutes(3)))
+struct FullStateTests {
+  private let bus: RestartedBus
+  private let client: RawClient
+
+  init() throws {
+    bus = try RestartedBus(configuration: StateFilling.configuration)
+    client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+  }
+
+  private static let isFull = "the state has no room for more"
+  private static let hasRoom = "the state has room again"
+
+  private func count(_ text: String) throws -> Int { try bus.log().split(separator: text).count - 1 }
+
+  @Test("is said once, however much is given back and taken again in it")
+  func churn() throws {
+    let churner = try RawClient.greeted(bus)
+    let name = "churn." + String(repeating: "x", count: 240)
+    for serial in 1...200 as ClosedRange<Serial> { try churner.observe(name, serial: serial) }
+    try StateFilling(bus).fill(downTo: 256)
+    for serial in 1...4000 as ClosedRange<Serial> {
+      try churner.send(Cancel(target: serial), serial: 0)
+      try churner.send(Observe(), serial: serial + 200, name: name)
+      _ = try churner.next(.ok)
+      _ = try churner.next(.ok)
+    }
+    #expect(try count(Self.isFull) == 1)
+    // What was there before survives, and so does who has it.
+    try bus.crash()
+    try StateFilling(bus).empty()
+    try client.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
+    #expect(try client.next().name == "load.unit")
+  }
+
+  @Test("is found to have room when there is some, and takes down what comes then")
+  func roomAgain() throws {
+    for round in 1...2 {
+      let filling = try StateFilling(bus)
+      try filling.fill(downTo: 256)
+      #expect(try count(Self.isFull) == round)
+      try filling.empty()
+      // It looks for room at most once a second, when something has none.
+      var serial = 2 as Serial
+      while try count(Self.hasRoom) < round {
+        try client.observe("round.n\(round)", serial: serial)
+        try client.send(Cancel(target: serial), serial: 0)
+        _ = try client.next(.ok)
+        serial += 1
+      }
+    }
+    let late = try RawClient.greeted(bus)
+    try late.observe("late.*", serial: 1)
+    try bus.crash()
+    try late.send(Post(), serial: 2, name: "late.unit")
+    #expect(try late.next().name == "late.unit")
+  }
+}
