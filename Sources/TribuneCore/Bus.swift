@@ -16,6 +16,9 @@ package struct Bus: ~Copyable {
   struct Connection {
     let id: ConnectionID
     let peer: PeerIdentity
+    let account: UserAccount
+    /// Bytes that count for what it has registered, by serial.
+    var registeredLengths: [Serial: Int] = [:]
     var observations: [Serial: NotificationCenter.Observation] = [:]
     var monitors: [Serial: Monitors.Registration] = [:]
     /// Tokens of the patterns of both.
@@ -81,6 +84,8 @@ package struct Bus: ~Copyable {
   var postings = PostingQueue()
   var retained = RetainedNotifications()
   var awaitedPosts = AwaitedPosts()
+  /// Of each user who is connected.
+  var accounts: [UInt32: UserAccount] = [:]
   /// Of all suspended connections.
   var heldByteCount = 0
   var suspendedCount = 0
@@ -150,7 +155,7 @@ package struct Bus: ~Copyable {
   package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
     while connections.count <= slot.index { connections.append(nil) }
     precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
-    connections[slot.index] = Connection(id: id, peer: peer)
+    connections[slot.index] = Connection(id: id, peer: peer, account: openAccount(of: peer.uid))
     slots[id.rawValue] = slot
     announce(.didConnect(id, peer))
   }
@@ -177,6 +182,7 @@ package struct Bus: ~Copyable {
     for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
     settleOwed(of: connection, slot, at: now)
     forgetHeld(for: slot)
+    closeAccount(of: self.connection(at: slot))
     connections[slot.index] = nil
     slots[connection.id.rawValue] = nil
     settleGone(delegates, at: now)
@@ -219,14 +225,10 @@ package struct Bus: ~Copyable {
     if let due = nextDeadline, due <= now { advance(to: now) }
     do throws(WireError) {
       switch frame.header.kind {
-      case .observe: try observe(frame, from: slot, at: now)
+      case .observe, .monitor, .attach, .hold, .declare: try register(frame, from: slot, at: now)
       case .post: try post(frame, in: slice, from: slot, at: now)
       case .suspend: try suspend(frame, from: slot)
       case .done: try acknowledge(frame, from: slot, at: now)
-      case .monitor: try monitor(frame, from: slot)
-      case .attach: try attach(frame, from: slot, at: now)
-      case .hold: try hold(frame, from: slot, at: now)
-      case .declare: try declare(frame, from: slot)
       case .ask: try ask(frame, in: slice, from: slot, at: now)
       case .answer: try answer(frame, from: slot, at: now)
       case .defer: try deferAnswer(frame, from: slot, at: now)
@@ -241,7 +243,7 @@ package struct Bus: ~Copyable {
     return true
   }
 
-  private mutating func observe(
+  mutating func observe(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
     let fields = try frame.decode(Observe.self)
@@ -297,10 +299,12 @@ package struct Bus: ~Copyable {
     if let observation = connection.observations[target] {
       center.remove(observation, slot: slot)
       connections[slot.index]?.observations[target] = nil
+      giveBack(target, from: slot)
       connections[slot.index]?.tokenCount -= observation.pattern.tokenCount
     } else if let registration = connection.monitors[target] {
       monitors.remove(registration, slot: slot)
       connections[slot.index]?.monitors[target] = nil
+      giveBack(target, from: slot)
       connections[slot.index]?.tokenCount -= registration.tokenCount
     } else if let delegate = connection.delegates[target] {
       detach([delegate], at: now)

@@ -39,6 +39,9 @@ package struct BusLimits: Equatable, Sendable {
   /// Bytes that are retained for one user, and for all.
   package var retainedUserMax = 4 << 20
   package var retainedMax = 32 << 20
+  /// Bytes that are kept for one user of what has to be remembered over a restart: what it has registered, and the
+  /// userInfo of its queries, but for the only one that keeps any.
+  package var rememberedUserMax = 16 << 20
   /// Observers that the awaited posts of one connection wait for, together.
   package var awaitedMax = 65_536
   /// Milliseconds of silence before a delegate that named no time of its own counts as timed out.
@@ -63,6 +66,7 @@ package struct BusLimits: Equatable, Sendable {
       much, much, much, much
     )
     (lifted.retainedUserMax, lifted.retainedMax, lifted.awaitedMax) = (much, much, much)
+    lifted.rememberedUserMax = much
     lifted.deadlineMax = .max
     return lifted
   }

@@ -78,6 +78,7 @@ extension Bus {
     for delegate in delegates {
       leave(delegate)
       connections[delegate.slot.index]?.delegates[delegate.serial] = nil
+      giveBack(delegate.serial, from: delegate.slot)
       connections[delegate.slot.index]?.patternCount -= delegate.patterns.count
       connections[delegate.slot.index]?.patternTokenCount -= delegate.patternTokenCount
       connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
@@ -128,6 +129,7 @@ extension Bus {
   /// Takes a hold back.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot.index]?.holds[hold.serial] = nil
+    giveBack(hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }
 

@@ -40,6 +40,7 @@ extension Bus {
         "the queries of a connection that ask one after the other can have \(limits.questionsMax) bytes of userInfo"
       )
     }
+    try requireRoom(toKeep: keptBytes, from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = makeQueryID()
     let query = Query(
@@ -56,7 +57,7 @@ extension Bus {
       if !standing.isEmpty { queries[place].setStanding(standing) }
     }
     connections[slot.index]?.participantCount += delegates.count
-    connections[slot.index]?.questionByteCount += keptBytes
+    keep(keptBytes, from: slot)
     connections[slot.index]?.queries[header.serial] = id
 
     let start = slice.range.lowerBound
@@ -361,7 +362,7 @@ extension Bus {
     let asker = queries[place].asker.index
     connections[asker]?.queries[queries[place].serial] = nil
     connections[asker]?.participantCount -= queries[place].participants.count
-    connections[asker]?.questionByteCount -= queries.tail(at: place).payloadLength
+    keep(-queries.tail(at: place).payloadLength, from: queries[place].asker)
     connections[asker]?.answerByteCount -= queries[place].answerByteCount
     queries.remove(at: place)
   }

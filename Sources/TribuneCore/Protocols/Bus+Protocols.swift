@@ -114,6 +114,7 @@ extension Bus {
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     declarations.remove(declaration)
     connections[declaration.slot.index]?.declarations[declaration.serial] = nil
+    giveBack(declaration.serial, from: declaration.slot)
   }
 
   /// Takes over what the configuration defines, and what it declares. What connections have declared keeps the

@@ -130,7 +130,7 @@ extension Bus {
     }
     connections[slot.index]?.queries[serial] = id
     connections[slot.index]?.participantCount += participants.count
-    connections[slot.index]?.questionByteCount += tail.payloadLength
+    keep(tail.payloadLength, from: slot)
     connections[slot.index]?.answerByteCount += Int(answerByteCount)
   }
 

@@ -19,6 +19,7 @@ extension Configuration {
     limits.heldMax = heldMaxBytes
     limits.retainedUserMax = retainedUserMaxBytes
     limits.retainedMax = retainedMaxBytes
+    limits.rememberedUserMax = stateMaxBytes / 4
     limits.heldTotalMax = max(heldMaxBytes, queuesMemoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
     return limits

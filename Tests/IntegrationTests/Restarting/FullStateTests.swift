@@ -40,6 +40,37 @@ struct FullStateTests {
     #expect(try client.next().name == "load.unit")
   }
 
+  @Test("is not what the clients of one user make it: what they may register is remembered")
+  func share() throws {
+    let name = "share.n%." + String(repeating: "x", count: 240)
+    // Beyond a quarter of 1 MiB.
+    let most = (256 << 10) / (64 + 32 + name.utf8.count)
+    var serial = 2 as Serial
+    while true {
+      let number = "\(1000 + serial)"
+      try client.send(Observe(), serial: serial, name: name.replacing("%", with: number))
+      let frame = try client.next()
+      guard frame.kind == .error else {
+        serial += 1
+        continue
+      }
+      #expect(try frame.decode(Refusal.self).code == .limitExceeded)
+      #expect(frame.payload.contains("what the bus remembers for user"))
+      break
+    }
+    #expect(serial > most - 20 && serial < most + 20)
+    let other = try RawClient.greeted(bus)
+    try other.send(Observe(), serial: 1, name: name.replacing("%", with: "9999"))
+    #expect(try other.nextError() == .limitExceeded)
+    #expect(try count(Self.isFull) == 0)
+    try bus.crash()
+    try other.send(Post(), serial: 2, name: name.replacing("%", with: "\(1000 + serial - 1)"))
+    #expect(try client.next().header.serial == 2)
+    try client.send(Cancel(target: 2), serial: 0)
+    _ = try client.next(.ok)
+    try other.observe(name.replacing("%", with: "9999"), serial: 1)
+  }
+
   @Test("is found to have room when there is some, and takes down what comes then")
   func roomAgain() throws {
     for round in 1...2 {
