@@ -322,6 +322,8 @@ package final class Daemon {
   }
 
   private func reload() {
+    // The main queue does all that it has, and what is handed over is not changed any more.
+    guard !isStopping else { return }
     notifier.reloading()
     let (loaded, diagnostics) = Self.loadConfiguration(arguments)
     Self.report(diagnostics, to: log)

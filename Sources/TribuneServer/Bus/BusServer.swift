@@ -358,6 +358,8 @@ final class BusServer: RunLoopTarget {
 
   /// Does what is due. Runs on the main queue, inside a pass.
   private func checkDeadlines() {
+    // The main queue does all that it has, whatever the first of it was.
+    guard !isHandedOver else { return }
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     recordMoment()
     beginEvent()

@@ -256,8 +256,12 @@ extension BusServer {
 
   // MARK: The log
 
-  /// Makes visible what was written.
-  @inline(__always) func commitState() { state.commit() }
+  /// Makes visible what was written. Behind the end of a hand-over there is nothing, for the next daemon does not look there
+  /// for what it is to say.
+  @inline(__always) func commitState() {
+    precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
+    state.commit()
+  }
 
   func record(
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,

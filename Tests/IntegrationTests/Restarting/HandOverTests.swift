@@ -157,6 +157,34 @@ struct HandOverTests {
     #expect(try awaited.decode(Awaited.self).acknowledged == 1)
   }
 
+  @Test("what comes due just when it is to end comes to pass after it")
+  func due() throws {
+    // This one is not stopped, and says when the time is over.
+    let clock = try TestBus()
+    for _ in 0..<3 {
+      let asked = try askedDelegate(RawClient.greeted(bus), RawClient.greeted(bus))
+      try bus.command("signal \(SIGSTOP)")
+      let later = try askedDelegate(RawClient.greeted(clock), RawClient.greeted(clock))
+      #expect(try later.asker.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
+      try bus.command("signal \(SIGTERM)")
+      try bus.command("signal \(SIGCONT)")
+      #expect(try bus.command("wait") == ["ended", "0"])
+      try bus.start()
+      #expect(try asked.asker.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
+      #expect(try asked.delegate.nextConclusion() == .vetoed)
+    }
+  }
+
+  /// Has a delegate asked that says nothing, for the same short time each time.
+  private func askedDelegate(
+    _ asker: RawClient, _ delegate: RawClient
+  ) throws -> (asker: RawClient, delegate: RawClient) {
+    try delegate.attach(Attach(timeout: 200, label: "x", patterns: ["a.shouldB"]), serial: 1)
+    try asker.send(Ask(deadline: 60_000), serial: 7, name: "a.shouldB")
+    _ = try delegate.nextQuestion()
+    return (asker, delegate)
+  }
+
   @Test("many connections and registrations are all there")
   func many() throws {
     let clients = try (0..<300).map { _ in try RawClient.greeted(bus) }
