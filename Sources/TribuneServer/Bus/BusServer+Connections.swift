@@ -140,6 +140,8 @@ extension BusServer {
     connection.doom = nil
     logClosing(of: connection, error)
     if connection.phase == .awaitingHello {
+      // Of one that was handed over before it said hello, something is written.
+      recordDisconnection(of: connection)
       sendHello(to: connection)
     } else {
       leave(connection, because: error.code)

@@ -319,6 +319,8 @@ final class BusServer: RunLoopTarget {
     if pass.fileFrames.areLent { pass.fileFrames.collect() }
     writeVerdicts()
     resetRelief()
+    // A sweep goes as far as what is visible, and ends where the log does.
+    commitState()
     sweepState()
     if let stopBy {
       if connectionCount == 0 || stopBy <= now { return false }

@@ -185,6 +185,29 @@ struct HandOverTests {
     return (asker, delegate)
   }
 
+  @Test("connections that never say hello go while the log is swept")
+  func garbage() throws {
+    let bus = try RestartedBus(configuration: "[Bus]\nStateMax=1M\n")
+    let rounds = 40
+    // Each takes a pass of its own to be closed, and a sweep takes fewer passes than those of a round.
+    let silent = try (0..<rounds * 8).map { _ in try RawClient(path: bus.path) }
+    // They have been accepted when somebody who came later is served.
+    try RawClient.greeted(bus).settle()
+    try bus.restart()
+    var churn = Churn(try RawClient.greeted(bus))
+    for (index, client) in silent.enumerated() {
+      if index % 8 == 0 { try churn.round() }
+      try client.send(Array("GET / HTTP/1.0\r\n\r\n".utf8))
+      _ = try client.readHello()
+      #expect(try client.nextError() == .badMagic)
+      #expect(try client.readToEnd().isEmpty)
+    }
+    // It has been swept.
+    #expect(try bus.storedLog().length < rounds * Churn.lengthPerRound)
+    try bus.restart()
+    try churn.client.settle()
+  }
+
   @Test("many connections and registrations are all there")
   func many() throws {
     let clients = try (0..<300).map { _ in try RawClient.greeted(bus) }
