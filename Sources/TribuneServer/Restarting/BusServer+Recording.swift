@@ -72,16 +72,20 @@ extension BusServer {
   ) {
     let serial = frame.header.serial
     switch kind {
-    case .declare:
-      if bus.isRegistered(serial, by: connection.slot) {
-        connection.registered[serial] = addContext(to: frame, at: position, of: connection)
-      }
-    case .observe, .monitor, .attach, .hold:
-      if bus.isRegistered(serial, by: connection.slot) { connection.registered[serial] = position }
     case .suspend:
       connection.suspendPosition = position
       noteSuspension(of: connection)
-    default: break
+    case _ where !hasRegistered(serial, kind, by: connection.slot): break
+    case .declare: connection.registered[serial] = addContext(to: frame, at: position, of: connection)
+    default: connection.registered[serial] = position
+    }
+  }
+
+  /// Whether a frame that was taken has registered something. Any other one may have the serial of what is registered.
+  func hasRegistered(_ serial: Serial, _ kind: FrameKind?, by slot: ConnectionSlot) -> Bool {
+    switch kind {
+    case .observe, .monitor, .attach, .hold, .declare: bus.isRegistered(serial, by: slot)
+    default: false
     }
   }
 

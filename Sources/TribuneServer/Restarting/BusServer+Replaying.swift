@@ -129,7 +129,7 @@ extension BusServer {
     }
     if header.kind == .suspend {
       replayed.found[record.connection.rawValue]?.suspendPosition = record.position
-    } else if bus.isRegistered(header.serial, by: slot) {
+    } else if hasRegistered(header.serial, header.kind, by: slot) {
       replayed.found[record.connection.rawValue]?.registered[header.serial] = record.position
     }
     return true

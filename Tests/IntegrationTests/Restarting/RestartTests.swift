@@ -156,6 +156,28 @@ struct RestartTests {
     try asker.expectSilence()
   }
 
+  @Test("what is answered with the serial of a registration takes nothing from it", arguments: Way.allCases)
+  func serials(_ way: Way) throws {
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(timeout: 60_000, label: "x", patterns: ["a.shouldB"]), serial: 7)
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(options: .awaited), serial: 7, name: "unit.*")
+    _ = try observer.next(.ok)
+    let (asker, welcome) = try RawClient.welcomed(bus)
+    for round in Serial(1)...4 {
+      try asker.send(Ask(deadline: 60_000), serial: round, name: "a.shouldB")
+      let question = try delegate.nextQuestion().question
+      try delegate.send(
+        Answer(query: question.query, delegate: question.delegate, answer: .veto), serial: 7, text: "no")
+      #expect(try asker.nextVerdict().outcomes.map(\.reason) == ["no"])
+      try asker.send(Post(options: .awaited, deadline: 60_000), serial: 10 + round, name: "unit.willStop")
+      _ = try observer.next(.post)
+      try observer.send(Done(poster: welcome.connection, post: 10 + round), serial: 7)
+      #expect(try asker.next(.awaited).decode(Awaited.self).acknowledged == 1)
+      try restart(way)
+    }
+  }
+
   @Test("a delegate that goes while there is no daemon has gone", arguments: Way.allCases)
   func goneMeanwhile(_ way: Way) throws {
     let asker = try RawClient.greeted(bus)
