@@ -30,7 +30,7 @@ final class BusServer: RunLoopTarget {
   /// What is written into the state is encoded here.
   let recordBuffer = ByteBuffer(capacity: 4096)
   /// Which numbers files have in the store that are retained, by name and object.
-  var retainedFiles: [String: StoredFile] = [:]
+  var retainedFiles = RetainedFiles()
   /// Those that another daemon has left, by inode, while the state is taken over.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   var isSweeping = false

@@ -44,7 +44,7 @@ extension BusServer {
     buffer.truncate(to: 0)
     buffer.append(files.insert(streams.rawDescriptor))
     // What is retained is stored already.
-    let stored = store == nil ? [] : Set(retainedFiles.values.map(\.inode))
+    let stored = store == nil ? [] : Set(retainedFiles.retained.map(\.inode))
     guard files.descriptors.allSatisfy({ stored.contains($0.key) || pass($0.value) }),
       state.append(.handedOver, connection: none, at: now, buffer.bytes) != nil
     else { throw Errno(rawValue: ENOSPC) }

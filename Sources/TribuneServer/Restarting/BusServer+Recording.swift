@@ -260,11 +260,11 @@ extension BusServer {
 
   // MARK: The log
 
-  /// Makes visible what was written. Behind the end of a hand-over there is nothing, for the next daemon does not look there
-  /// for what it is to say.
+  /// Makes visible what was written. Behind the end of a hand-over nothing is: who goes on has what was to be sent until then.
   @inline(__always) func commitState() {
     precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
     state.commit()
+    if retainedFiles.hasForgotten { removeForgottenFiles() }
   }
 
   func record(

@@ -16,7 +16,7 @@ extension BusServer {
     buffer.append(true)
     append(kept.attachment, to: buffer, &files)
     kept.append(to: buffer)
-    forgetFile(kept.name, kept.object)
+    retainedFiles.forget(Self.key(kept.name, kept.object))
     if let file = kept.attachment { retainedFiles[Self.key(kept.name, kept.object)] = stored(file) }
     record(retention: buffer, of: .kept(kept))
   }
@@ -27,7 +27,7 @@ extension BusServer {
     buffer.append(false)
     buffer.appendField(name)
     buffer.appendField(object)
-    forgetFile(name, object)
+    retainedFiles.forget(Self.key(name, object))
     record(retention: buffer, of: .forgotten(name: name, object: object))
   }
 
@@ -36,23 +36,59 @@ extension BusServer {
     guard let store else { return nil }
     return FileDescriptor.lending(file.rawDescriptor) { descriptor -> StoredFile? in
       let inode = descriptor.inode ?? 0
-      if let known = retainedFiles.values.first(where: { $0.inode == inode }) { return known }
+      if let known = retainedFiles.recall(inode: inode) { return known }
       return store.store(file: descriptor).map { StoredFile(inode: inode, number: $0) }
     }
   }
 
-  private func forgetFile(_ name: String, _ object: String) {
-    guard !retainedFiles.isEmpty, let file = retainedFiles.removeValue(forKey: Self.key(name, object)),
-      !retainedFiles.values.contains(where: { $0.number == file.number })
-    else { return }
-    store?.remove(file: file.number)
+  /// Takes out of the store what is retained no more. Whoever has to go on from the state knows that by now: what it says
+  /// is retained is there.
+  func removeForgottenFiles() {
+    for file in retainedFiles.takeForgotten() { store?.remove(file: file.number) }
   }
 }
 
 /// A file that the service manager keeps.
-struct StoredFile {
+struct StoredFile: Equatable {
   let inode: UInt64
   let number: UInt64
+}
+
+/// The files of what is retained, by a key for name and object, and those that are retained no more and still stored.
+struct RetainedFiles {
+  private var files: [String: StoredFile] = [:]
+  private var forgotten: [StoredFile] = []
+
+  subscript(key: String) -> StoredFile? {
+    get { files[key] }
+    set { files[key] = newValue }
+  }
+
+  var retained: some Collection<StoredFile> { files.values }
+  var hasForgotten: Bool { !forgotten.isEmpty }
+  /// The numbers of all.
+  var numbers: Set<UInt64> { Set((files.values + forgotten).map(\.number)) }
+
+  /// What was retained under the key is so no more. Its file goes with `takeForgotten`, if nothing else needs it by then.
+  mutating func forget(_ key: String) {
+    guard !files.isEmpty, let file = files.removeValue(forKey: key),
+      !files.values.contains(where: { $0.number == file.number })
+    else { return }
+    forgotten.append(file)
+  }
+
+  /// A file that is stored already, and is retained again if it was forgotten.
+  mutating func recall(inode: UInt64) -> StoredFile? {
+    if let known = files.values.first(where: { $0.inode == inode }) { return known }
+    guard let index = forgotten.firstIndex(where: { $0.inode == inode }) else { return nil }
+    return forgotten.remove(at: index)
+  }
+
+  /// What is to be stored no more.
+  mutating func takeForgotten() -> [StoredFile] {
+    defer { forgotten.removeAll() }
+    return forgotten
+  }
 }
 
 /// What the state says of a retained notification: whether there is one, its file, and its fields.

@@ -99,7 +99,7 @@ extension BusServer {
 
   /// Has nothing stored of what is retained no more, and of what was only under way.
   func removeInheritedFiles(_ passed: PassedAtStart) {
-    let kept = Set(retainedFiles.values.map(\.number))
+    let kept = retainedFiles.numbers
     for file in inheritedFiles.values where !kept.contains(file.number) { store?.remove(file: file.number) }
     inheritedFiles = [:]
     for inode in passed.fileInodes {
