@@ -27,6 +27,8 @@ extension BusServer {
     _ = endPass()
     for case let connection? in connections.value {
       state.set(.queued, of: connection.slot.index, to: connection.traffic.value.queuedCount)
+      noteHeld(for: connection)
+      noteMidFrame(of: connection)
       switch connection.phase {
       case .awaitingHello:
         if connection.position == nil { recordConnection(connection) }

@@ -215,6 +215,13 @@ extension BusServer {
     setFlags(flags, of: connection)
   }
 
+  /// Whether a frame is half written, for whoever goes on with the connection.
+  func noteMidFrame(of connection: Connection) {
+    var flags = connection.traffic.value.stateFlags
+    if connection.queue.isMidFrame { flags.insert(.sending) } else { flags.remove(.sending) }
+    setFlags(flags, of: connection)
+  }
+
   @inline(__always) func noteReceiving(from connection: Connection) {
     if outlivesDeath { setFlag(.receiving, of: connection) }
   }

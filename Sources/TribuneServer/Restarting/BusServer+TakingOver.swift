@@ -151,11 +151,15 @@ extension BusServer {
     connection.traffic.value.queuedCount = found.queuedCount
     noteQueued(0, for: connection)
     switch found.fate {
-    case .survives: if let streams { restore(streams, of: connection, passed) }
+    case .survives:
+      if let streams { restore(streams, of: connection, passed) }
+      // Without the rest of a frame, nothing can be said behind its beginning.
+      if found.isMidFrame, !connection.queue.isMidFrame { connection.isDeaf = true }
     case .loses(let count): restore(found, having: count, of: connection)
     case .restarts(let isTold): orphan(connection, isTold: isTold, isGreeted: found.saidSent > 0)
     }
     noteSent(to: connection)
+    noteMidFrame(of: connection)
     noteSuspension(of: connection)
     if connection.phase == .awaitingHello {
       timeouts.append(

@@ -11,8 +11,10 @@ struct FoundConnection {
     case survives
     /// It goes on, but for what had been queued for it: so many notifications were not sent.
     case loses(UInt32)
-    /// It has to connect again. Its socket can still be told so, unless that may be in the middle of a frame.
+    /// It has to connect again. It can still be told so, unless its socket may be in the middle of a frame.
     case restarts(isTold: Bool)
+
+    var isEnd: Bool { if case .restarts = self { true } else { false } }
   }
 
   let facts: ConnectionFacts
@@ -27,6 +29,8 @@ struct FoundConnection {
   var queuedCount: UInt32 = 0
   /// Frames of the bus's own that it had been sent, ever.
   var saidSent: UInt32 = 0
+  /// Its socket may be in the middle of a frame that it is being sent.
+  var isMidFrame = false
   var fate = Fate.survives
   /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
   var isRefused = false
@@ -41,12 +45,15 @@ struct FoundConnection {
     }
     queuedCount = cell.queued
     saidSent = cell.saidSent
+    isMidFrame = cell.flags.contains(.sending)
     isOrphan = cell.flags.contains(.orphan)
-    if !isHandedOver || isOrphan { queuedCount &+= cell.held }
+    // What is held is handed over for those who go on.
+    defer { if !isHandedOver || fate.isEnd { queuedCount &+= cell.held } }
     if isOrphan {
       fate = .restarts(isTold: false)
     } else if isHandedOver {
-      fate = isRefused || cell.flags.contains(.incomplete) ? .restarts(isTold: true) : .survives
+      let ends = isRefused || cell.flags.contains(.incomplete)
+      fate = ends ? .restarts(isTold: !isMidFrame) : .survives
     } else if !cell.flags.isDisjoint(with: [.sending, .unrecorded]) {
       fate = .restarts(isTold: false)
     } else if isRefused || !cell.flags.isDisjoint(with: [.receiving, .incomplete]) {

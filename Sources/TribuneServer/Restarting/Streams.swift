@@ -112,12 +112,14 @@ extension BusServer {
     do throws(WireError) {
       if let stream = streams.stream {
         var reader = FieldReader(stream.bytes)
-        try restoreBegun(try reader.byteArray(), of: connection)
-        for _ in 0..<(try reader.integer(UInt32.self)) {
-          try restorePassedDescriptor(try reader.integer(), of: connection, passed)
-        }
+        let begun = try reader.byteArray()
+        var waiting: [UInt64] = []
+        for _ in 0..<(try reader.integer(UInt32.self)) { waiting.append(try reader.integer()) }
+        // What goes out comes first: what is wrong with the rest is said behind it, and not within a frame.
         while !reader.isAtEnd { try restorePart(from: &reader, of: connection, passed) }
         noteRestoredFrames(of: connection)
+        try restoreBegun(begun, of: connection)
+        for inode in waiting { try restorePassedDescriptor(inode, of: connection, passed) }
       }
       if let held = streams.held { try restoreHeld(held, of: connection, passed) }
     } catch {

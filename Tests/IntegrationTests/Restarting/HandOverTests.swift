@@ -208,6 +208,65 @@ struct HandOverTests {
     try churn.client.settle()
   }
 
+  /// An observer that has been sent the beginning of a notification.
+  private func observer(of payload: String, on bus: RestartedBus) throws -> RawClient {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("load.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    try poster.send(Post(), serial: 1, flags: .acknowledge, name: "load.unit", text: payload)
+    _ = try poster.next(.ok)
+    return observer
+  }
+
+  @Test("what is wrong with a frame that has come in part is said behind what is being sent")
+  func refusedAfterwards() throws {
+    // More than the kernel takes.
+    let payload = String(repeating: "x", count: 1_500_000)
+    let observer = try observer(of: payload, on: bus)
+    let frame = ByteBuffer(capacity: 200_000)
+    frame.appendFrame(Post(), serial: 1, name: "load.unit", text: String(repeating: "y", count: 120_000))
+    try observer.send(Array([UInt8](frame.bytes).prefix(40_000)))
+    try RawClient.greeted(bus).settle()
+    // Half a frame of that length has no room any more.
+    try bus.folder.write("[Bus]\nPayloadMax=64K\nPartialFramesMemoryMax=64K\n", to: "etc/tribuned.conf")
+    try bus.restart()
+    #expect(try observer.next(.post).payload == payload)
+    #expect(try observer.nextError() == .restarted)
+    #expect(try observer.readToEnd().isEmpty)
+  }
+
+  @Test("who cannot go on is told nothing in the middle of a frame")
+  func nothingWithin() throws {
+    let bus = try RestartedBus(
+      configuration: "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=8M\nRetainedUserMax=8M\n")
+    let payload = String(repeating: "x", count: 1_500_000)
+    let observer = try observer(of: payload, on: bus)
+    let poster = try RawClient.greeted(bus)
+    // So much that there is room for nothing more.
+    for size in [300_000, 100_000, 30_000, 10_000, 3000, 1000, 300] {
+      let text = String(repeating: "r", count: size)
+      for number in 1...4 {
+        try poster.send(
+          Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state",
+          object: "u/\(size)/\(number)", text: text)
+        _ = try poster.next()
+      }
+    }
+    for serial in Serial(2)...20 {
+      try observer.send(Observe(), serial: serial, name: "n\(serial).\(String(repeating: "x", count: 200))")
+    }
+    try poster.settle()
+    try bus.end(SIGTERM)
+    // Now there is room in its socket again.
+    var bytes = try observer.nextBytes()
+    try bus.start()
+    while case let more = try observer.nextBytes(), !more.isEmpty { bytes += more }
+    let head = ByteBuffer(capacity: 64)
+    head.appendFrame(Post(), serial: 1, name: "load.unit")
+    #expect((head.count..<payload.utf8.count).contains(bytes.count))
+    #expect(bytes.dropFirst(head.count).allSatisfy { $0 == UInt8(ascii: "x") })
+  }
+
   @Test("many connections and registrations are all there")
   func many() throws {
     let clients = try (0..<300).map { _ in try RawClient.greeted(bus) }

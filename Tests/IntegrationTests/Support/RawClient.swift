@@ -195,6 +195,18 @@ final class RawClient {
     while try next(.ok).header.serial != serial {}
   }
 
+  /// The bytes that come next, whatever they are; none when the bus has closed the connection.
+  func nextBytes() throws -> [UInt8] {
+    let received = received
+    do {
+      if position == received.count { try readMore() }
+    } catch is Ended {
+      return []
+    }
+    defer { position = received.count }
+    return [UInt8](received.bytes(in: position..<received.count))
+  }
+
   /// Reads up to so many bytes, and keeps them for the next frame.
   func read(atMost count: Int) throws { try readMore(atMost: count) }
 

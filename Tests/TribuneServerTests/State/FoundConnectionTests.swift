@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneWire
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("A connection that is found in a state")
+struct FoundConnectionTests {
+  /// What becomes of it, as a word.
+  private static func fate(_ flags: StateCellFlags, isHandedOver: Bool, isOrphan: Bool = false) throws -> String
+  {
+    let id = ConnectionID(rawValue: 7)
+    let bytes = ByteBuffer(capacity: 256)
+    for _ in 0..<32 { bytes.append(UInt64(0)) }
+    var reader = FieldReader(bytes.bytes)
+    var found = FoundConnection(facts: try ConnectionFacts(from: &reader), position: StatePosition(offset: 0))
+    let flags = isOrphan ? flags.union(.orphan) : flags
+    found.judge(
+      by: StateCell(connection: id, flags: flags, queued: 5, sent: 3, held: 2), id: id,
+      isHandedOver: isHandedOver)
+    return switch found.fate {
+    case .survives: "survives \(found.queuedCount)"
+    case .loses(let count): "loses \(count) \(found.queuedCount)"
+    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)"
+    }
+  }
+
+  @Test(
+    "is told to connect again unless a frame is half written to it",
+    arguments: [
+      ([], "survives 5", "loses 4 7"),
+      (.receiving, "survives 5", "told 7"),
+      (.sending, "survives 5", "closed 7"),
+      (.incomplete, "told 7", "told 7"),
+      ([.incomplete, .sending], "closed 7", "closed 7"),
+    ] as [(StateCellFlags, String, String)])
+  func fates(_ flags: StateCellFlags, _ handedOver: String, _ afterDeath: String) throws {
+    #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
+    #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
+    for isHandedOver in [true, false] {
+      #expect(try Self.fate(flags, isHandedOver: isHandedOver, isOrphan: true) == "closed 7")
+    }
+  }
+}
