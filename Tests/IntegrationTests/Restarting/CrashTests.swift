@@ -303,6 +303,10 @@ struct CrashTests {
     let bus = try RestartedBus(room: 5)
     let clients = try (0..<4).map { _ in try RawClient.greeted(bus) }
     for client in clients { try client.observe("load.*", serial: 1) }
+    let listed = try clients[3].list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection.isSurviving } else { nil as Bool? }
+    }
+    #expect(listed == [true, true, false, false])
     try bus.command("await c 2")
     #expect(try bus.stored() == ["state": 1, "c": 2])
     try bus.end(SIGKILL)
