@@ -147,7 +147,7 @@ extension BusServer {
     let place = SaidPlace(number: number, slot: connection.slot.index)
     let position: StatePosition?
     if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax
-      || connection.queue.byteCount > configuration.highMarkBytes
+      || connection.queue.byteCount > queueRecordedMax
     {
       position = nil
     } else if let rest {
@@ -156,6 +156,13 @@ extension BusServer {
       position = record(.said, of: connection.id, at: place.moment, slice.bytes)
     }
     if position == nil { setFlag(.unrecorded, of: connection) }
+  }
+
+  /// Bytes that may wait for a connection if what it is told is to be written down. Where half of the state lasts, all
+  /// those that do not read have a quarter of it together, and each an even share.
+  private var queueRecordedMax: Int {
+    guard lengthAtLastSweep > state.lengthMax / 2 else { return configuration.highMarkBytes }
+    return min(configuration.highMarkBytes, state.lengthMax / 4 / max(1, connectionCount))
   }
 
   /// So many notifications were queued.

@@ -71,6 +71,27 @@ struct FullStateTests {
     try other.observe(name.replacing("%", with: "9999"), serial: 1)
   }
 
+  @Test("is not what replies that nobody reads make it")
+  func unread() throws {
+    let poster = try RawClient.greeted(bus)
+    for number in 0..<10 {
+      try poster.send(
+        Post(options: .retain), serial: 1, flags: .acknowledge, name: "half.state", object: "\(number)",
+        text: String(repeating: "x", count: 60_000))
+      _ = try poster.next(.ok)
+    }
+    try client.send(
+      Hold(), serial: 2, name: "a.shouldB", text: String(repeating: "w", count: WireLimits.reasonLength))
+    _ = try client.next(.ok)
+    let deaf = try RawClient.greeted(bus)
+    for serial in 1...200 as ClosedRange<Serial> { try deaf.send(Ask(), serial: serial, name: "a.shouldB") }
+    let other = try RawClient.greeted(bus)
+    try other.observe("other.*", serial: 1)
+    try other.expectSilence(serial: 2)
+    #expect(try count(Self.isFull) == 0)
+    for serial in 1...200 as ClosedRange<Serial> { #expect(try deaf.next(.verdict).header.serial == serial) }
+  }
+
   @Test("is found to have room when there is some, and takes down what comes then")
   func roomAgain() throws {
     for round in 1...2 {
