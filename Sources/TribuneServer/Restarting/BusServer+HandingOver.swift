@@ -32,7 +32,7 @@ extension BusServer {
       switch connection.phase {
       case .awaitingHello:
         if connection.position == nil { recordConnection(connection) }
-        if !connection.isStored { keepOpen(connection) }
+        if !connection.isStored, !connection.isOrphan { keepOpen(connection) }
       // It has been sent why, as far as it reads.
       case .closing: close(connection)
       case .open, .closed: break

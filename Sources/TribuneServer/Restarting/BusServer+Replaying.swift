@@ -99,6 +99,7 @@ extension BusServer {
       frame.append(record.body)
       replayed.found[id]?.said.append((SaidPlace(record.moment).number, frame))
     case .waiting, .waitsNoMore: try replayWaiting(record)
+    case .orphaned: replayed.found[id]?.orphanedUntil = record.moment
     case .stream, .held: return false
     case .handedOver: replayed.handedOver = (try reader.integer(), record.moment)
     }

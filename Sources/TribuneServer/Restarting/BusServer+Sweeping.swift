@@ -93,6 +93,7 @@ extension BusServer {
     case .connection: isTail || connection(record.connection)?.position == record.position
     case .frame: isLiveFrame(record, isTail: isTail)
     case .retained: isStillRetained(record, isTail: isTail)
+    case .orphaned: connection(record.connection)?.isOrphan == true
     case .said: isUnsent(record)
     }
   }

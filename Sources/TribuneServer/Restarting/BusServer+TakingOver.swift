@@ -35,6 +35,7 @@ extension BusServer {
     }
     freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
     let unknown = closeUnknown(passed)
+    noteOrphans(of: replayed)
     beginEvent()
     for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
     for slot in missing { bus.disconnect(slot, at: now) }
@@ -140,6 +141,24 @@ extension BusServer {
     return true
   }
 
+  /// Says until when those that have to connect again keep what they had registered. That is said once, however often the
+  /// bus is restarted meanwhile.
+  private func noteOrphans(of replayed: ReplayedState) {
+    let due = now.advanced(byNanoseconds: Self.orphanNanoseconds)
+    var orphans: [(due: Instant, token: WatchToken)] = []
+    for case let connection? in connections.value where connection.isOrphan {
+      let known = replayed.found[connection.id.rawValue]?.orphanedUntil
+      // Without room for it, the next daemon gives it its time anew.
+      if known == nil { _ = state.append(.orphaned, connection: connection.id, at: due, RawSpan()) }
+      orphans.append((min(known ?? due, due), connection.token))
+    }
+    // Before its cell is one in which nothing is under way.
+    commitState()
+    for orphan in orphans.sorted(by: { $0.due < $1.due }) {
+      timeouts.append(.orphan, orphan.token, due: orphan.due)
+    }
+  }
+
   /// Goes on with what was under way on a connection.
   private func resume(
     _ id: ConnectionID, _ found: FoundConnection?, _ streams: Streams?, _ passed: PassedAtStart
@@ -203,8 +222,6 @@ extension BusServer {
     connection.isStored = false
     setFlag(.orphan, of: connection)
     UnixSocket.shutdown(connection.descriptor)
-    timeouts.append(
-      .orphan, connection.token, due: now.advanced(byNanoseconds: Self.orphanNanoseconds))
   }
 
   /// Says something to a connection that is shut then, if the kernel takes it.

@@ -36,6 +36,8 @@ struct FoundConnection {
   var isRefused = false
   /// It had to connect again already, and there is no socket of it.
   var isOrphan = false
+  /// Until when it has time for that.
+  var orphanedUntil: Instant?
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
   mutating func judge(by cell: StateCell?, id: ConnectionID, isHandedOver: Bool) {
@@ -46,7 +48,7 @@ struct FoundConnection {
     queuedCount = cell.queued
     saidSent = cell.saidSent
     isMidFrame = cell.flags.contains(.sending)
-    isOrphan = cell.flags.contains(.orphan)
+    isOrphan = cell.flags.contains(.orphan) || orphanedUntil != nil
     // What is held is handed over for those who go on.
     defer { if !isHandedOver || fate.isEnd { queuedCount &+= cell.held } }
     if isOrphan {

@@ -30,6 +30,8 @@ nonisolated package enum StateRecordKind: UInt8, CaseIterable, Sendable {
   /// A post that waits for the bus to be idle; and that it waits no more.
   case waiting = 14
   case waitsNoMore = 15
+  /// The connection has to connect again, and keeps what it had registered until the record's moment.
+  case orphaned = 16
 }
 
 /// Where a record lies in its area.

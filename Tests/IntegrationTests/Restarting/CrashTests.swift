@@ -77,6 +77,27 @@ struct CrashTests {
     #expect(try other.nextVerdict().verdict == .allowed)
   }
 
+  @Test("who does not connect again is gone when its time is over, however often the bus is restarted")
+  func neverBack() throws {
+    let client = try RawClient.greeted(bus)
+    try client.send(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    _ = try client.next(.ok)
+    let other = try RawClient.greeted(bus)
+    try client.send([1, 2, 3])
+    try bus.crash()
+    #expect(try client.nextError() == .restarted)
+    var verdict = VerdictKind.vetoed
+    while verdict == .vetoed {
+      try other.send(Ask(), serial: 1, name: "host.shouldReboot")
+      verdict = try other.nextVerdict().verdict
+      // What it was told has been noted as well.
+      try RawClient.greeted(bus).settle()
+      try bus.end(SIGKILL)
+      try bus.start()
+    }
+    #expect(verdict == .allowed)
+  }
+
   @Test("what somebody has been asked, the next daemon knows")
   func asked() throws {
     // The second question that one connection is asked has no room beside the first.

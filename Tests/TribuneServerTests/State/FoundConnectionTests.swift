@@ -10,14 +10,12 @@ import TribuneWire
 @Suite("A connection that is found in a state")
 struct FoundConnectionTests {
   /// What becomes of it, as a word.
-  private static func fate(_ flags: StateCellFlags, isHandedOver: Bool, isOrphan: Bool = false) throws -> String
-  {
+  private static func fate(_ flags: StateCellFlags, isHandedOver: Bool) throws -> String {
     let id = ConnectionID(rawValue: 7)
     let bytes = ByteBuffer(capacity: 256)
     for _ in 0..<32 { bytes.append(UInt64(0)) }
     var reader = FieldReader(bytes.bytes)
     var found = FoundConnection(facts: try ConnectionFacts(from: &reader), position: StatePosition(offset: 0))
-    let flags = isOrphan ? flags.union(.orphan) : flags
     found.judge(
       by: StateCell(connection: id, flags: flags, queued: 5, sent: 3, held: 2), id: id,
       isHandedOver: isHandedOver)
@@ -35,13 +33,11 @@ struct FoundConnectionTests {
       (.receiving, "survives 5", "told 7"),
       (.sending, "survives 5", "closed 7"),
       (.incomplete, "told 7", "told 7"),
+      (.orphan, "closed 7", "closed 7"),
       ([.incomplete, .sending], "closed 7", "closed 7"),
     ] as [(StateCellFlags, String, String)])
   func fates(_ flags: StateCellFlags, _ handedOver: String, _ afterDeath: String) throws {
     #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
     #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
-    for isHandedOver in [true, false] {
-      #expect(try Self.fate(flags, isHandedOver: isHandedOver, isOrphan: true) == "closed 7")
-    }
   }
 }
