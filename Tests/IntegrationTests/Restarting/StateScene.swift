@@ -62,6 +62,7 @@ struct StateScene {
     try bus.restart()
     switch end {
     case .killed:
+      try scene.leaveOrphan(on: bus)
       try scene.goOn(on: bus)
       try bus.die()
     case .handedOver:
@@ -98,11 +99,23 @@ struct StateScene {
     _ = try self[.observer].next(.post)
   }
 
+  /// Has somebody be in the middle of a frame when the daemon dies, who does not come back.
+  private func leaveOrphan(on bus: RestartedBus) throws {
+    let client = try RawClient.greeted(bus)
+    try client.send(Array(Self.halfPost[..<Self.halfLength]))
+    for client in clients { try client.settle() }
+    try withExtendedLifetime(client) { try bus.crash() }
+  }
+
   /// Has records of all kinds written that a sweep leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
+    let count = try self[.poster].busEntry().connections
     try withExtendedLifetime(RawClient.greeted(bus)) { try $0.observe("load.*", serial: 1) }
-    while try self[.poster].busEntry().connections > Role.allCases.count {}
+    while try self[.poster].busEntry().connections > count {}
+    // What waits for the bus to be idle comes when it is.
+    try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
+    #expect(try self[.observer].next(.post).name == "load.idle")
     // Time goes on.
     try self[.asker].send(Ask(deadline: 1), serial: 9, name: "a.shouldB")
     _ = try self[.asker].nextVerdict()
