@@ -219,6 +219,20 @@ struct DaemonTests {
 
   // MARK: What it takes
 
+  @Test("a service manager that reads nothing for a while keeps nobody waiting, and is told what counts")
+  func slowServiceManager() throws {
+    let bus = try TestBus()
+    try bus.notifySocket.fill()
+    try bus.folder.write("[Bus]\nQueriesMax=7\n", to: "etc/tribuned.conf")
+    // The manager is told when this begins, and when it is done.
+    bus.signal(SIGHUP)
+    while try RawClient.welcomed(bus).1.queriesMax != 7 {}
+    try bus.notifySocket.drain()
+    try bus.notifySocket.wait { $0.hasPrefix("RELOADING=1\n") }
+    try bus.notifySocket.wait(for: "READY=1")
+    #expect(bus.stop() == 0)
+  }
+
   @Test("the limit of open descriptors is raised to the hard limit")
   func descriptorLimit() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=64:512"])

@@ -14,20 +14,58 @@ final class NotifySocket: Sendable {
   private let folder: TemporaryFolder
   private let descriptor: CInt
 
-  init() throws {
+  /// - Parameter abstract: its name in the abstract namespace; nil for a path.
+  init(abstract name: String? = nil) throws {
     folder = try TemporaryFolder()
-    descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    descriptor = try Self.socket()
+    let path = name.map { "@\($0)" } ?? folder.path + "/notify"
+    unsafe setenv("NOTIFY_SOCKET", path, 1)
+    let bound = unsafe Self.withAddress(path) { unsafe bind(descriptor, $0, $1) }
+    try #require(bound == 0)
+  }
+
+  private static func socket() throws -> CInt {
+    let descriptor = Foundation.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    try #require(descriptor >= 0)
+    return descriptor
+  }
+
+  private static func withAddress(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+  ) -> CInt {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    let path = folder.path + "/notify"
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+      unsafe field.copyBytes(from: path.utf8)
+      if path.hasPrefix("@") { unsafe field[0] = 0 }
+    }
+    let length = socklen_t(MemoryLayout<sa_family_t>.size + path.utf8.count)
+    return unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+        unsafe body(pointer, length)
       }
     }
-    try #require(bound == 0)
-    unsafe setenv("NOTIFY_SOCKET", path, 1)
+  }
+
+  /// Leaves no room for another message, as a manager does that is sent much and reads nothing.
+  func fill() throws {
+    let sender = try Self.socket()
+    defer { close(sender) }
+    let path = try #require(unsafe getenv("NOTIFY_SOCKET").map { unsafe String(cString: $0) })
+    let connected = unsafe Self.withAddress(path) { unsafe connect(sender, $0, $1) }
+    try #require(connected == 0)
+    while unsafe send(sender, Self.filling, Self.filling.utf8.count, CInt(MSG_DONTWAIT)) >= 0 {}
+    try #require(errno == EAGAIN)
+  }
+
+  private static let filling = "X_FILLING=1"
+
+  /// Takes what `fill()` has sent.
+  func drain() throws {
+    var byte: UInt8 = 0
+    while unsafe recv(descriptor, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_PEEK)) == 1, byte == UInt8(ascii: "X") {
+      try #require(try next() == Self.filling)
+    }
   }
 
   deinit { close(descriptor) }

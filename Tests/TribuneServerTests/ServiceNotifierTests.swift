@@ -96,6 +96,78 @@ struct ServiceNotifierTests {
     #expect(text.split(separator: "\n").count == 2)
   }
 
+  @Test("waits for no manager that does not read, and says what counts when it does")
+  func managerThatDoesNotRead() async {
+    await #expect(processExitsWith: .success) {
+      // What waits in the kernel is ended by nothing else.
+      alarm(60)
+      let manager = try NotifySocket()
+      try manager.fill()
+      let notifier = await MainActor.run {
+        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        notifier.ready(status: "1")
+        for number in 2...100 {
+          notifier.status("\(number)")
+          notifier.watchdog()
+        }
+        notifier.reloading()
+        notifier.ready(status: "101")
+        return notifier
+      }
+      try manager.drain()
+      // All the while the bus does something else.
+      let messages = try (1...3).map { _ in try manager.receive().text }
+      #expect(messages[0] == "WATCHDOG=1")
+      #expect(messages[1].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+      #expect(messages[2] == "READY=1\nSTATUS=101")
+      try await MainActor.run {
+        notifier.status("102")
+        let message = try manager.next()
+        #expect(message == "STATUS=102")
+      }
+    }
+  }
+
+  @Test("what the manager has not heard of a bus that ends is how it ends")
+  func endBeforeTheManagerReads() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let manager = try NotifySocket()
+      try manager.fill()
+      let notifier = await MainActor.run {
+        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        notifier.reloading()
+        notifier.ready(status: "1")
+        notifier.stopping(status: "2")
+        return notifier
+      }
+      try manager.drain()
+      #expect(try manager.receive().text == "STOPPING=1\nSTATUS=2")
+      try await MainActor.run {
+        notifier.watchdog()
+        let message = try manager.next()
+        #expect(message == "WATCHDOG=1")
+      }
+    }
+  }
+
+  @Test(
+    "finds a manager at a name in the abstract namespace, and needs no new descriptor for each notification")
+  func abstractNames() async {
+    await #expect(processExitsWith: .success) {
+      try await MainActor.run {
+        let manager = try NotifySocket(abstract: "tribune-test-\(getpid())")
+        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        notifier.status("1")
+        #expect(try manager.next() == "STATUS=1")
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
+        notifier.status("2")
+        #expect(try manager.next() == "STATUS=2")
+      }
+    }
+  }
+
   @Test("knows how often the manager wants to hear from it")
   func watchdogInterval() async {
     await #expect(processExitsWith: .success) {

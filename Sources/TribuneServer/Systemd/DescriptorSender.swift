@@ -10,8 +10,8 @@ import TribuneSystem
 /// Like `JournalWriter`, this is one of the few places that two threads share, and so has a lock. It is held for the
 /// moment in which something goes in or out, never while the manager is waited for.
 ///
-/// A manager that takes nothing any more keeps its thread waiting and nobody else: what waits is bounded by what the
-/// store can hold.
+/// A manager that takes nothing any more keeps its thread waiting and nobody else, for whatever else notifies it from
+/// this process does not wait (`ServiceNotifier`). What waits is bounded by what the store can hold.
 nonisolated final class DescriptorSender: Sendable {
   /// Descriptors that the kernel passes with one message (SCM_MAX_FD).
   static let batchMax = 253

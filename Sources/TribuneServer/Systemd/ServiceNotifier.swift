@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSystemd
+import Dispatch
 import Glibc
 import TribuneSystem
 import TribuneWire
@@ -9,20 +10,36 @@ import TribuneWire
 ///
 /// Without a `NOTIFY_SOCKET` nothing is sent. One that leads nowhere is logged once, and again only
 /// after it has worked in between: a bus that serves is worth more than a manager that listens.
+///
+/// Nothing here waits for the manager. sd_notify does, while the socket is full, which it is when a manager that reads
+/// nothing for a while is sent many descriptors (`DescriptorSender`). What finds no room is tried again a little later,
+/// from the run loop, so that a watchdog is told of one that turns and of no other; what is overtaken meanwhile is
+/// forgotten.
 package final class ServiceNotifier {
+  private enum Kind {
+    case ready, reloading, stopping, status, watchdog
+  }
+
+  /// How long what found no room waits until it is tried again.
+  private static let retryMilliseconds = 100
+
   private let log: Log
+  private var socket: ServiceSocket?
   private var isFailing = false
+  /// What the manager is still to be told, in order: of no kind more than one.
+  private var waiting: [(kind: Kind, text: String)] = []
+  private var isToRetry = false
 
   package init(log: Log) { self.log = log }
 
   /// The daemon listens; or, after `reloading()`, it goes by the new configuration.
-  package func ready(status: String) { send("READY=1", "STATUS=\(status.escaped)") }
+  package func ready(status: String) { send(.ready, "READY=1", "STATUS=\(status.escaped)") }
 
   /// The line that `systemctl status` shows.
-  package func status(_ status: String) { send("STATUS=\(status.escaped)") }
+  package func status(_ status: String) { send(.status, "STATUS=\(status.escaped)") }
 
   /// The run loop turns.
-  package func watchdog() { send("WATCHDOG=1") }
+  package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
   /// `ready(status:)` must follow.
   package func reloading() {
@@ -31,11 +48,11 @@ package final class ServiceNotifier {
       preconditionFailure("there is a monotonic clock")
     }
     let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
-    send("RELOADING=1", "MONOTONIC_USEC=\(microseconds)")
+    send(.reloading, "RELOADING=1", "MONOTONIC_USEC=\(microseconds)")
   }
 
   /// The daemon is ending.
-  package func stopping(status: String) { send("STOPPING=1", "STATUS=\(status.escaped)") }
+  package func stopping(status: String) { send(.stopping, "STOPPING=1", "STATUS=\(status.escaped)") }
 
   /// Within how many nanoseconds of each other the manager wants its `watchdog()`; nil when it wants none.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
@@ -45,13 +62,55 @@ package final class ServiceNotifier {
     return overflow ? .max : nanoseconds
   }
 
-  private func send(_ assignments: String...) {
-    let result = unsafe sd_notify(0, assignments.joined(separator: "\n"))
-    if result >= 0 {
-      isFailing = false
-    } else if !isFailing {
-      isFailing = true
-      log.warning("cannot notify the service manager at $NOTIFY_SOCKET: \(Errno(rawValue: -result))")
+  // MARK: Sending
+
+  private func send(_ kind: Kind, _ assignments: String...) {
+    guard ServiceSocket.isNamed else { return }
+    waiting.removeAll { Self.overtakes(kind, $0.kind) }
+    waiting.append((kind, assignments.joined(separator: "\n")))
+    sendWaiting()
+  }
+
+  /// Whether there is nothing in an earlier notification that counts any more.
+  private static func overtakes(_ later: Kind, _ earlier: Kind) -> Bool {
+    switch earlier {
+    case .watchdog: later == .watchdog
+    case .status: later != .watchdog
+    case .ready: later == .ready || later == .reloading || later == .stopping
+    // A manager that has asked for it waits for both, this and `ready`.
+    case .reloading, .stopping: later == .reloading || later == .stopping
     }
+  }
+
+  private func sendWaiting() {
+    while let next = waiting.first, isDone(next.text) { waiting.removeFirst() }
+    guard !waiting.isEmpty, !isToRetry else { return }
+    isToRetry = true
+    DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(Self.retryMilliseconds)) { [weak self] in
+      MainActor.assumeIsolated {
+        self?.isToRetry = false
+        self?.sendWaiting()
+      }
+    }
+  }
+
+  /// - Returns: whether it was sent, or never will be.
+  private func isDone(_ text: String) -> Bool {
+    do throws(Errno) {
+      try send(text)
+      isFailing = false
+    } catch {
+      if error == .again || error.isOutOfResources { return false }
+      if !isFailing {
+        isFailing = true
+        log.warning("cannot notify the service manager at $NOTIFY_SOCKET: \(error)")
+      }
+    }
+    return true
+  }
+
+  private func send(_ text: String) throws(Errno) {
+    if socket == nil { socket = try ServiceSocket() }
+    try socket?.send(text, waits: false)
   }
 }

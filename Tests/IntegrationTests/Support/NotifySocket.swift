@@ -12,8 +12,7 @@ final class NotifySocket {
 
   init(path: String) throws {
     self.path = path
-    let type = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-    descriptor = FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+    descriptor = try UnixSocket.makeDatagram()
     try UnixSocket.bind(descriptor, to: path)
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
@@ -28,6 +27,21 @@ final class NotifySocket {
     let notification = String(decoding: bytes[..<count], as: UTF8.self)
     received.append(notification)
     return notification
+  }
+
+  /// Leaves no room for another notification, as a manager does that is sent much and reads nothing.
+  func fill() throws {
+    let sender = try UnixSocket.makeDatagram()
+    try UnixSocket.connect(sender, to: path)
+    let socket = sender.rawValue
+    while true {
+      do throws(Errno) {
+        _ = try retrying { unsafe send(socket, "X_FILLING=1", 11, CInt(MSG_DONTWAIT)) }
+      } catch {
+        guard error == .again else { throw error }
+        return
+      }
+    }
   }
 
   /// Takes what has come, without waiting.
@@ -56,6 +70,13 @@ final class NotifySocket {
       let notification = try next()
       if isMeant(notification) { return notification }
     }
+  }
+}
+
+extension UnixSocket {
+  fileprivate static func makeDatagram() throws(Errno) -> FileDescriptor {
+    let type = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
   }
 }
 
