@@ -114,7 +114,8 @@ package enum UnixSocket {
 
   /// Reads once into the buffer's free space, of which there must be some.
   ///
-  /// - Parameter passed: where descriptors go that came along, those of one sending call at most.
+  /// - Parameter passed: where descriptors go that came along, those of one sending call at most; also those that are
+  ///   more than one read takes.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
   ) throws(Errno) -> Received {
@@ -149,11 +150,9 @@ package enum UnixSocket {
     }
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
-    if flags & CInt(MSG_CTRUNC) != 0 {
-      guard passed.count - before < PassedDescriptors.countPerReadMax else { return .descriptors }
-      // There was room for more, so that it is this process that could not have them.
-      passed.appendLost()
-    }
+    guard passed.count - before <= PassedDescriptors.countPerReadMax else { return .descriptors }
+    // There was room for all, so that it is this process that could not have them.
+    if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
@@ -163,6 +162,14 @@ package enum UnixSocket {
     let socket = descriptor.rawValue
     _ = try retrying { unsafe ioctl(socket, UInt(SIOCOUTQ), &unread) }
     return unread == 0
+  }
+
+  /// Whether there is something to read, which can have descriptors with it.
+  package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
+    var unread: CInt = 0
+    let socket = descriptor.rawValue
+    _ = try retrying { unsafe ioctl(socket, UInt(FIONREAD), &unread) }
+    return unread > 0
   }
 
   private static func withAddress(

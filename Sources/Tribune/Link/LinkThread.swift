@@ -274,6 +274,8 @@ struct LinkThread: ~Copyable {
       _ = try hello.negotiated()
       let takesFiles = hello.capabilities.contains(.descriptors)
       link.state.withLock { $0.busTakesFiles = takesFiles }
+    case .foreign?:
+      preconditionFailure("only a daemon has a stand-in for what another one has not handed over")
       consumed += Hello.length
       greeting = .welcome
     }

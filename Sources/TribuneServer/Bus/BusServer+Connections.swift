@@ -54,6 +54,13 @@ extension BusServer {
         WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
       return
     }
+    do throws(WireError) {
+      // Nor is anything read from it.
+      try requireClosed(of: connection)
+    } catch {
+      dismiss(connection, error)
+      return
+    }
     timeouts.append(
       .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
   }
@@ -212,7 +219,10 @@ extension BusServer {
     connection.queue.removeAll()
     if !connection.isOrphan { unwatch(connection.descriptor.rawValue) }
     if connection.isStored { store?.forget(connection: connection.descriptor) }
-    if isEnded { UnixSocket.shutdown(connection.descriptor) }
+    if isEnded {
+      UnixSocket.shutdown(connection.descriptor)
+      closeUnread(connection)
+    }
     slotsByID[connection.id.rawValue] = nil
     suspendedSlots.remove(connection.slot.index)
     connections.value[connection.slot.index] = nil

@@ -15,6 +15,8 @@ extension BusServer {
   private static let descriptorsWaitingInAllMax = 1024
   /// Files that the bus may hold. Those of one user may be as many as are left for all others.
   static let filesMax = 1024
+  /// Descriptors of one user that can be waited for to be closed.
+  private static let closingMax = 512
   /// After which an observer is looked at again that has not taken the files that it was sent. One that is lossy
   /// may never.
   private static let passNanoseconds: UInt64 = 10_000_000
@@ -40,12 +42,44 @@ extension BusServer {
     }
   }
 
+  // MARK: Closing
+
   /// Closes the descriptors that no frame has taken.
   func releaseDescriptors(of connection: Connection) {
-    connection.descriptors.removeAll()
+    for descriptor in connection.descriptors.releaseAll() {
+      closing.close(FileDescriptor(owning: descriptor), of: connection.peer.uid)
+    }
     descriptorsWaiting -= connection.descriptorsCounted
     connection.descriptorsCounted = 0
   }
+
+  /// Closes what is left of a socket that is shut, whatever its peer has sent that nobody has read: that is let go of
+  /// with it, descriptors too.
+  func closeUnread(_ connection: Connection) {
+    do throws(Errno) {
+      guard try UnixSocket.hasUnread(connection.descriptor) else { return }
+      let socket = try connection.descriptor.duplicate()
+      // The connection goes on having a descriptor, of which it does not matter when it is closed.
+      try connection.descriptor.replace(by: try FileDescriptor.duplicate(of: alarm.rawValue))
+      closing.close(socket, of: connection.peer.uid)
+    } catch {
+      log.debug("what connection \(connection.id) has sent is let go of here: \(error)")
+    }
+  }
+
+  /// Throws when a client's user has passed so many descriptors that are not closed yet that no more are to come.
+  ///
+  /// - Throws: `outOfMemory`.
+  func requireClosed(of connection: Connection) throws(WireError) {
+    let count = closing.count(of: connection.peer.uid)
+    guard count <= Self.closingMax else {
+      throw WireError(
+        .outOfMemory,
+        "\(count) descriptors that user \(connection.peer.uid) has passed take long to be closed")
+    }
+  }
+
+  // MARK: Frames
 
   /// Takes a frame whose userInfo came in a descriptor.
   ///
@@ -73,6 +107,7 @@ extension BusServer {
     } catch {
       guard !error.code.closesConnection else { throw error }
       refuse(connection, serial: header.serial, error)
+      try requireClosed(of: connection)
     }
   }
 
@@ -86,7 +121,23 @@ extension BusServer {
     switch consume passed {
     case .descriptor(let passed): descriptor = passed
     case .lost: throw WireError(.limitExceeded, "the bus could have no more descriptors when one came")
+    case .foreign: throw WireError(.invalidDescriptor, "\(MemoryFile.Flaw.notInMemory)")
     }
+    let held = files(of: user)
+    let length: Int
+    do throws(WireError) {
+      length = try checkedLength(of: descriptor.rawValue, for: frame, held, of: user, limit: limit)
+    } catch {
+      closing.close(descriptor, of: user)
+      throw error
+    }
+    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held), of: user)
+  }
+
+  /// How long a file is that came with a frame, and can be taken.
+  private func checkedLength(
+    of descriptor: CInt, for frame: FrameView, _ held: HeldFile.Count, of user: UInt32, limit: Int
+  ) throws(WireError) -> Int {
     let length = Int(try frame.decode(Post.self).length)
     guard frame.header.payloadLength == 0 else {
       throw WireError(.invalidValue, "userInfo came in a descriptor and as payload")
@@ -99,18 +150,17 @@ extension BusServer {
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
     }
-    let held = files(of: user)
     guard held.current < Self.filesMax - filesHeld.current else {
       throw WireError(
         .limitExceeded,
         "\(held.current) files of user \(user) are not delivered yet, of \(filesHeld.current) in all")
     }
     do throws(MemoryFile.Flaw) {
-      try MemoryFile.check(descriptor.rawValue, length: length)
+      try MemoryFile.check(descriptor, length: length)
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
-    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held), of: user)
+    return length
   }
 
   /// How many files of a user there are.

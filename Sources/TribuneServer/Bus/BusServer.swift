@@ -107,6 +107,8 @@ final class BusServer: RunLoopTarget {
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
   /// Descriptors whose frames are not whole yet.
   var descriptorsWaiting = 0
+  /// Closes what clients have passed and the bus does not take.
+  let closing = ClosingThreads()
   var begunBuffers = BegunBuffers()
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0

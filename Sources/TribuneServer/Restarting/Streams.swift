@@ -30,6 +30,17 @@ struct FilesHandedOver {
     if inode != 0 { descriptors[inode] = descriptor }
     return inode
   }
+
+  /// Inserts a descriptor that waits for its frame, if it is one of a file in memory. Nothing is asked of another one,
+  /// and nobody else gets it.
+  mutating func insert(waiting descriptor: CInt) -> UInt64 {
+    if descriptor == PassedDescriptors.lost { return Self.lost }
+    return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
+  }
+
+  /// No inode has these numbers.
+  static let foreign: UInt64 = 0
+  static let lost = UInt64.max
 }
 
 /// A file as it is written down: its inode, its length and its user.
@@ -49,7 +60,7 @@ extension BusServer {
     if let begun { buffer.append(begun.bytes) }
     let waiting = connection.descriptors.rawValues
     buffer.append(UInt32(waiting.count))
-    for descriptor in waiting { buffer.append(files.insert(descriptor)) }
+    for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
     connection.queue.forEachWaiting { part in
       buffer.append(part.kind.rawValue)
       buffer.append(UInt32(part.begunCount))
@@ -157,8 +168,14 @@ extension BusServer {
   private func restorePassedDescriptor(
     _ inode: UInt64, of connection: Connection, _ passed: PassedAtStart
   ) throws(WireError) {
-    if inode == 0 {
-      connection.descriptors.append(owning: try Self.unusable().release())
+    let standIn: CInt? =
+      switch inode {
+      case FilesHandedOver.foreign: PassedDescriptors.foreign
+      case FilesHandedOver.lost: PassedDescriptors.lost
+      default: nil
+      }
+    if let standIn {
+      connection.descriptors.append(standIn: standIn)
     } else {
       guard let found = passed.takeFile(inode: inode) else {
         throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
@@ -168,15 +185,6 @@ extension BusServer {
     }
     descriptorsWaiting += 1
     connection.descriptorsCounted += 1
-  }
-
-  /// What is refused as what was passed would have been, which was no sealed file in memory.
-  private static func unusable() throws(WireError) -> FileDescriptor {
-    do throws(Errno) {
-      return try UnixSocket.make(nonblocking: true)
-    } catch {
-      throw WireError(.missingDescriptor, "nothing can take the place of what was passed: \(error)")
-    }
   }
 
   // MARK: What is held

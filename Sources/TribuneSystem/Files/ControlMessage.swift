@@ -6,13 +6,12 @@ import Glibc
 /// behind it.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// For 16 descriptors: 80 bytes.
-  private var words = InlineArray<10, UInt64>(repeating: 0)
+  /// For 253 descriptors, which is as many as the kernel passes with one message (SCM_MAX_FD). What there is no room
+  /// for it would close then and there, which can take as long as their owner likes.
+  private var words = InlineArray<129, UInt64>(repeating: 0)
 
   /// Bytes of control data for one descriptor, with what fills them up to whole words.
   static let lengthForOne = headLength + 8
-
-  static var capacity: Int { MemoryLayout<InlineArray<10, UInt64>>.size }
 
   init() {}
 

@@ -72,25 +72,26 @@ package final class MemoryFile: AttachedFile {
     guard UInt64(length) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
   }
 
-  /// Looks at a file that somebody passed.
+  /// Whether a descriptor that somebody passed is one of a file in memory, of which all else can be asked without
+  /// waiting. Of any other, whoever is behind it may be asked, and answer when it likes.
+  package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
+
+  /// Looks at a file that somebody passed, and does not wait.
   ///
   /// - Parameter length: how long it was said to be.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
+    // Before anything is asked that a file system answers.
+    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
+    guard found != -1 else { throw .notInMemory }
     var status = stat()
     var system = statfs()
     let flags: CInt
-    let found: CInt
     do throws(Errno) {
       flags = try retrying { fcntl(descriptor, F_GETFL) }
       _ = try retrying { unsafe fstatfs(descriptor, &system) }
       _ = try retrying { unsafe fstat(descriptor, &status) }
     } catch {
       throw .failed(error)
-    }
-    do throws(Errno) {
-      found = try retrying { fcntl(descriptor, TRIBUNE_F_GET_SEALS) }
-    } catch {
-      throw .notInMemory
     }
     // Huge pages may be short when they are first touched, which a signal would tell.
     guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }

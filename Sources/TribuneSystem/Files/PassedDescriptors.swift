@@ -9,19 +9,20 @@ package struct PassedDescriptors: ~Copyable {
     case descriptor(FileDescriptor)
     /// This process could have no more descriptors when it came.
     case lost
+    /// It was none of a file in memory, and was not kept for its frame.
+    case foreign
   }
 
-  /// Stands for one that was lost.
-  private static let lost: CInt = -1
+  /// Stand for one that was lost, and for one that was foreign.
+  package static let lost: CInt = -1
+  package static let foreign: CInt = -2
 
   private var waiting: [CInt] = []
 
   package init() {}
 
   deinit {
-    for descriptor in waiting where descriptor != Self.lost {
-      FileDescriptor(owning: descriptor).close()
-    }
+    for descriptor in waiting where descriptor >= 0 { FileDescriptor(owning: descriptor).close() }
   }
 
   package var count: Int { waiting.count }
@@ -32,25 +33,34 @@ package struct PassedDescriptors: ~Copyable {
 
   package mutating func popFirst() -> Passed? {
     if waiting.isEmpty { return nil }
-    let first = waiting.removeFirst()
-    return first == Self.lost ? .lost : .descriptor(FileDescriptor(owning: first))
+    return switch waiting.removeFirst() {
+    case Self.lost: .lost
+    case Self.foreign: .foreign
+    case let first: .descriptor(FileDescriptor(owning: first))
+    }
   }
 
   /// Closes them all.
   package mutating func removeAll() { self = PassedDescriptors() }
 
-  /// Those that wait, in order; -1 for one that was lost.
+  /// Those that wait, in order; or `lost`, or `foreign`.
   package var rawValues: [CInt] { waiting }
 
   /// Gives them all away, without closing them.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
-    return released
+    return released.filter { $0 >= 0 }
   }
 
   /// Takes over a descriptor that nobody else will close.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
+
+  /// Stands for what another process had, and has not handed over.
+  package mutating func append(standIn: CInt) {
+    precondition(standIn == Self.lost || standIn == Self.foreign)
+    waiting.append(standIn)
+  }
 
   mutating func appendLost() { waiting.append(Self.lost) }
 }

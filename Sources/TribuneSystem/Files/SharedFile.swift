@@ -44,6 +44,9 @@ package struct SharedFile: ~Copyable, Sendable {
   /// - Throws: `Flaw`; the descriptor is closed then.
   package init(checking file: consuming FileDescriptor) throws(Flaw) {
     let descriptor = file.rawValue
+    // Before anything is asked that a file system answers.
+    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
+    guard found != -1 else { throw .notInMemory }
     var status = stat()
     var system = statfs()
     let flags: CInt
@@ -54,9 +57,8 @@ package struct SharedFile: ~Copyable, Sendable {
     } catch {
       throw .failed(error)
     }
-    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     // Huge pages may be short when they are first touched, which a signal would tell.
-    guard found != -1, system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
+    guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
     guard flags & O_ACCMODE == O_RDWR else { throw .notWritable }
     guard found & Self.seals == Self.seals else { throw .notSealed }
     length = Int(status.st_size)

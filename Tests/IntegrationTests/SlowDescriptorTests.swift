@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// Descriptors that nobody can close, or ask anything of, without waiting for who is behind them.
+@Suite("Descriptors that take long to be closed", .timeLimit(.minutes(3)))
+struct SlowDescriptorTests {
+  private static let floor = WireLimits.descriptorPayloadLength
+
+  /// How a client passes a descriptor that the bus does not take.
+  enum Way: CaseIterable {
+    case refused, refusedUnseen, withoutFrame, withOtherFrame, oneTooMany, beforeItsFrame
+
+    fileprivate func send(_ socket: LingeringSocket, from client: RawClient) throws {
+      let post = RawClient.post("a.b", length: SlowDescriptorTests.floor, serial: 1)
+      switch self {
+      case .refused: try client.send(post, with: [socket.rawDescriptor])
+      case .refusedUnseen:
+        try client.send(RawClient.post("a.b", length: 1, serial: 1), with: [socket.rawDescriptor])
+      case .withoutFrame: try client.send(client.frame(Post()), with: [socket.rawDescriptor])
+      case .withOtherFrame:
+        try client.send(client.frame(Observe(), flags: .descriptor), with: [socket.rawDescriptor])
+      case .oneTooMany:
+        let file = try SharedFile.make([1])
+        let files = [CInt](repeating: file.rawValue, count: PassedDescriptors.countPerReadMax)
+        try client.send(post, with: files + [socket.rawDescriptor])
+      case .beforeItsFrame: try client.send(Array(post.prefix(10)), with: [socket.rawDescriptor])
+      }
+    }
+  }
+
+  @Test("what is not taken keeps nobody waiting", arguments: Way.allCases)
+  func notTaken(way: Way) throws {
+    let bus = try TestBus()
+    let other = try RawClient.greeted(bus)
+    do {
+      let client = try RawClient.greeted(bus)
+      let socket = try LingeringSocket()
+      defer { socket.end() }
+      // The bus is to be the last that has it.
+      try bus.freeze()
+      try way.send(socket, from: client)
+      socket.leave()
+      bus.signal(SIGCONT)
+      if way == .beforeItsFrame {
+        client.endSending()
+        _ = try client.readToEnd()
+      } else {
+        _ = try client.nextError()
+      }
+      try other.settle()
+      try RawClient.greeted(bus).settle()
+    }
+    #expect(bus.stop() == 0)
+  }
+
+  @Test("what is never read, because its connection is closed before, keeps nobody waiting")
+  func unread() throws {
+    let bus = try TestBus()
+    let other = try RawClient.greeted(bus)
+    let client = try RawClient.greeted(bus)
+    let socket = try LingeringSocket()
+    defer { socket.end() }
+    try bus.freeze()
+    // One read ends behind what has descriptors with it, and what this one brings ends the connection.
+    try client.sendDescriptors(1)
+    try client.send([0], with: [socket.rawDescriptor])
+    socket.leave()
+    bus.signal(SIGCONT)
+    #expect(try client.nextError() == .unexpectedDescriptors)
+    try other.settle()
+    try RawClient.greeted(bus).settle()
+    #expect(bus.stop() == 0)
+  }
+
+  @Test("a user with many that are not closed yet gets no more in, until they are")
+  func many() throws {
+    let bus = try TestBus()
+    let other = try RawClient.greeted(bus)
+    var sockets: [LingeringSocket] = []
+    for _ in 0..<16 { sockets.append(try LingeringSocket()) }
+    let client = try RawClient.greeted(bus)
+    let file = try SharedFile.make([1])
+    try bus.freeze()
+    for socket in sockets {
+      try Way.refused.send(socket, from: client)
+      socket.leave()
+    }
+    bus.signal(SIGCONT)
+    for _ in sockets { #expect(try client.nextError() == .invalidDescriptor) }
+    var refusedCount = 0
+    while try {
+      try client.post("a.b", file: file, length: Self.floor, serial: 1)
+      return try client.nextError() == .invalidDescriptor
+    }() {
+      refusedCount += 1
+      try #require(refusedCount < 5000)
+    }
+    #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } }
+    #expect(try bus.openDescriptors() < 1000)
+    // Neither does another connection of the same user.
+    let late = try RawClient(bus)
+    _ = try late.readHello()
+    #expect(try late.nextError() == .outOfMemory)
+    try other.settle()
+    for socket in sockets { socket.end() }
+    while true {
+      do {
+        try RawClient.greeted(bus).settle()
+        break
+      } catch is RawClient.Ended {
+        continue
+      }
+    }
+    #expect(bus.stop() == 0)
+  }
+
+  @Test("one that waits for its frame in a planned restart is refused with it then, and nothing else is")
+  func restarted() throws {
+    let bus = try RestartedBus()
+    let client = try RawClient(path: bus.path)
+    try client.greet()
+    let post = RawClient.post("a.b", length: Self.floor, serial: 7)
+    let socket = try LingeringSocket()
+    defer { socket.end() }
+    try client.send(Array(post.prefix(10)), with: [socket.rawDescriptor])
+    try client.awaitRead()
+    try bus.restart()
+    try client.send(Array(post.dropFirst(10)))
+    let refusal = try client.next(.error)
+    #expect(try refusal.header.serial == 7 && refusal.decode(Refusal.self).code == .invalidDescriptor)
+    try client.settle()
+    #expect(try bus.stored()["f"] == nil)
+  }
+}
+
+extension RawClient {
+  fileprivate func frame<F: FrameFields>(_ fields: F, flags: FrameFlags = []) -> [UInt8] {
+    let frame = ByteBuffer(capacity: 64)
+    frame.appendFrame(fields, flags: flags, serial: 1, name: "a.b")
+    return [UInt8](frame.bytes)
+  }
+
+  /// Waits until the bus has read everything.
+  fileprivate func awaitRead() throws {
+    while true {
+      var unread: CInt = 0
+      let socket = rawDescriptor
+      _ = try retrying { unsafe ioctl(socket, UInt(TIOCOUTQ), &unread) }
+      if unread == 0 { return }
+    }
+  }
+}
