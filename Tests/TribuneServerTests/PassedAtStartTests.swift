@@ -257,6 +257,19 @@ struct PassedAtStartTests {
         """)
   }
 
+  @Test("says who connected where the state is not to be believed")
+  func peers() throws {
+    let (end, peer) = try connection()
+    defer { close(peer) }
+    let number = try cookie(of: end)
+    let passed = try PassedAtStart([(end, "c")], isStoreKept: true)
+    #expect(passed.peer(cookie: number) == nil)
+    passed.knowsPeers = true
+    let credentials = passed.peer(cookie: number)
+    #expect(credentials?.pid == getpid() && credentials?.uid == getuid() && credentials?.gid == getgid())
+    #expect(passed.peer(cookie: number + 1) == nil)
+  }
+
   @Test("names are one word each, and are read as they were written")
   func names() {
     let names: [(StoredName, String)] = [

@@ -8,6 +8,9 @@ import TribuneWire
 ///
 /// The bus goes on until it has said `yours`, whatever happens here: one of the two has the place at any time, and
 /// both know which.
+///
+/// Whoever has a path can listen there. So nothing is taken from a bus of a user who could not end this one anyway, the
+/// kernel is asked who connected, and what was written into the state afterwards does not get into it.
 final class Replacement {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -36,6 +39,7 @@ final class Replacement {
   static func begin(at path: String) throws(Failure) -> Replacement? {
     do throws(HandOverChannel.Failure) {
       guard let socket = try connect(to: path) else { return nil }
+      try requireTrust(in: socket)
       let channel = HandOverChannel(socket, within: handOverLimit)
       return try receive(pid: try ask(channel), from: channel, at: path)
     } catch {
@@ -51,6 +55,20 @@ final class Replacement {
     } catch {
       guard error == .connectionRefused || error == .noSuchFile else { throw .failed(error) }
       return nil
+    }
+  }
+
+  /// Throws unless the bus is run by this process's user, or by root.
+  private static func requireTrust(in socket: borrowing FileDescriptor) throws(HandOverChannel.Failure) {
+    let user: UInt32
+    do throws(Errno) {
+      user = try UnixSocket.peer(of: socket).uid
+    } catch {
+      throw .failed(error)
+    }
+    guard user == 0 || user == geteuid() else {
+      throw .refused(
+        "user \(user) runs it, and only user \(geteuid()), who runs this one, and root are trusted")
     }
   }
 
@@ -193,6 +211,7 @@ final class Replacement {
       do throws(PassedAtStart.PassedError) {
         let others = zip(others.releaseAll(), names).map { ($0, $1.description) }
         passed = try PassedAtStart(others, isStoreKept: true)
+        passed.knowsPeers = true
       } catch {
         throw .malformed("\(error)")
       }
@@ -202,10 +221,24 @@ final class Replacement {
 
     private static func state(of passed: PassedAtStart) throws(HandOverChannel.Failure) -> StateFile {
       guard let descriptor = passed.takeState() else { throw .malformed("no state") }
+      let own: FileDescriptor
+      do throws(SharedFile.Flaw) {
+        own = try copy(try SharedFile(checking: descriptor))
+      } catch {
+        throw .refused("the state cannot be copied: \(error)")
+      }
       do throws(StateFlaw) {
-        return try StateFile(adopting: descriptor)
+        return try StateFile(adopting: own)
       } catch {
         throw .refused("the state cannot be taken over: \(error)")
+      }
+    }
+
+    private static func copy(_ file: consuming SharedFile) throws(SharedFile.Flaw) -> FileDescriptor {
+      do throws(Errno) {
+        return try file.copy().release()
+      } catch {
+        throw .failed(error)
       }
     }
 

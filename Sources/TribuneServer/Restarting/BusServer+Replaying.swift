@@ -66,7 +66,8 @@ extension BusServer {
     switch record.kind {
     case .counters: restore(try StateCounters(from: &reader))
     case .connection:
-      let facts = try ConnectionFacts(from: &reader)
+      var facts = try ConnectionFacts(from: &reader)
+      if let peer = passed.peer(cookie: facts.cookie) { facts.peer.correct(by: peer) }
       // One that had not said hello when it was handed over is written down once more when it has.
       if let known = replayed.found[id], !known.facts.isOpen {
         replayed.found[id] = nil

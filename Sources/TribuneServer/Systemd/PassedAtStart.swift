@@ -52,6 +52,8 @@ nonisolated package final class PassedAtStart {
   package private(set) var storedCount = 0
   private(set) var namesLength = 0
   private(set) var stateCount = 0
+  /// Whether the kernel is to be asked who connected, rather than the state.
+  package var knowsPeers = false
   /// The highest number of a file, and those that there are.
   private(set) var lastFile: UInt64 = 0
   private var fileNumbers: Set<UInt64> = []
@@ -173,6 +175,18 @@ nonisolated package final class PassedAtStart {
 
   package func takeConnection(cookie: UInt64) -> FileDescriptor? {
     connections.removeValue(forKey: cookie).map { FileDescriptor(owning: $0) }
+  }
+
+  /// Who is at the other end of a connection; nil if that is to be taken from the state, or the connection is not there.
+  package func peer(cookie: UInt64) -> PeerCredentials? {
+    guard knowsPeers, let descriptor = connections[cookie] else { return nil }
+    return FileDescriptor.lending(descriptor) { socket in
+      do throws(Errno) {
+        return try UnixSocket.peer(of: socket)
+      } catch {
+        preconditionFailure("a connection does not say who is at its other end: \(error)")
+      }
+    }
   }
 
   /// - Returns: also the number by which the store knows it.

@@ -14,6 +14,14 @@ nonisolated extension PeerIdentity {
       process: Self.processName(of: credentials.pid), unit: Self.unitName(of: credentials.pid))
   }
 
+  /// Makes it the one of another process, if the kernel says that it is.
+  package mutating func correct(by credentials: PeerCredentials) {
+    guard
+      (pid, uid, gid) != (UInt32(clamping: credentials.pid), credentials.uid, credentials.gid)
+    else { return }
+    self = PeerIdentity(credentials: credentials)
+  }
+
   private static func processName(of pid: pid_t) -> String {
     guard pid > 0 else { return "" }
     do {

@@ -269,6 +269,38 @@ struct ReplaceTests {
     #expect(refused.status == 1)
     #expect(refused.errors.contains("\"systemctl restart tribuned\" replaces it"))
     try client.settle()
+  @Test("what another user runs is no bus whose place is taken")
+  func anotherUsersBus() throws {
+    guard geteuid() == 0 else {
+      throw Programs.Missing(description: "only root can be another user for once")
+    }
+    let folder = try TestFolder()
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
+    let script = """
+      import os, socket, sys, time
+      os.setgroups([])
+      os.setgid(65534)
+      os.setuid(65534)
+      listening = socket.socket(socket.AF_UNIX)
+      listening.bind(sys.argv[1])
+      listening.listen()
+      print("listening", flush=True)
+      time.sleep(1000)
+      """
+    let impostor = try RunningProgram([
+      "/usr/bin/env", "python3", "-c", script, "\(folder.path)/bus",
+    ])
+    #expect(try impostor.output.line() == "listening")
+    let refused = try FinishedProgram.tribuned([
+      "--config=\(folder.path)/etc", "--replace", "--listen=\(folder.path)/bus",
+    ])
+    #expect(refused.status == 1)
+    #expect(
+      refused.errors
+        == "tribuned: cannot take the place of the bus at \(folder.path)/bus: user 65534 runs it, "
+        + "and only user 0, who runs this one, and root are trusted\n")
+  }
+
     try bus.restart()
     try client.settle()
   }
