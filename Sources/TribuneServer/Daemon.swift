@@ -208,6 +208,7 @@ package final class Daemon {
   private func listen(inPlaceOf replacement: Replacement) throws {
     for listener in try replacement.takeListeners() {
       try server.listen(on: listener)
+      server.setMode(of: listener)
       log.info("listening on \(listener.path), in the place of process \(replacement.pid)")
     }
     server.address = "unix:\(server.firstListenerPath ?? "")"

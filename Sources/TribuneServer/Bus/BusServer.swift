@@ -187,12 +187,15 @@ final class BusServer: RunLoopTarget {
     noteRoom()
     reconfigureProtocols()
     guard modeHasChanged else { return }
-    for listener in listeners {
-      do throws(Errno) {
-        try listener.setMode(configuration.socketMode)
-      } catch {
-        log.error("cannot change the mode of \(listener.path): \(error)")
-      }
+    for listener in listeners { setMode(of: listener) }
+  }
+
+  /// Gives a socket's file the mode that the configuration says, if it is the bus's own.
+  func setMode(of listener: Listener) {
+    do throws(Errno) {
+      try listener.setMode(configuration.socketMode)
+    } catch {
+      log.error("cannot change the mode of \(listener.path): \(error)")
     }
   }
 

@@ -193,6 +193,16 @@ struct ReplaceTests {
     #expect(FileStatus(replaced.path) == nil)
   }
 
+  @Test("the socket's file gets the mode that the last daemon's configuration says")
+  func socketMode() throws {
+    replaced.configuration = "[Socket]\nMode=0600\n"
+    try replaced.replace()
+    #expect(FileStatus(replaced.path)?.mode == 0o600)
+    replaced.configuration = ""
+    try replaced.replace()
+    #expect(FileStatus(replaced.path)?.mode == 0o666)
+  }
+
   @Test("the socket answers for the daemon that serves")
   func answering() throws {
     try replaced.replace()
@@ -259,16 +269,6 @@ struct ReplaceTests {
     try RawClient.greeted(replaced.bus).settle()
   }
 
-  @Test("a bus that a service manager keeps says how it is restarted, and goes on")
-  func keptBus() throws {
-    let bus = try RestartedBus()
-    let client = try RawClient.greeted(bus)
-    let refused = try FinishedProgram.tribuned([
-      "--replace", "--listen=\(bus.path)", "--config=\(bus.folder.path)",
-    ])
-    #expect(refused.status == 1)
-    #expect(refused.errors.contains("\"systemctl restart tribuned\" replaces it"))
-    try client.settle()
   @Test("what another user runs is no bus whose place is taken")
   func anotherUsersBus() throws {
     guard geteuid() == 0 else {
@@ -301,6 +301,16 @@ struct ReplaceTests {
         + "and only user 0, who runs this one, and root are trusted\n")
   }
 
+  @Test("a bus that a service manager keeps says how it is restarted, and goes on")
+  func keptBus() throws {
+    let bus = try RestartedBus()
+    let client = try RawClient.greeted(bus)
+    let refused = try FinishedProgram.tribuned([
+      "--replace", "--listen=\(bus.path)", "--config=\(bus.folder.path)",
+    ])
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("\"systemctl restart tribuned\" replaces it"))
+    try client.settle()
     try bus.restart()
     try client.settle()
   }

@@ -7,7 +7,8 @@ import Glibc
 final class ReplacedBus {
   /// The one that serves.
   private(set) var bus: TestBus
-  private let configuration: String
+  /// The text of tribuned.conf, for those that are still to come.
+  var configuration: String
   private var count = 0
 
   var path: String { bus.path }
