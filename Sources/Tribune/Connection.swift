@@ -48,7 +48,7 @@ public final class Connection: Sendable {
   /// - Parameters:
   ///   - address: where it listens; by default what ``Address/resolve()`` finds.
   ///   - patience: how long a bus is looked for at the same address when the connection is lost later on, each time;
-  ///     nothing means never. The first connection is tried once.
+  ///     nothing means never. The first connection is tried again only if the bus ends before it has answered at all.
   ///   - events: told when the connection is lost and when there is one again; runs on the connection's own thread and
   ///     must not block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `limitExceeded`, `cancelled`;

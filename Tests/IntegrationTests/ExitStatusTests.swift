@@ -51,6 +51,25 @@ struct ExitStatusTests {
     #expect(guarded.output == "SigBlk:\t0000000000000000\n")
   }
 
+  @Test("a bus that ends when it has accepted is asked again when it is back")
+  func busThatEndsBeforeItsWelcome() throws {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/bus"
+    let listener = try UnixSocket.make(nonblocking: false)
+    try UnixSocket.bind(listener, to: path)
+    try UnixSocket.listen(listener)
+    let asking = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "ask", "host.shouldReboot",
+    ])
+    do {
+      let accepted = try RawClient(acceptedAt: listener)
+      _ = try accepted.readHello()
+    }
+    let client = try RawClient.welcoming(at: listener)
+    #expect(try client.allowNext() == "host.shouldReboot")
+    #expect(asking.status() == 0)
+  }
+
   @Test("a guard that is interrupted when it has announced the action tells how that ended")
   func interruptedBehindWill() async throws {
     let folder = try TestFolder()

@@ -35,11 +35,42 @@ struct ConnectingTests {
     #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
   }
 
-  @Test func aListenerThatClosesAtOnceIsUnreachable() async throws {
+  @Test func aListenerThatAlwaysClosesAtOnceIsUnreachable() async throws {
     let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in try peer.readHello() }
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.readHello()
+      peer.close()
+      for _ in 2...5 {
+        let next = try bus.accept()
+        try next.readHello()
+        next.close()
+      }
+    }
     #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unreachable)
     try await script.value
+  }
+
+  /// A bus that is killed has accepted, and perhaps said hello, and says nothing more.
+  @Test(arguments: [false, true], [Duration.zero, .seconds(100)])
+  func aBusThatEndsBeforeItsWelcomeIsTriedAgain(saysHello: Bool, patience: Duration) async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<String> = try bus.play { peer in
+      if saysHello {
+        try peer.readHello()
+        let hello = ByteBuffer(capacity: 16)
+        Hello().append(to: hello)
+        try peer.send(hello)
+      }
+      peer.close()
+      let next = try bus.accept()
+      try next.greet()
+      return try next.next(.post).name
+    }
+    let connection = try await Connection.connect(to: bus.address, reconnectingFor: patience)
+    #expect(connection.id == ":7")
+    try await connection.post("a.b")
+    await connection.close()
+    #expect(try await script.value == "a.b")
   }
 
   @Test func aBusWithoutACommonVersionIsTold() async throws {

@@ -11,6 +11,10 @@ struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
   /// Free space under which what is unfinished moves to a buffer of its own.
   private static let receiveMin = 4_096
+  /// How often a bus is tried that closes the connection before it has welcomed anybody: it may have been killed just
+  /// then, and the next one listens already. The first pause between two attempts, of which each is twice as long.
+  private static let attemptsMax = 5
+  private static let attemptPause = Duration.milliseconds(10)
   /// How long a bus may take to say hello.
   private static let greetingPatience = Duration.seconds(10)
   /// What the bus may send before it has announced its limits.
@@ -35,6 +39,7 @@ struct LinkThread: ~Copyable {
   private var awaited = 0
   private(set) var greeting = Greeting.hello
   private let greetingDeadline = ContinuousClock.now.advanced(by: greetingPatience)
+  private var attemptCount = 1
   /// The bus has been told that nothing more comes.
   private var isHalfClosed = false
   private(set) var receiver: FrameReceiver
@@ -61,13 +66,15 @@ struct LinkThread: ~Copyable {
   }
 
   private func connect() throws(TribuneError) {
-    let deadline = ContinuousClock.now.advanced(by: Self.greetingPatience)
     while !hasEnded {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
-        link.perform(link.state.withLock { $0.outbox.appendHello() })
+        // There is room for it. When it fails nevertheless, reading tells.
+        let batch = OutgoingBatch(PassedCount())
+        _ = batch.appendHello()
+        _ = batch.write(to: link.socket)
         return
-      } catch  where error == .again && ContinuousClock.now < deadline {
+      } catch  where error == .again && ContinuousClock.now < greetingDeadline {
         // So many wait to be accepted that there is no room for one more, which no descriptor tells.
         try pause()
       } catch  where error == .again {
@@ -76,6 +83,19 @@ struct LinkThread: ~Copyable {
         throw TribuneError(.unreachable, "no bus at \(address): \(error)")
       }
     }
+  }
+
+  /// Begins anew with a bus that has closed the connection before its welcome.
+  private mutating func connectAgain() throws(TribuneError) {
+    try pause(Self.attemptPause * (1 << (attemptCount - 1)))
+    attemptCount += 1
+    do throws(Errno) {
+      try link.socket.replace(by: try UnixSocket.make(nonblocking: true))
+    } catch {
+      throw TribuneError(.unreachable, "cannot make a connection: \(error)")
+    }
+    startOver()
+    try connect()
   }
 
   /// Reads once and writes once, when there is something to read or to write.
@@ -254,6 +274,8 @@ struct LinkThread: ~Copyable {
       throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
     case .lost?:
       return .lost
+    case .foreign?:
+      preconditionFailure("only a daemon has a stand-in for what another one has not handed over")
     case .descriptor(let descriptor)?:
       guard length >= WireLimits.descriptorPayloadLength, length <= FrameLimits.fromBus.payload else {
         throw WireError(.invalidDescriptor, "userInfo of \(length) bytes came in a descriptor")
@@ -274,8 +296,6 @@ struct LinkThread: ~Copyable {
       _ = try hello.negotiated()
       let takesFiles = hello.capabilities.contains(.descriptors)
       link.state.withLock { $0.busTakesFiles = takesFiles }
-    case .foreign?:
-      preconditionFailure("only a daemon has a stand-in for what another one has not handed over")
       consumed += Hello.length
       greeting = .welcome
     }
@@ -310,8 +330,8 @@ struct LinkThread: ~Copyable {
 
   /// The bus sends no more.
   ///
-  /// - Returns: whether it is looked for.
-  private func endOfStream() throws(TribuneError) -> Bool {
+  /// - Returns: whether there is another one, or it is looked for.
+  private mutating func endOfStream() throws(TribuneError) -> Bool {
     let (phase, refusal, patience) = link.state.withLock { ($0.phase, $0.refusal, $0.patience) }
     if let refusal { throw refusal }
     switch phase {
@@ -319,6 +339,9 @@ struct LinkThread: ~Copyable {
       link.interrupt(received: receiver.received)
       return true
     case .closing: link.end(nil)
+    case .connecting where attemptCount < Self.attemptsMax:
+      try connectAgain()
+      return true
     case .connecting: throw TribuneError(.unreachable, "what listens there closed the connection at once")
     case .open: throw TribuneError(.connectionLost, "the bus closed the connection")
     case .interrupted: preconditionFailure("what ends then is another connection")

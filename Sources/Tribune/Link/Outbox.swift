@@ -84,12 +84,6 @@ struct Outbox {
     return .write(takePending())
   }
 
-  mutating func appendHello() -> Duty {
-    note(pending.appendHello())
-    writer = .caller
-    return .write(takePending())
-  }
-
   /// A caller has written the batch that `append` told it to.
   ///
   /// - Returns: those who waited for room, and whether the link's thread has to be woken to go on.
