@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Glibc
 import Testing
 import TribuneWire
@@ -29,26 +30,46 @@ struct BadStateTests {
     try clients[2].settle()
   }
 
-  private func expectService() throws {
-    let client = try RawClient.greeted(bus)
+  /// - Returns: the ids of a new connection and a new query.
+  @discardableResult
+  private func expectService() throws -> (connection: UInt64, query: UInt64) {
+    let client = try RawClient(path: bus.path)
+    let welcome = try client.greet()
     try client.observe("test.*", serial: 1)
     try client.send(Post(), serial: 2, name: "test.served")
     #expect(try client.next().name == "test.served")
+    try client.send(Ask(), serial: 3, name: "test.shouldServe")
+    return (welcome.connection.rawValue, try client.nextVerdict().query.rawValue)
   }
 
-  @Test("whatever byte is not what it was")
+  @Test("whatever byte is not what it was, the bus serves, says what it cannot use, and gives no id twice")
   func spoiltBytes() throws {
-    try bus.end(SIGKILL)
+    let last = try expectService()
+    try bus.die()
     let pages = try bus.command("keep").dropFirst().compactMap { Int($0) }
     #expect(pages.count >= 3)
+    // Others each time.
+    let first = Int.random(in: 0..<37)
+    var (dropCount, damageCount) = (0, 0)
     for page in pages {
-      for offset in stride(from: page, to: page + 1024, by: 37) {
+      for offset in stride(from: page + first, to: page + 1024, by: 37) {
+        let before = try bus.log().utf8.count
         try bus.command("spoil \(offset) \(1 << (offset % 8))")
         try bus.start()
-        try expectService()
+        let ids = try expectService()
+        let told = String(decoding: try bus.log().utf8.dropFirst(before), as: UTF8.self)
+        if told.contains("cannot be taken over, and the bus starts without") {
+          dropCount += 1
+        } else {
+          if told.contains("the state is damaged") { damageCount += 1 }
+          #expect(ids.connection > last.connection, "byte \(offset)")
+          #expect(ids.query > last.query, "byte \(offset)")
+        }
         try bus.end(SIGKILL)
       }
     }
+    // A header of which not a bit may be different, and records.
+    #expect(dropCount > 0 && damageCount > 0)
     try bus.start()
   }
 
@@ -86,13 +107,30 @@ struct BadStateTests {
     #expect(try asker.nextVerdict().verdict == .allowed)
   }
 
-  @Test("what is not the bus's is closed", arguments: ["c", "state", "f1", "other"])
-  func foreign(_ name: String) throws {
+  @Test(
+    "what is not the bus's is closed, and said, and gone from the store if nothing else has its name",
+    arguments: [
+      ("c", "\"c\" (no connection)", true), ("f1", "\"f1\" (no file)", false),
+      ("other", "\"other\" (no listening Unix stream socket)", false),
+      ("state", "the state that was stored cannot be taken over", true),
+    ])
+  func foreign(_ name: String, complaint: String, stays: Bool) throws {
     try bus.end(SIGTERM)
-    try bus.command("add \(name) /dev/null")
+    // Nothing of the bus's is one.
+    try bus.command("add \(name) /dev/zero")
+    let before = try bus.stored()
     try bus.start()
     try clients[1].settle()
     try expectService()
+    #expect(try bus.log().contains(complaint))
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(bus.pid)/fd").filter {
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(bus.pid)/fd/\($0)") == "/dev/zero"
+    }
+    #expect(open == [])
+    try bus.end(SIGTERM)
+    #expect(try bus.stored()[name] == (stays ? before[name] : nil))
+    try bus.start()
+    try clients[1].settle()
   }
 
   @Test("a hand-over of which what was under way is missing is a death without one")
