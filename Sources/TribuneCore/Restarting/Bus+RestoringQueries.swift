@@ -228,9 +228,8 @@ extension QueryTail {
 
   /// Reads them into room of their own.
   ///
-  /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
-  ///
   /// - Parameter attachment: the file with what is not among the bytes.
+  /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))
     objectLength = Int(try reader.integer(UInt8.self))

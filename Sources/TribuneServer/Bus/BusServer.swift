@@ -26,6 +26,8 @@ final class BusServer: RunLoopTarget {
   /// Keeps connections open while there is no daemon; nil where nothing does.
   let store: DescriptorStore?
   /// Whether somebody keeps the connections if the daemon dies.
+  ///
+  /// That stays so when the store has failed: what was in it by then is kept all the same, and has to be right.
   let outlivesDeath: Bool
   /// What is written into the state is encoded here.
   let recordBuffer = ByteBuffer(capacity: 4096)
@@ -105,10 +107,10 @@ final class BusServer: RunLoopTarget {
   let filesHeld = HeldFile.Count()
   /// The same for each user who has some.
   var userFilesHeld: [UInt32: HeldFile.Count] = [:]
-  /// Descriptors whose frames are not whole yet.
-  var descriptorsWaiting = 0
   /// Closes what clients have passed and the bus does not take.
   let closing = ClosingThreads()
+  /// Descriptors whose frames are not whole yet.
+  var descriptorsWaiting = 0
   var begunBuffers = BegunBuffers()
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0

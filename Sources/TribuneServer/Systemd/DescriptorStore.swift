@@ -22,8 +22,6 @@ package final class DescriptorStore {
   package private(set) var count: Int
   /// The manager can be told nothing any more; what was not there yet does not get there.
   package private(set) var hasFailed = false
-  /// Called once, when it has failed.
-  package var failed: (() -> Void)?
 
   /// Places that connections leave for what is stored when the bus is handed over.
   nonisolated package static let handOverRoom = 2
@@ -172,7 +170,6 @@ package final class DescriptorStore {
     hasFailed = true
     log.warning(
       "cannot store descriptors at $NOTIFY_SOCKET, and connections do not survive a restart: \(error)")
-    failed?()
   }
 
   // MARK: Whether it is large enough

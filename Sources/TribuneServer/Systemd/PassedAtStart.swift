@@ -190,13 +190,13 @@ nonisolated package final class PassedAtStart {
   }
 
   /// - Returns: also the number by which the store knows it.
-  package func takeFile(inode: UInt64) -> StoredFile? {
+  package func takeFile(inode: UInt64) -> PassedFile? {
     guard let file = files.removeValue(forKey: inode) else { return nil }
-    return StoredFile(descriptor: FileDescriptor(owning: file.descriptor), number: file.number)
+    return PassedFile(descriptor: FileDescriptor(owning: file.descriptor), number: file.number)
   }
 
   /// A file that lay in the store.
-  package struct StoredFile: ~Copyable {
+  package struct PassedFile: ~Copyable {
     package let descriptor: FileDescriptor
     package let number: UInt64
   }
