@@ -63,7 +63,8 @@ final class NotifySocket: Sendable {
   /// Takes what `fill()` has sent.
   func drain() throws {
     var byte: UInt8 = 0
-    while unsafe recv(descriptor, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_PEEK)) == 1, byte == UInt8(ascii: "X") {
+    let flags = CInt(MSG_DONTWAIT) | CInt(MSG_PEEK)
+    while unsafe recv(descriptor, &byte, 1, flags) == 1, byte == UInt8(ascii: "X") {
       try #require(try next() == Self.filling)
     }
   }

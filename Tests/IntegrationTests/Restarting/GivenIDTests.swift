@@ -38,19 +38,6 @@ struct GivenIDTests {
     #expect(after.delegate > before.delegate)
   }
 
-  /// Where the log begins in the state.
-  private func logStart() throws -> Int {
-    try bus.command("save state \(bus.folder.path)/state")
-    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "\(bus.folder.path)/state"))
-    let header = [UInt8](try file.read(upToCount: 72) ?? Data())
-    let words = (0..<9).map { word in
-      (0..<8).reduce(0 as UInt64) { $0 | UInt64(header[8 * word + $1]) << UInt64(8 * $1) }
-    }
-    func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
-    let area = Int(UInt32(truncatingIfNeeded: words[8]))
-    return aligned(4096 + 64 * Int(words[3])) + area * aligned(Int(words[4]))
-  }
-
   /// What is damaged: bytes of the header, or of the log, the first record of which is none then.
   enum Damage: CaseIterable { case none, log, ids, logAndIDs }
 
@@ -66,7 +53,7 @@ struct GivenIDTests {
     try bus.restart()
     try RawClient.greeted(bus).settle()
     try bus.end(SIGKILL)
-    if [.log, .logAndIDs].contains(damage) { try bus.command("flip \(try logStart() + 40) 1") }
+    if [.log, .logAndIDs].contains(damage) { try bus.command("flip \(try bus.storedLog().start + 40) 1") }
     if [.ids, .logAndIDs].contains(damage) {
       for word in 0..<3 { try bus.command("flip \(97 + 8 * word) 1") }
     }

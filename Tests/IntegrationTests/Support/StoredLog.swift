@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import Testing
 import TribuneWire
 
 /// What the state that is stored says of its log, in the form of version 1.
 struct StoredLog {
+  /// Where it begins in the file.
+  let start: Int
   /// Bytes that count.
   let length: Int
   /// A sweep is under way: it has written to the other area, which is given back when it ends.
   let isBeingSwept: Bool
 
-  fileprivate init(readingFrom file: FileHandle) throws {
-    func word(at offset: Int) throws -> UInt64 {
-      try file.seek(toOffset: UInt64(offset))
-      let bytes = try file.read(upToCount: 8) ?? Data()
-      return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  fileprivate init(of bus: RestartedBus) throws {
+    func number(at offset: Int) throws -> Int {
+      Int(UInt32(truncatingIfNeeded: try bus.storedWord(at: offset)))
     }
-    func number(at offset: Int) throws -> Int { Int(UInt32(truncatingIfNeeded: try word(at: offset))) }
     func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
-    let (cellCount, areaLength) = (Int(try word(at: 24)), Int(try word(at: 32)))
+    let (cellCount, areaLength) = (Int(try bus.storedWord(at: 24)), Int(try bus.storedWord(at: 32)))
+    func areaStart(_ area: Int) -> Int { aligned(4096 + 64 * cellCount) + area * aligned(areaLength) }
     let area = try number(at: 64)
+    start = areaStart(area)
     length = try number(at: 72 + 8 * area) * 8
-    let other = aligned(4096 + 64 * cellCount) + (1 - area) * aligned(areaLength)
     // The length of its first record.
-    isBeingSwept = try number(at: other) != 0
+    isBeingSwept = try number(at: areaStart(1 - area)) != 0
   }
 }
 
 extension RestartedBus {
-  func storedLog() throws -> StoredLog {
-    let path = "\(folder.path)/state"
-    try command("save \(path)")
-    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-    defer { do { try file.close() } catch { print("cannot close: \(error)") } }
-    return try StoredLog(readingFrom: file)
+  func storedLog() throws -> StoredLog { try StoredLog(of: self) }
+
+  fileprivate func storedWord(at offset: Int) throws -> UInt64 {
+    try #require(try command("word \(offset)").last.flatMap { UInt64($0) })
   }
 }
 

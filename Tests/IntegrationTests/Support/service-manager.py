@@ -16,6 +16,7 @@ commands on standard input, one a line, and answers each with one line:
     wait              waits for the daemon to end         ended STATUS
     await NAME COUNT  waits until so many are stored      there
     stored            what is in the store                stored NAME=COUNT...
+    word OFFSET       reads 8 bytes of the stored state   word NUMBER
     flip OFFSET BITS  changes a byte of the stored state  flipped
     cut LENGTH        has a copy of the state, as long    cut
     save NAME FILE    writes what a stored file holds     saved
@@ -276,6 +277,8 @@ def run(words):
         drop_gone()
         names = sorted({name for name, _, _ in store})
         return " ".join(["stored"] + [f"{name}={sum(entry[0] == name for entry in store)}" for name in names])
+    if verb == "word":
+        return f"word {struct.unpack('Q', os.pread(state()[1], 8, int(rest[0])))[0]}"
     if verb == "flip":
         _, descriptor = state()
         byte = os.pread(descriptor, 1, int(rest[0]))[0]
