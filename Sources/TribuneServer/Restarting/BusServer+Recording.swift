@@ -100,7 +100,8 @@ extension BusServer {
     // It has been given no id.
     let last = bus.counters
     let position = record(
-      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes, context.bytes)
+      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes,
+      context.bytes)
     if position == nil { noteIncomplete(connection) }
     return position
   }

@@ -18,7 +18,8 @@ extension StateFile {
   ) -> StatePosition? {
     let start = log.value.used
     let (area, end) = (log.value.area, log.value.end)
-    guard let length = write(kind, connection, moment, words, head, body, at: start, before: end, inArea: area)
+    guard
+      let length = write(kind, connection, moment, words, head, body, at: start, before: end, inArea: area)
     else { return nil }
     log.value.used = start + length
     return StatePosition(offset: start)

@@ -36,24 +36,34 @@ struct ReconfiguredRestartTests {
     #expect(try client.nextError() == .limitExceeded)
   }
 
-  @Test("who had registered what is refused now connects again, and is told why not", arguments: Way.allCases)
-  func refused(_ way: Way) throws {
-    let (delegate, other) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    for client in [delegate, other] { try client.observe("load.*", serial: 1) }
+  @Test("what had been accepted is kept though its object has another protocol now", arguments: Way.allCases)
+  func protocols(_ way: Way) throws {
+    let delegate = try RawClient.greeted(bus)
     let attach = Attach(patterns: ["p.didZ"])
-    try delegate.attach(attach, object: "view/1", serial: 2)
+    try delegate.attach(attach, object: "view/1", serial: 1)
     try bus.folder.write("protocol P { optional did p.didX () }\n", to: "etc/protocols.d/p.protocol")
     try restart(way, with: "[Object \"view/*\"]\nProtocol=P\n")
-    #expect(try delegate.nextError() == .restarted)
-    #expect(try delegate.readToEnd().isEmpty)
-    #expect(try bus.log().contains("1 connections have registered or asked what is refused now"))
-    try other.settle()
-
-    let successor = try RawClient.greeted(bus)
-    try successor.observe("load.*", serial: 1)
-    try successor.send(attach, serial: 2, object: "view/1")
-    let code = try successor.nextError()
+    // It is there to be taken back.
+    try delegate.send(Cancel(target: 1), serial: 2)
+    _ = try delegate.next(.ok)
+    // Whoever comes now is held against it.
+    let other = try RawClient.greeted(bus)
+    try other.send(attach, serial: 1, object: "view/1")
+    let code = try other.nextError()
     #expect(code == .notConforming || code == .unknownName)
-    try successor.settle()
+  }
+
+  @Test("who had asked what is refused now connects again, after a crash")
+  func refused() throws {
+    let (delegate, asker) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    try asker.send(
+      Ask(deadline: 60_000, flags: .overrides, overrideReason: "it burns"), serial: 1, name: "a.shouldB")
+    _ = try delegate.nextQuestion()
+    try restart(.crash, with: "[Delegation]\nOverrideUsers=none\n")
+    #expect(try asker.nextError() == .restarted)
+    #expect(try asker.readToEnd().isEmpty)
+    #expect(try bus.log().contains("1 connections have registered or asked what is refused now"))
+    try delegate.settle()
   }
 }
