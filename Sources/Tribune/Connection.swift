@@ -47,6 +47,8 @@ public final class Connection: Sendable {
   ///
   /// - Parameters:
   ///   - address: where it listens; by default what ``Address/resolve()`` finds.
+  ///   - limit: how long a bus that listens may take to say hello. One that is being restarted, or that hangs and is
+  ///     about to be replaced, keeps who connects waiting at its socket.
   ///   - patience: how long a bus is looked for at the same address when the connection is lost later on, each time;
   ///     nothing means never. The first connection is tried again only if the bus ends before it has answered at all.
   ///   - events: told when the connection is lost and when there is one again; runs on the connection's own thread and
@@ -54,11 +56,12 @@ public final class Connection: Sendable {
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `limitExceeded`, `cancelled`;
   ///   `protocolViolation` when it is no bus that answers.
   public static func connect(
-    to address: Address? = nil, reconnectingFor patience: Duration = .seconds(10),
+    to address: Address? = nil, within limit: Duration = .seconds(30),
+    reconnectingFor patience: Duration = .seconds(10),
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let address = if let address { address } else { try Address.resolve() }
-    return try await Link.connect(to: address, reconnectingFor: patience, events: events)
+    return try await Link.connect(to: address, within: limit, reconnectingFor: patience, events: events)
   }
 
   /// Returns when the connection has ended: why, or nil after ``close()``; nil too when the task is cancelled.

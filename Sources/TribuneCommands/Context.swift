@@ -97,9 +97,9 @@ struct Context: Sendable {
   ///
   /// - Parameter limit: how long it is waited for; nil is what was said for all.
   func connect(within limit: Duration? = nil) async throws(TribuneError) -> Connection {
-    let (address, patience) = (address, patience)
-    return try await bounded(by: limit ?? timeout) { () async throws(TribuneError) -> Connection in
-      try await Connection.connect(to: address, reconnectingFor: patience)
+    let (address, limit, patience) = (address, limit ?? timeout, patience)
+    return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
+      try await Connection.connect(to: address, within: .notBefore(limit), reconnectingFor: patience)
     }
   }
 
@@ -107,9 +107,11 @@ struct Context: Sendable {
   ///
   /// - Parameter things: what it can have missed meanwhile; nil if there is nothing.
   func connectToStay(missing things: String? = nil) async throws(TribuneError) -> Connection {
-    let (address, patience, terminal, isQuiet) = (address, patience, terminal, isQuiet)
+    let (address, timeout, patience) = (address, timeout, patience)
+    let (terminal, isQuiet) = (terminal, isQuiet)
     return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
-      try await Connection.connect(to: address, reconnectingFor: patience) { event in
+      try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience) {
+        event in
         guard !isQuiet, case .reconnected(let lost) = event else { return }
         terminal.report("connected to the bus again" + Self.missed(lost, things))
       }
@@ -126,13 +128,19 @@ struct Context: Sendable {
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {
-    let (address, patience) = (address, patience)
+    let (address, timeout, patience) = (address, timeout, patience)
     do {
       return try await bounded(by: timeout) { () async throws(TribuneError) -> Answer in
-        try await work(try await Connection.connect(to: address, reconnectingFor: patience))
+        try await work(
+          try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience))
       }
     } catch {
       throw CommandError(error)
     }
   }
+}
+
+extension Duration {
+  /// A limit that is not reached before the command's own, which says how long it was.
+  fileprivate static func notBefore(_ limit: Duration) -> Duration { limit + .seconds(1) }
 }

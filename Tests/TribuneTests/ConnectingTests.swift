@@ -35,6 +35,15 @@ struct ConnectingTests {
     #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
   }
 
+  @Test func aListenerThatSaysNothingIsWaitedForAsLongAsWasSaid() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in try peer.readToEnd() }
+    let error = await failure { try await Connection.connect(to: bus.address, within: .milliseconds(20)) }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message.contains(bus.address.path) == true)
+    try await script.value
+  }
+
   @Test func aListenerThatAlwaysClosesAtOnceIsUnreachable() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in

@@ -41,7 +41,7 @@ final class Link: Sendable {
 
   /// Connects, and returns when the bus has said who we are to it.
   static func connect(
-    to address: Address, reconnectingFor patience: Duration,
+    to address: Address, within limit: Duration, reconnectingFor patience: Duration,
     events: (@Sendable (ConnectionEvent) -> Void)?
   ) async throws(TribuneError) -> Connection {
     try address.validate()
@@ -51,9 +51,10 @@ final class Link: Sendable {
     } catch {
       throw TribuneError(.unreachable, "cannot make a connection: \(error)")
     }
+    let deadline = ContinuousClock.now.advanced(by: limit)
     let welcome = await withTaskCancellationHandler {
       await withCheckedContinuation { (reply: Reply<Welcome>) in
-        link.start(reply, address)
+        link.start(reply, address, greetingDeadline: deadline)
       }
     } onCancel: {
       link.end(.taskCancelled)
@@ -62,7 +63,9 @@ final class Link: Sendable {
     return Connection(link: link)
   }
 
-  private func start(_ reply: Reply<Welcome>, _ address: Address) {
+  private func start(
+    _ reply: Reply<Welcome>, _ address: Address, greetingDeadline: ContinuousClock.Instant
+  ) {
     let error = state.withLock { state -> TribuneError? in
       do throws(TribuneError) { try state.requireOpen() } catch { return error }
       state.greeting = reply
@@ -73,7 +76,7 @@ final class Link: Sendable {
       return
     }
     do throws(Errno) {
-      try Thread.start { [self] in LinkThread.run(self, address) }
+      try Thread.start { [self] in LinkThread.run(self, address, greetingDeadline: greetingDeadline) }
     } catch {
       end(TribuneError(.unreachable, "cannot start a thread for the connection: \(error)"))
     }

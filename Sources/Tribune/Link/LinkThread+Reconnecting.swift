@@ -87,7 +87,8 @@ extension LinkThread {
       return .ended
     }
     if let attemptDeadline = reconnection.attemptDeadline, attemptDeadline <= now {
-      giveUp(&reconnection, because: TribuneError(.unreachable, "what listens there does not say hello"))
+      giveUp(
+        &reconnection, because: TribuneError(.unreachable, "what listens at \(address) does not say hello"))
     }
     if reconnection.deadline <= now { throw notFound(reconnection) }
     if reconnection.attemptDeadline == nil, reconnection.nextAttempt <= now { attempt(&reconnection) }
@@ -157,7 +158,7 @@ extension LinkThread {
     link.state.withLock { state in
       state.interruption.failure =
         error ?? state.interruption.failure
-        ?? TribuneError(.unreachable, "what listens there closed the connection at once")
+        ?? TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
     }
     link.abandonRenewal(received: greeting == .done ? receiver.received : nil)
     startOver()

@@ -15,8 +15,6 @@ struct LinkThread: ~Copyable {
   /// then, and the next one listens already. The first pause between two attempts, of which each is twice as long.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// How long a bus may take to say hello.
-  private static let greetingPatience = Duration.seconds(10)
   /// What the bus may send before it has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   /// Descriptors that may wait for the rest of their frames.
@@ -38,7 +36,8 @@ struct LinkThread: ~Copyable {
   /// The whole length of the frame that has begun to arrive; 0 while unknown.
   private var awaited = 0
   private(set) var greeting = Greeting.hello
-  private let greetingDeadline = ContinuousClock.now.advanced(by: greetingPatience)
+  /// When a bus has to have said hello.
+  private let greetingDeadline: ContinuousClock.Instant
   private var attemptCount = 1
   /// The bus has been told that nothing more comes.
   private var isHalfClosed = false
@@ -48,15 +47,16 @@ struct LinkThread: ~Copyable {
   /// When there was last a connection again, and how long the pauses had become by then.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
-  private init(_ link: Link, _ address: Address) {
+  private init(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
     self.link = link
     self.address = address
+    self.greetingDeadline = greetingDeadline
     receiver = FrameReceiver(link)
   }
 
   /// Runs a link from its first call to its end.
-  static func run(_ link: Link, _ address: Address) {
-    let thread = LinkThread(link, address)
+  static func run(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
+    let thread = LinkThread(link, address, greetingDeadline: greetingDeadline)
     do throws(TribuneError) { try thread.connect() } catch { return link.end(error) }
     Lookout(link, thread).takeTurns()
   }
@@ -142,7 +142,7 @@ struct LinkThread: ~Copyable {
     switch phase {
     case .connecting:
       guard greetingDeadline > .now else {
-        throw TribuneError(.unreachable, "what listens there does not say hello")
+        throw TribuneError(.unreachable, "what listens at \(address) does not say hello")
       }
       return greetingDeadline
     case .open, .interrupted:
@@ -342,7 +342,8 @@ struct LinkThread: ~Copyable {
     case .connecting where attemptCount < Self.attemptsMax:
       try connectAgain()
       return true
-    case .connecting: throw TribuneError(.unreachable, "what listens there closed the connection at once")
+    case .connecting:
+      throw TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
     case .open: throw TribuneError(.connectionLost, "the bus closed the connection")
     case .interrupted: preconditionFailure("what ends then is another connection")
     case .ended: break
