@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// What the clients of one user have the bus keep for them, that it has to remember over a restart as well.
 final class UserAccount {
@@ -59,6 +59,12 @@ extension Bus {
     guard connections[slot.index]?.hasRegistered(serial) == true else { return }
     connections[slot.index]?.registeredLengths[serial] = length
     account.registeredByteCount += length
+  }
+
+  /// What is registered under that serial has so much to be remembered beside its frame.
+  package mutating func count(_ length: Int, besides serial: Serial, of slot: ConnectionSlot) {
+    connections[slot.index]?.registeredLengths[serial, default: 0] += length
+    connections[slot.index]?.account.registeredByteCount += length
   }
 
   /// What was registered under that serial is so no more.

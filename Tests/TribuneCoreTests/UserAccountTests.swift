@@ -62,6 +62,17 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
+  @Test("counts what has to be remembered beside a declaration, until that is taken back")
+  func beside() {
+    register(.declaration, by: one, serial: 1)
+    bus.bus.count(1_400, besides: 1, of: one)
+    register(.declaration, by: other, serial: 2)
+    #expect(isRefused())
+    bus.send(Cancel(target: 1), from: one, serial: 3)
+    register(.declaration, by: other, serial: 2)
+    #expect(!isRefused())
+  }
+
   @Test("has room again for what was taken back", arguments: Kind.allCases)
   func takenBack(_ kind: Kind) {
     let count = fill(kind, by: one)

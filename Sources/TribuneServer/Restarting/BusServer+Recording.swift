@@ -96,6 +96,7 @@ extension BusServer {
     let context = ByteBuffer(capacity: 0)
     bus.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: context)
     guard context.count > 0 else { return position }
+    bus.count(context.count, besides: frame.header.serial, of: connection.slot)
     state.discard(from: position)
     // It has been given no id.
     let last = bus.counters

@@ -133,6 +133,9 @@ extension BusServer {
       replayed.found[record.connection.rawValue]?.suspendPosition = record.position
     } else if hasRegistered(header.serial, header.kind, by: slot) {
       replayed.found[record.connection.rawValue]?.registered[header.serial] = record.position
+      if recorded.context.byteCount > 0 {
+        bus.count(recorded.context.byteCount, besides: header.serial, of: slot)
+      }
     }
     return true
   }
