@@ -110,7 +110,7 @@ struct BadStateTests {
   @Test(
     "what is not the bus's is closed, and said, and gone from the store if nothing else has its name",
     arguments: [
-      ("c", "\"c\" (no connection)", true), ("f1", "\"f1\" (no file)", false),
+      ("c", "\"c\" (no connection)", true), ("f1", "\"f1\" (no sealed file in memory)", false),
       ("other", "\"other\" (no listening Unix stream socket)", false),
       ("state", "the state that was stored cannot be taken over", true),
     ])
