@@ -8,8 +8,8 @@ Listens on FOLDER/bus, hears notifications on FOLDER/notify, and appends what th
 commands on standard input, one a line, and answers each with one line:
 
     start             starts the daemon                   ready PID, or ended STATUS
-    perish            starts the daemon, and kills it     ended STATUS
-                      before it can say it is ready
+    perish            starts the daemon, and has it die   ended STATUS
+                      when it has taken over
     end SIGNAL        sends a signal and waits            ended STATUS
     signal SIGNAL     sends a signal                      sent
     reload            has it read its configuration       ready PID, or ended STATUS
@@ -37,7 +37,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 
 folder, command = sys.argv[1], sys.argv[2:]
 store = []  # (name, descriptor, is polled)
@@ -119,14 +118,14 @@ def ended(wait):
         hear(0.01)
 
 
-def spawn():
+def spawn(says_to=None):
     global pid
     passed = [("bus", listening.fileno())] + [(name, descriptor) for name, descriptor, _ in store]
     pid = os.fork()
     if pid == 0:
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
+        for standard in 1, 2:
+            os.dup2(log if says_to is None else says_to, standard)
         high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 3 + len(passed)) for _, descriptor in passed]
         for index, copy in enumerate(high):
             os.dup2(copy, 3 + index)
@@ -152,30 +151,24 @@ def ready():
             return done
 
 
-def take_overs():
-    return os.pread(state()[1], 8, 88)
-
-
 def perish():
+    """What it says goes into a pipe that is full: its first word is its last one, that it has taken over."""
     hear_all()
     drop_gone()
-    # Where nothing more can be said to the manager, nobody becomes ready.
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
-        filler.setblocking(False)
-        filler.connect(f"{folder}/notify")
-        try:
-            while True:
-                filler.send(b"STATUS=")
-        except BlockingIOError:
-            pass
-        before = take_overs()
-        spawn()
-        deadline = time.monotonic() + 60
-        while take_overs() == before:
-            if time.monotonic() > deadline:
-                raise TimeoutError("nobody takes the state over")
-            time.sleep(0.001)
+    reading, full = os.pipe()
+    os.set_blocking(full, False)
+    try:
+        while True:
+            os.write(full, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(full, True)
+    before = os.pread(state()[1], 8, 88)
+    spawn(says_to=full)
+    os.close(full)
+    while os.pread(state()[1], 8, 88) == before and not hear(0.001):
+        pass
     os.kill(pid, signal.SIGKILL)
+    os.close(reading)
     return ended(wait=True)
 
 
