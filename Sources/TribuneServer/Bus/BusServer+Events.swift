@@ -9,7 +9,7 @@ import TribuneWire
 /// Nothing of it is sent before all of it is queued and written into the state, and all of that becomes visible with one
 /// store. So the next daemon knows of all that anybody has read, and what it knows of has been said, or lies in the log
 /// to be said. If half of an event could be seen, replaying it would do the other half where nobody hears it. For the
-/// same reason no sweep begins in the middle of one: it commits.
+/// same reason no sweep begins in the middle of one, since it commits; but for that of a take-over, which ends it.
 ///
 /// Plain posts are none: what they cause is in the cells as soon as it is queued.
 extension BusServer {

@@ -26,7 +26,7 @@ extension BusServer {
   /// Reads what a connection has sent until now.
   func readRest(of connection: Connection) {
     for _ in 0..<Self.readsOfRest {
-      guard connection.isServed else { return }
+      guard connection.isServed, !connection.isOrphan else { return }
       // The last pass is as long as it has to be.
       while connection.isServed, connection.rest != nil { takeRest(of: connection) }
       guard connection.isServed, read(connection) else { return }
@@ -276,8 +276,11 @@ extension BusServer {
     case .observe: isShort = !hasRoom(forSnapshotOf: frame, connection)
     default: break
     }
-    // The core does first what is due.
-    if outlivesDeath { recordMoment() }
+    // The core does first what is due, which can end the connection.
+    if outlivesDeath, isAnythingDue {
+      advance()
+      guard connection.isServed else { return }
+    }
     var position = isShort ? nil : record(frame, kind, of: connection)
     beginEvent()
     defer { endEvent() }

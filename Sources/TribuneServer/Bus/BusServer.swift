@@ -370,11 +370,7 @@ final class BusServer: RunLoopTarget {
     // The main queue does all that it has, whatever the first of it was.
     guard !isHandedOver else { return }
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
-    recordMoment()
-    beginEvent()
-    bus.advance(to: now)
-    carryOutEffects()
-    endEvent()
+    advance()
     deliver { bus in bus.deliverDue(at: now) }
     while let token = timeouts.popDue(.hello, at: now) {
       if let connection = connection(of: token), connection.phase == .awaitingHello {

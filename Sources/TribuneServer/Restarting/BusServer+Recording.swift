@@ -36,12 +36,21 @@ extension BusServer {
     connection.position = nil
   }
 
-  /// Writes down that the core's time goes on, if something is due.
-  @inline(__always) func recordMoment() {
+  /// Whether the core has something to do by now.
+  @inline(__always) var isAnythingDue: Bool {
     // A condition of its own: within the `guard`, the way to the bus is a coroutine with memory of its own.
     let due = bus.nextDeadline
-    guard let due, due <= now else { return }
-    _ = record(.moment, of: ConnectionID(rawValue: 0), at: now, RawSpan())
+    guard let due else { return false }
+    return due <= now
+  }
+
+  /// Has the core do what is due, as an event of its own.
+  func advance() {
+    if isAnythingDue { _ = record(.moment, of: ConnectionID(rawValue: 0), at: now, RawSpan()) }
+    beginEvent()
+    bus.advance(to: now)
+    carryOutEffects()
+    endEvent()
   }
 
   /// Writes down a frame that is about to be taken, if it can change the core.
@@ -128,9 +137,13 @@ extension BusServer {
 
   /// - Parameter effect: what it is about, to be carried out once more where there is room when the event has ended.
   func record(retention: ByteBuffer, of effect: Effect) {
+    guard !isPuttingOff else { return putOff(effect) }
     guard record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil else { return }
     putOff(effect)
   }
+
+  /// Something of this event has to wait for room: what comes after it is not written before it.
+  var isPuttingOff: Bool { isInEvent && !pass.unwritten.isEmpty }
 
   /// There was no room for what an effect is about. In the middle of an event none can be made.
   func putOff(_ effect: Effect) {
@@ -280,7 +293,7 @@ extension BusServer {
   @inline(__always) func commitState() {
     precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
     state.commit()
-    if retainedFiles.hasForgotten { removeForgottenFiles() }
+    if retainedFiles.hasForgotten, pass.unwritten.isEmpty { removeForgottenFiles() }
   }
 
   func record(

@@ -39,7 +39,7 @@ extension BusServer {
     sweepWholeState()
   }
 
-  func sweepWholeState() {
+  private func sweepWholeState() {
     precondition(!isSweeping, "a sweep is under way")
     isSweeping = true
     state.beginSweep()

@@ -9,6 +9,7 @@ extension BusServer {
   func record(waiting slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     waitingPosts.insert(number)
     guard outlivesDeath else { return }
+    guard !isPuttingOff else { return putOff(.waiting(slice, number: number, from: poster, uid: uid)) }
     // The file in which userInfo came is not kept: what waits here is short, or does not wait for long.
     guard let frame = slice.buffer.attachment == nil ? slice : inlined(slice) else { return }
     let buffer = recordBuffer
@@ -23,6 +24,7 @@ extension BusServer {
   func record(waitsNoMore number: UInt64) {
     waitingPosts.remove(number)
     guard outlivesDeath else { return }
+    guard !isPuttingOff else { return putOff(.waitsNoMore(number)) }
     let buffer = recordBuffer
     buffer.truncate(to: 0)
     buffer.append(number)
