@@ -175,10 +175,14 @@ extension BusServer {
       // Without the rest of a frame, nothing can be said behind its beginning.
       if found.isMidFrame, !connection.queue.isMidFrame { connection.isDeaf = true }
     case .loses(let count): restore(found, having: count, of: connection)
-    case .restarts(let isTold): orphan(connection, isTold: isTold, isGreeted: found.saidSent > 0)
+    case .restarts(let isTold):
+      // Where nothing was to outlive the daemon, what was sent is not counted.
+      let isGreeted = store == nil ? found.facts.isOpen : found.saidSent > 0
+      orphan(connection, isTold: isTold, isGreeted: isGreeted)
     }
     noteSent(to: connection)
     noteMidFrame(of: connection)
+    if connection.isDeaf { setFlag(.sending, of: connection) }
     noteSuspension(of: connection)
     if connection.phase == .awaitingHello {
       timeouts.append(

@@ -41,6 +41,7 @@ struct FoundConnection {
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
   mutating func judge(by cell: StateCell?, id: ConnectionID, isHandedOver: Bool) {
+    isOrphan = orphanedUntil != nil
     guard let cell, cell.connection == id else {
       fate = .restarts(isTold: false)
       return
@@ -48,7 +49,7 @@ struct FoundConnection {
     queuedCount = cell.queued
     saidSent = cell.saidSent
     isMidFrame = cell.flags.contains(.sending)
-    isOrphan = cell.flags.contains(.orphan) || orphanedUntil != nil
+    isOrphan = isOrphan || cell.flags.contains(.orphan)
     // What is held is handed over for those who go on.
     defer { if !isHandedOver || fate.isEnd { queuedCount &+= cell.held } }
     if isOrphan {

@@ -177,14 +177,23 @@ extension BusServer {
     if let standIn {
       connection.descriptors.append(standIn: standIn)
     } else {
-      guard let found = passed.takeFile(inode: inode) else {
-        throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
-      }
-      store?.remove(file: found.number)
-      connection.descriptors.append(owning: found.descriptor.release())
+      connection.descriptors.append(owning: try duplicateFile(inode: inode, passed).release())
     }
     descriptorsWaiting += 1
     connection.descriptorsCounted += 1
+  }
+
+  /// A file that others may have as well, under way to them or retained.
+  private func duplicateFile(inode: UInt64, _ passed: PassedAtStart) throws(WireError) -> FileDescriptor {
+    do throws(Errno) {
+      if let known = inheritedFiles[inode] {
+        return try FileDescriptor.duplicate(of: known.file.rawDescriptor)
+      }
+      if let file = try passed.duplicateFile(inode: inode) { return file }
+    } catch {
+      throw WireError(.missingDescriptor, "a descriptor that waited for its frame cannot be had: \(error)")
+    }
+    throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
   }
 
   // MARK: What is held

@@ -195,6 +195,12 @@ nonisolated package final class PassedAtStart {
     return PassedFile(descriptor: FileDescriptor(owning: file.descriptor), number: file.number)
   }
 
+  /// The same, for who leaves it to others as well; nil if it is not there.
+  func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
+    guard let file = files[inode] else { return nil }
+    return try FileDescriptor.duplicate(of: file.descriptor)
+  }
+
   /// A file that lay in the store.
   package struct PassedFile: ~Copyable {
     package let descriptor: FileDescriptor

@@ -9,13 +9,17 @@ import TribuneWire
 @MainActor
 @Suite("A connection that is found in a state")
 struct FoundConnectionTests {
-  /// What becomes of it, as a word.
-  private static func fate(_ flags: StateCellFlags, isHandedOver: Bool) throws -> String {
-    let id = ConnectionID(rawValue: 7)
+  private static func found() throws -> FoundConnection {
     let bytes = ByteBuffer(capacity: 256)
     for _ in 0..<32 { bytes.append(UInt64(0)) }
     var reader = FieldReader(bytes.bytes)
-    var found = FoundConnection(facts: try ConnectionFacts(from: &reader), position: StatePosition(offset: 0))
+    return FoundConnection(facts: try ConnectionFacts(from: &reader), position: StatePosition(offset: 0))
+  }
+
+  /// What becomes of it, as a word.
+  private static func fate(_ flags: StateCellFlags, isHandedOver: Bool) throws -> String {
+    let id = ConnectionID(rawValue: 7)
+    var found = try found()
     found.judge(
       by: StateCell(connection: id, flags: flags, queued: 5, sent: 3, held: 2), id: id,
       isHandedOver: isHandedOver)
@@ -39,5 +43,12 @@ struct FoundConnectionTests {
   func fates(_ flags: StateCellFlags, _ handedOver: String, _ afterDeath: String) throws {
     #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
     #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
+  }
+  @Test("that has to connect again is one of those also where its cell is damaged")
+  func damagedCell() throws {
+    var found = try Self.found()
+    found.orphanedUntil = Instant(nanoseconds: 1)
+    found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
+    #expect(found.isOrphan && found.fate.isEnd)
   }
 }
