@@ -80,24 +80,16 @@ package final class MemoryFile: AttachedFile {
   ///
   /// - Parameter length: how long it was said to be.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
-    // Before anything is asked that a file system answers.
-    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
-    guard found != -1 else { throw .notInMemory }
-    var status = stat()
-    var system = statfs()
-    let flags: CInt
+    let facts: MemoryFileFacts?
     do throws(Errno) {
-      flags = try retrying { fcntl(descriptor, F_GETFL) }
-      _ = try retrying { unsafe fstatfs(descriptor, &system) }
-      _ = try retrying { unsafe fstat(descriptor, &status) }
+      facts = try MemoryFileFacts(of: descriptor)
     } catch {
       throw .failed(error)
     }
-    // Huge pages may be short when they are first touched, which a signal would tell.
-    guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
-    guard flags & O_ACCMODE != O_WRONLY else { throw .notReadable }
-    guard found & seals == seals else { throw .notSealed }
-    guard status.st_size == off_t(length) else { throw .hasLength(Int(status.st_size)) }
+    guard let facts else { throw .notInMemory }
+    guard facts.access != O_WRONLY else { throw .notReadable }
+    guard facts.seals & seals == seals else { throw .notSealed }
+    guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
   /// Appends the bytes of a file that was checked to `buffer`. What the file has never been given memory for stays

@@ -43,25 +43,16 @@ package struct SharedFile: ~Copyable, Sendable {
   ///
   /// - Throws: `Flaw`; the descriptor is closed then.
   package init(checking file: consuming FileDescriptor) throws(Flaw) {
-    let descriptor = file.rawValue
-    // Before anything is asked that a file system answers.
-    let found = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
-    guard found != -1 else { throw .notInMemory }
-    var status = stat()
-    var system = statfs()
-    let flags: CInt
+    let facts: MemoryFileFacts?
     do throws(Errno) {
-      flags = try retrying { fcntl(descriptor, F_GETFL) }
-      _ = try retrying { unsafe fstatfs(descriptor, &system) }
-      _ = try retrying { unsafe fstat(descriptor, &status) }
+      facts = try MemoryFileFacts(of: file.rawValue)
     } catch {
       throw .failed(error)
     }
-    // Huge pages may be short when they are first touched, which a signal would tell.
-    guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
-    guard flags & O_ACCMODE == O_RDWR else { throw .notWritable }
-    guard found & Self.seals == Self.seals else { throw .notSealed }
-    length = Int(status.st_size)
+    guard let facts else { throw .notInMemory }
+    guard facts.access == O_RDWR else { throw .notWritable }
+    guard facts.seals & Self.seals == Self.seals else { throw .notSealed }
+    length = facts.length
     self.descriptor = file
   }
 

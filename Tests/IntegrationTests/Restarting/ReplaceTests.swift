@@ -277,7 +277,7 @@ struct ReplaceTests {
     let folder = try TestFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
     let script = """
-      import os, socket, sys, time
+      import os, signal, socket, sys
       os.setgroups([])
       os.setgid(65534)
       os.setuid(65534)
@@ -285,7 +285,7 @@ struct ReplaceTests {
       listening.bind(sys.argv[1])
       listening.listen()
       print("listening", flush=True)
-      time.sleep(1000)
+      signal.pause()
       """
     let impostor = try RunningProgram([
       "/usr/bin/env", "python3", "-c", script, "\(folder.path)/bus",
