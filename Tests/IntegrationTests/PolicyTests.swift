@@ -81,10 +81,11 @@ struct PolicyTests {
     for _ in 0..<4 { try round() }
     _ = try settled()
     let before = try bus.privateMemory()
-    for _ in 0..<5 { try round() }
+    for _ in 0..<12 { try round() }
     let entry = try settled()
     #expect([entry.delegates, entry.holds, entry.queries, entry.observations] == [0, 0, 0, 0])
-    // Thirty thousand delegates and 6 MiB of reasons have gone through it.
-    #expect(try bus.privateMemory() - before < 2048)
+    // 72,000 delegates and 14 MiB of reasons have gone through it. After a round the allocator either gives 3 MiB back
+    // to the kernel or keeps them for the next, as it happens: more than these have to be missing.
+    #expect(try bus.privateMemory() - before < 4096)
   }
 }
