@@ -11,7 +11,7 @@ extension OutboundQueue {
   @discardableResult
   package mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
-    openEntry = .none
+    closeEntry()
     let start = max(head, firstDroppable)
     var index = start
     var kept: [Entry] = []
@@ -128,7 +128,7 @@ extension OutboundQueue {
   package mutating func appendLost(_ count: UInt64) {
     lostCount += count
     unsentNotificationCount += count
-    openEntry = .none
+    closeEntry()
     tell(count, at: entries.count)
   }
 

@@ -54,7 +54,7 @@ package import TribuneWire
   }
 
   /// What the last entry is, if it ends where the queue's own buffer does and more can be added to it.
-  enum OpenEntry {
+  private enum OpenEntry {
     case none
     case notification
     case other
@@ -65,6 +65,24 @@ package import TribuneWire
 
   /// Slices from this length on stay in the buffer that they came in, even if it waits with them.
   private static let settledLength = 8192
+
+  // What a short frame touches that is copied behind others comes first, and lies together: where one goes to many
+  // queues in turn, nothing costs as much as to fetch each queue's memory.
+
+  /// Where short frames are copied to, and small slices that have to wait.
+  private var ownBuffer: ByteBuffer?
+  private var openEntry = OpenEntry.none
+  /// Frames that were copied behind the open entry and that it does not have yet (`completeEntry()`).
+  private var openFrameCount: UInt32 = 0
+  /// Bytes in the queue that have not been sent.
+  @usableFromInline var unsentCount = 0
+  /// Bytes of the attachments that have not been sent.
+  @usableFromInline var attachedCount = 0
+  /// Notifications that the reader has not got whole, with those that it has not been told are lost: what it would
+  /// miss if the queue were gone.
+  package internal(set) var unsentNotificationCount: UInt64 = 0
+  /// Other frames that it has not got whole. The hello is one.
+  package internal(set) var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
   /// The first entry that is left.
@@ -79,25 +97,13 @@ package import TribuneWire
   var lastLost: Int?
   /// Bytes that were dropped since all that waits was copied together.
   var droppedCount = 0
-  /// Where short frames are copied to, and small slices that have to wait.
-  private var ownBuffer: ByteBuffer?
-  var openEntry = OpenEntry.none
 
-  /// Bytes in the queue that have not been sent.
-  @usableFromInline var unsentCount = 0
-  /// Bytes of the attachments that have not been sent.
-  @usableFromInline var attachedCount = 0
   /// Bytes that have not been sent, with those of attachments: what the queue weighs.
   @inlinable package var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
   package internal(set) var lostCount: UInt64 = 0
   /// What dropping took: entries that were looked at or moved, ever.
   package internal(set) var dropEffort = 0
-  /// Notifications that the reader has not got whole, with those that it has not been told are lost: what it would
-  /// miss if the queue were gone.
-  package internal(set) var unsentNotificationCount: UInt64 = 0
-  /// Other frames that it has not got whole. The hello is one.
-  package internal(set) var unsentOtherCount: UInt64 = 0
   /// A part of a frame has been sent.
   package var isMidFrame: Bool { begunLeft > 0 }
 
@@ -114,7 +120,7 @@ package import TribuneWire
   ///
   /// - Parameter count: how many they are; 0 for the beginning of one, whose rest is queued next and counts.
   package mutating func append(_ slice: ByteSlice, isNotification: Bool, count: Int = 1) {
-    openEntry = .none
+    closeEntry()
     if extendLast(by: slice, isNotification: isNotification, count: count) { return }
     unsentCount += slice.count
     add(count, isNotification: isNotification)
@@ -153,36 +159,53 @@ package import TribuneWire
   package mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool
   ) {
-    guard slice.count <= Self.copiedLength, !isEmpty, slice.buffer.attachment == nil else {
+    let kind = isNotification ? OpenEntry.notification : .other
+    let isCopied = slice.count <= Self.copiedLength && slice.buffer.attachment == nil
+    if isCopied, openEntry == kind, count > 0, ownBuffer?.append(ifItFits: slice.bytes) == true {
+      openFrameCount += UInt32(count)
+      unsentCount += slice.count
+      add(count, isNotification: isNotification)
+      return
+    }
+    guard isCopied, !isEmpty else {
       append(slice, isNotification: isNotification, count: count)
       return
     }
     // What is said to a connection often lies behind what it was told last.
     if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
-    let kind = isNotification ? OpenEntry.notification : .other
-    if ownBuffer?.append(ifItFits: slice.bytes) == true {
-      unsentCount += slice.count
-      if openEntry == kind {
-        let last = entries.count - 1
-        entries[last].extend(by: slice.count, frames: count)
-        add(count, isNotification: isNotification)
-        if isNotification, firstDroppable > last { firstDroppable = last }
+    closeEntry()
+    if ownBuffer?.append(ifItFits: slice.bytes) != true {
+      guard let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() else {
+        append(slice, isNotification: isNotification, count: count)
         return
       }
-    } else if let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() {
       ownBuffer = fresh
       fresh.append(slice.bytes)
-      unsentCount += slice.count
-    } else {
-      append(slice, isNotification: isNotification, count: count)
-      return
     }
+    unsentCount += slice.count
     add(count, isNotification: isNotification)
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
     if firstUnsettled == entries.count { firstUnsettled += 1 }
     let copy = ByteSlice(own, own.count - slice.count..<own.count)
     entries.append(Entry(copy, isNotification: isNotification, count: count, isSettled: true))
     openEntry = kind
+  }
+
+  /// Gives the open entry what was copied behind it. Whoever looks at how long the last entry is, or at how many frames
+  /// it has, does this first.
+  mutating func completeEntry() {
+    guard openFrameCount > 0 else { return }
+    guard let own = ownBuffer else { preconditionFailure("what is open lies in the queue's own buffer") }
+    let last = entries.count - 1
+    entries[last].extend(
+      by: own.count - entries[last].slice.range.upperBound, frames: Int(openFrameCount))
+    openFrameCount = 0
+  }
+
+  /// Nothing more is copied behind the last entry.
+  mutating func closeEntry() {
+    completeEntry()
+    openEntry = .none
   }
 
   /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
@@ -192,7 +215,10 @@ package import TribuneWire
     for index in head..<entries.count {
       let range = entries[index].slice.range
       if index > head, entries[index].slice.buffer.attachment != nil { return }
-      guard body(range.lowerBound + sent..<range.upperBound, entries[index].slice.buffer) else { return }
+      let end = openFrameCount > 0 && index == entries.count - 1 ? ownBuffer?.count : nil
+      guard body(range.lowerBound + sent..<(end ?? range.upperBound), entries[index].slice.buffer) else {
+        return
+      }
       sent = 0
     }
   }
@@ -211,6 +237,7 @@ package import TribuneWire
       removeAll()
       return true
     }
+    completeEntry()
     moveOn(by: count)
     forgetFront()
     return false
@@ -279,6 +306,7 @@ package import TribuneWire
     }
     ownBuffer = nil
     openEntry = .none
+    openFrameCount = 0
     head = 0
     headSent = 0
     begunLeft = 0
@@ -296,7 +324,7 @@ package import TribuneWire
   /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
   /// of `byteCount`.
   package mutating func settle(with pool: BufferPool) {
-    openEntry = .none
+    closeEntry()
     // What was dropped leaves gaps in the buffers of what was not.
     let isSpread = droppedCount > unsentCount
     if isSpread {

@@ -36,7 +36,8 @@ extension OutboundQueue {
   private static let lostLength = FrameHeader.length + 8
 
   /// Calls `body` with each part of what waits, in order.
-  package func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
+  package mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
+    completeEntry()
     var index = head
     var begunCount = begunLeft
     while index < entries.count {
@@ -71,6 +72,7 @@ extension OutboundQueue {
   ///
   /// - Throws: what is wrong with it; the queue is then as it was.
   package mutating func restore(_ part: WaitingFrames) throws(WireError) {
+    closeEntry()
     let (slice, begunCount) = (part.slice, part.begunCount)
     guard slice.count > 0, begunCount >= 0, begunCount <= slice.count, begunCount == 0 || isEmpty else {
       throw WireError(.invalidValue, "\(begunCount) of \(slice.count) bytes that wait are no frame's rest")
@@ -90,7 +92,6 @@ extension OutboundQueue {
       append(own, isNotification: part.kind == .notifications, count: count)
       if begunCount > 0 { begunLeft = begunCount }
     }
-    openEntry = .none
   }
 
   private mutating func restoreLost(_ part: WaitingFrames) throws(WireError) {

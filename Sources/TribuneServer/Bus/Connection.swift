@@ -29,10 +29,6 @@ final class Connection {
 
   /// What every read, every write and every notification goes through (see `Cell`).
   struct Traffic: ~Copyable {
-    /// What waits for it to be read.
-    var queue = OutboundQueue()
-    /// Descriptors that came before the rest of their frames.
-    var descriptors = PassedDescriptors()
     /// Its frames are still taken, and others queued for it.
     var isServed = true
     /// Nothing can be written any more; what it had sent before can still be read.
@@ -46,6 +42,10 @@ final class Connection {
     /// Notifications that were queued, ever; and other frames, since this daemon has it.
     var queuedCount: UInt32 = 0
     var saidCount: UInt32 = 0
+    /// What waits for it to be read.
+    var queue = OutboundQueue()
+    /// Descriptors that came before the rest of their frames.
+    var descriptors = PassedDescriptors()
     /// What the state says of it.
     var stateFlags: StateCellFlags = []
   }
