@@ -7,33 +7,46 @@ import TribuneSystem
 ///
 /// Closing one asks whoever is behind it: a file system in user space answers when it likes, a socket that is to linger
 /// waits for its peer, and a file in memory may be larger than the bus would ever take. So each has a thread, which ends
-/// with it. Of threads that wait there can be a few; what comes then waits for one of them, and holds a descriptor. How
-/// many those of one user are is known (`count(of:)`), for whom nothing more is taken when they are many.
+/// with it. Of threads that wait there can be a few, and fewer for one user, who does not keep the others waiting so; what
+/// comes then waits for one of them, and holds a descriptor. How many those of one user are is known (`count(of:)`), for
+/// whom nothing more is taken when they are many.
 ///
 /// Nothing helps when the process ends: the kernel then waits for the same answers.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
+  /// Threads that close what one user has passed.
+  private static let threadsPerUserMax = 4
+
+  private struct Load {
+    /// Those that are not closed yet, and those of them that a thread closes now.
+    var unclosedCount = 0
+    var closingCount = 0
+  }
 
   private struct State {
     var threadCount = 0
     var waiting: [(descriptor: Int32, user: UInt32)] = []
-    /// Those of each user that are not closed yet.
-    var counts: [UInt32: Int] = [:]
+    /// Of each user who has passed some of them.
+    var loads: [UInt32: Load] = [:]
+
+    func hasThread(for user: UInt32) -> Bool {
+      (loads[user]?.closingCount ?? 0) < ClosingThreads.threadsPerUserMax
+    }
   }
 
   /// Held for the moment in which something goes in or out.
   private let state = Mutex(State())
 
   /// How many descriptors that this user has passed are not closed yet.
-  func count(of user: UInt32) -> Int { state.withLock { $0.counts[user] ?? 0 } }
+  func count(of user: UInt32) -> Int { state.withLock { $0.loads[user]?.unclosedCount ?? 0 } }
 
   /// - Parameter user: who has passed it.
   func close(_ descriptor: consuming FileDescriptor, of user: UInt32) {
     let descriptor = descriptor.release()
     let isThreadMissing = state.withLock { state in
       state.waiting.append((descriptor, user))
-      state.counts[user, default: 0] += 1
-      guard state.threadCount < Self.threadsMax else { return false }
+      state.loads[user, default: Load()].unclosedCount += 1
+      guard state.threadCount < Self.threadsMax, state.hasThread(for: user) else { return false }
       state.threadCount += 1
       return true
     }
@@ -50,8 +63,10 @@ nonisolated final class ClosingThreads: Sendable {
     while let (descriptor, user) = next() {
       FileDescriptor(owning: descriptor).close()
       state.withLock { state in
-        let left = (state.counts[user] ?? 1) - 1
-        state.counts[user] = left == 0 ? nil : left
+        guard var load = state.loads[user] else { preconditionFailure("user \(user) has passed nothing") }
+        load.unclosedCount -= 1
+        load.closingCount -= 1
+        state.loads[user] = load.unclosedCount == 0 ? nil : load
       }
     }
   }
@@ -59,11 +74,13 @@ nonisolated final class ClosingThreads: Sendable {
   /// - Returns: nil when the thread is to end.
   private func next() -> (descriptor: Int32, user: UInt32)? {
     state.withLock { state in
-      if state.waiting.isEmpty {
+      guard let index = state.waiting.firstIndex(where: { state.hasThread(for: $0.user) }) else {
         state.threadCount -= 1
         return nil
       }
-      return state.waiting.removeFirst()
+      let next = state.waiting.remove(at: index)
+      state.loads[next.user]?.closingCount += 1
+      return next
     }
   }
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+
+@testable import TribuneServer
+
+/// Closing what takes long, for users who do not wait for each other.
+@Suite("Threads that close descriptors", .timeLimit(.minutes(1)))
+struct ClosingThreadsTests {
+  private let threads = ClosingThreads()
+
+  /// Has descriptors closed whose peers never answer.
+  private func block(_ count: Int, of user: UInt32) throws -> [LingeringSocket] {
+    try (0..<count).map { _ in
+      let socket = try LingeringSocket()
+      let last = try FileDescriptor.duplicate(of: socket.rawDescriptor)
+      socket.leave()
+      threads.close(last, of: user)
+      return socket
+    }
+  }
+
+  /// Waits until a descriptor has been closed that the user has passed.
+  private func awaitClosing(of user: UInt32) throws {
+    var ends: [CInt] = [-1, -1]
+    let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+    _ = try retrying { unsafe socketpair(AF_UNIX, type, 0, &ends) }
+    let reading = FileDescriptor(owning: ends[0])
+    threads.close(FileDescriptor(owning: ends[1]), of: user)
+    var poll = pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
+    #expect(try retrying { unsafe Glibc.poll(&poll, 1, 20_000) } == 1, "nobody closes it")
+  }
+
+  @Test("one user with many that are not closed keeps no other one waiting")
+  func others() throws {
+    let blocked = try block(40, of: 1)
+    for user in 2...4 as ClosedRange<UInt32> {
+      try awaitClosing(of: user)
+      try awaitClosing(of: user)
+    }
+    let more = try block(8, of: 2)
+    try awaitClosing(of: 3)
+    #expect(threads.count(of: 1) == 40 && threads.count(of: 2) == 8)
+    // What has waited is closed when there is a thread for its user.
+    for socket in blocked { socket.end() }
+    try awaitClosing(of: 1)
+    while threads.count(of: 1) > 0 {}
+    #expect(threads.count(of: 2) == 8)
+    for socket in more { socket.end() }
+    while threads.count(of: 2) > 0 {}
+  }
+}
