@@ -16,7 +16,6 @@ package struct Bus: ~Copyable {
   struct Connection {
     let id: ConnectionID
     let peer: PeerIdentity
-    let account: UserAccount
     /// Bytes that count for what it has registered, by serial.
     var registeredLengths: [Serial: Int] = [:]
     var observations: [Serial: NotificationCenter.Observation] = [:]
@@ -36,7 +35,7 @@ package struct Bus: ~Copyable {
     var queries = SmallDictionary<Serial, QueryID>()
     /// Participants of all of them.
     var participantCount = 0
-    /// Of the userInfo that is kept for those of them that go on.
+    /// Of the userInfo that is kept for those of them that go on, whether it is counted for its user or not.
     var questionByteCount = 0
     /// Of the reasons and values that all of them have been given, and its awaited posts.
     var answerByteCount = 0
@@ -73,6 +72,8 @@ package struct Bus: ~Copyable {
   package internal(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
+  /// The same of their users: whoever needs one does not copy the connection.
+  var accountsBySlot: [UserAccount?] = []
   /// By the id's number.
   var slots: [UInt64: ConnectionSlot] = [:]
   var monitors: Monitors
@@ -91,7 +92,7 @@ package struct Bus: ~Copyable {
   var suspendedCount = 0
   /// Posts with fields that were not refused, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
-  /// Frames that were refused, from the start.
+  /// Frames that were refused and changed nothing, from the start.
   package private(set) var refusedCount: UInt64 = 0
   var lastQuery: UInt64 = 0
   var lastDelegate: UInt64 = 0
@@ -100,6 +101,9 @@ package struct Bus: ~Copyable {
   var highestDelegate: UInt64 = 0
   /// What was accepted once is received again: what is declared now is not held against it.
   package var isRestoring = false
+  /// Why nothing was kept of what the last answer said, if so: there was no room for it, or it did not fit its method.
+  /// While a bus is restored: why nothing is to be kept of the next one.
+  package var cutReason: String?
   /// Delegates that restored queries wait for, and that are not there.
   var strays: [DelegateRegistration] = []
   var effects: [Effect] = []
@@ -153,9 +157,13 @@ package struct Bus: ~Copyable {
 
   /// A connection has been greeted. Its slot must be free.
   package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
-    while connections.count <= slot.index { connections.append(nil) }
+    while connections.count <= slot.index {
+      connections.append(nil)
+      accountsBySlot.append(nil)
+    }
     precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
-    connections[slot.index] = Connection(id: id, peer: peer, account: openAccount(of: peer.uid))
+    connections[slot.index] = Connection(id: id, peer: peer)
+    openAccount(of: peer.uid, at: slot)
     slots[id.rawValue] = slot
     announce(.didConnect(id, peer))
   }
@@ -182,7 +190,7 @@ package struct Bus: ~Copyable {
     for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
     settleOwed(of: connection, slot, at: now)
     forgetHeld(for: slot)
-    closeAccount(of: self.connection(at: slot))
+    closeAccount(of: self.connection(at: slot), at: slot)
     connections[slot.index] = nil
     slots[connection.id.rawValue] = nil
     settleGone(delegates, at: now)

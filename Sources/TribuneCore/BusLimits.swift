@@ -39,8 +39,8 @@ package struct BusLimits: Equatable, Sendable {
   /// Bytes that are retained for one user, and for all.
   package var retainedUserMax = 4 << 20
   package var retainedMax = 32 << 20
-  /// Bytes that are kept for one user of what has to be remembered over a restart: what it has registered, and the
-  /// userInfo of its queries, but for the only one that keeps any.
+  /// Bytes that are kept for one user of what has to be remembered over a restart: what it has registered, and its queries
+  /// and awaited posts under way. One answer has room all the same, and so has the userInfo that one query keeps.
   package var rememberedUserMax = 16 << 20
   /// Observers that the awaited posts of one connection wait for, together.
   package var awaitedMax = 65_536

@@ -86,6 +86,9 @@ extension BusUnderTest {
     bus.forEachUnderWay { _, _, fields in buffer.append(fields.bytes) }
   }
 
+  /// What counts for each user.
+  var userByteCounts: [UInt32: Int] { bus.userByteCounts }
+
   func isSuspended(_ slot: ConnectionSlot) -> Bool { bus.isSuspended(slot) }
 
   func isConnected(_ slot: ConnectionSlot) -> Bool { bus.isConnected(slot) }
@@ -151,6 +154,8 @@ extension BusUnderTest {
 }
 
 extension Bus {
+  fileprivate var userByteCounts: [UInt32: Int] { accounts.mapValues { $0.sums.value.byteCount } }
+
   /// All that counts against the limits of a connection.
   fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
     let connection = connection(at: slot)

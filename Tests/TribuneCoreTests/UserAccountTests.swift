@@ -128,13 +128,163 @@ struct UserAccountTests {
       return !isRefused()
     }
     #expect(ask(by: one, serial: 1, text))
-    #expect(!ask(by: other, serial: 1, "x"))
+    #expect(!ask(by: other, serial: 1, text))
+    #expect(ask(by: other, serial: 1, "x"))
     #expect(ask(by: other, serial: 2, ""))
-    register(.observation, by: other, serial: 3)
-    #expect(isRefused())
+    bus.send(Cancel(target: 2), from: other, serial: 3)
+    // The only one left is one that is counted.
     bus.send(Cancel(target: 1), from: one, serial: 2)
-    #expect(ask(by: other, serial: 4, "x"))
-    register(.observation, by: other, serial: 5)
+    #expect(!ask(by: other, serial: 4, text))
+    bus.send(Cancel(target: 1), from: other, serial: 5)
+    #expect(ask(by: other, serial: 6, text))
+  }
+
+  /// Has the user ask until that is refused.
+  ///
+  /// - Returns: how many are under way.
+  private func askAll(
+    by slot: ConnectionSlot, from first: Serial = 1, mode: QueryMode = .all, because reason: String = ""
+  ) -> Serial {
+    for serial in first...first + 100 {
+      _ = bus.take()
+      bus.ask(
+        "q.shouldB", by: slot, serial: serial, mode: mode, flags: reason.isEmpty ? [] : .overrides,
+        because: reason)
+      if isRefused() { return serial - first }
+    }
+    return 100
+  }
+
+  @Test("has what is asked, with those who take part, until it is decided")
+  func asked() {
+    bus.attach(["q.shouldB"], by: stranger, serial: 1)
+    let count = askAll(by: one)
+    #expect(count > 1 && count < 10)
+    #expect(askAll(by: other) == 0)
+    register(.observation, by: other, serial: 90)
+    register(.observation, by: other, serial: 91)
+    #expect(isRefused())
+    #expect(askAll(by: bus.connect(uid: 1002)) > 0)
+    for query in 1...count { bus.answer(.approve, query: query, delegate: 1, from: stranger) }
+    bus.send(Cancel(target: 90), from: other, serial: 92)
+    // A label counts, and so does each delegate.
+    bus.attach(["q.shouldB"], by: stranger, serial: 200, label: String(repeating: "l", count: 255))
+    let fewer = askAll(by: other)
+    #expect(fewer > 0 && fewer < count)
+    bus.disconnect(other)
+    #expect(askAll(by: one, from: 200) == fewer)
+  }
+
+  @Test("has what stands against a query that goes on all the same")
+  func standing() {
+    bus.attach(["q.shouldB"], by: stranger, serial: 1)
+    let count = askAll(by: one)
+    bus.disconnect(one)
+    bus.hold("q.shouldB", why: String(repeating: "w", count: 400), by: stranger, serial: 2)
+    #expect(askAll(by: other) < count)
+    bus.disconnect(other)
+    let last = bus.connect(uid: 1000)
+    // That is over at once.
+    #expect(askAll(by: last, mode: .parallel) == 100)
+    let third = bus.connect(uid: 1002)
+    bus.hold("q.shouldB", why: String(repeating: "w", count: 1200), by: third, serial: 3)
+    #expect(askAll(by: last, from: 200) == 0)
+  }
+
+  @Test("has what an override gives as its reason")
+  func override() {
+    bus.attach(["q.shouldB"], by: stranger, serial: 1)
+    let count = askAll(by: one, because: "x")
+    bus.disconnect(one)
+    #expect(askAll(by: other, because: String(repeating: "x", count: 400)) < count)
+  }
+
+  @Test("has what open queries were answered: past it, a veto loses its words, and a value is none")
+  func answers() {
+    for serial in 1...3 as ClosedRange<Serial> {
+      bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
+    }
+    let text = String(repeating: "x", count: 200)
+    // Twice: what was decided gives its room back.
+    for round in 0..<2 as Range<UInt64> {
+      let (first, second) = (2 * round + 1, 2 * round + 2)
+      bus.ask("q.b", by: one, serial: 5, mode: .collect)
+      bus.ask("q.b", by: other, serial: 5, mode: .all)
+      bus.answer(.value, text, query: first, delegate: 1, from: stranger)
+      bus.answer(.veto, text, query: second, delegate: 1, from: stranger)
+      bus.answer(.veto, query: second, delegate: 2, from: stranger)
+      bus.answer(.veto, "short", query: second, delegate: 3, from: stranger)
+      let verdict = bus.lastVerdict
+      #expect(verdict?.outcomes.map(\.outcome) == [.vetoed, .vetoed, .vetoed])
+      #expect(
+        verdict?.outcomes.map(\.reason) == ["the answers for one asker have no more room", "", "short"])
+      bus.answer(.value, String(repeating: "x", count: 700), query: first, delegate: 2, from: stranger)
+      bus.answer(.value, text, query: first, delegate: 3, from: stranger)
+      #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered, .failed, .answered])
+    }
+  }
+
+  @Test("has one answer, however long it is")
+  func oneAnswer() {
+    bus.attach(["q.b"], by: stranger, serial: 1)
+    bus.ask("q.b", by: one, serial: 5, mode: .first)
+    bus.answer(.value, String(repeating: "x", count: 5_000), delegate: 1, from: stranger)
+    #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered])
+  }
+
+  @Test("has awaited posts, with those who are waited for and what they say")
+  func awaited() {
+    let observers = (0..<3).map { _ in bus.connect(uid: 1001) }
+    for observer in observers { bus.observe("a", by: observer, serial: 1, .awaited) }
+    _ = bus.take()
+    bus.post("a", by: one, serial: 1, .awaited)
     #expect(!isRefused())
+    bus.post("a", by: other, serial: 1, .awaited)
+    #expect(!isRefused())
+    bus.post("a", by: other, serial: 2, .awaited)
+    #expect(isRefused())
+    bus.post("a", by: stranger, serial: 1, .awaited)
+    #expect(!isRefused())
+    let said = (bus.peers[one]?.id.rawValue ?? 0, String(repeating: "x", count: 200))
+    for observer in observers { bus.done(1, of: said.0, by: observer, failed: said.1) }
+    #expect(bus.take().joined().split(separator: said.1).count == 2)
+    // All that is given back.
+    bus.post("a", by: other, serial: 3, .awaited)
+    #expect(!isRefused())
+    bus.cancel(1, by: other)
+    bus.disconnect(other)
+    bus.post("a", by: one, serial: 4, .awaited)
+    bus.post("a", by: one, serial: 5, .awaited)
+    #expect(!isRefused())
+  }
+
+  @Test("counts the same after a restart", arguments: Restart.allCases)
+  func restarted(_ restart: Restart) {
+    var limits = BusLimits()
+    limits.rememberedUserMax = 4_000
+    let bus = BusUnderTest(limits)
+    bus.log = []
+    let (asker, delegate) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
+    for serial in 1...3 as ClosedRange<Serial> {
+      bus.attach(["q.b"], by: delegate, serial: serial, label: "\(serial)")
+    }
+    bus.observe("a", by: delegate, serial: 4, .awaited)
+    bus.hold("q.b", by: delegate, serial: 5)
+    bus.ask("q.b", by: asker, serial: 1, mode: .collect, text: "x")
+    bus.ask("q.b", by: asker, serial: 2, mode: .all, text: "x")
+    bus.ask("q.b", by: asker, serial: 3, mode: .first, text: String(repeating: "k", count: 5_000))
+    bus.ask("q.b", by: asker, serial: 4, mode: .first, text: String(repeating: "k", count: 20))
+    bus.answer(.value, String(repeating: "v", count: 300), query: 1, delegate: 1, from: delegate)
+    bus.answer(.veto, "no", query: 2, delegate: 1, from: delegate)
+    bus.post("a", by: asker, serial: 5, .awaited)
+    let counted = bus.userByteCounts
+    #expect((counted[1000] ?? 0) > 300 + 4 * 192 + 13 * 128 && (counted[1001] ?? 0) > 0)
+    _ = bus.take()
+    bus.restart(restart)
+    #expect(bus.userByteCounts == counted)
+    for serial in 1...5 as ClosedRange<Serial> { bus.cancel(serial, by: asker) }
+    #expect(bus.userByteCounts[1000] == 0)
+    bus.disconnect(asker)
+    #expect(bus.userByteCounts[1000] == nil)
   }
 }

@@ -40,7 +40,12 @@ extension Bus {
         "the queries of a connection that ask one after the other can have \(limits.questionsMax) bytes of userInfo"
       )
     }
-    try requireRoom(toKeep: keptBytes, from: slot)
+    let standing =
+      fields.mode.isForValues ? [] : standing(against: key, nameLength: header.nameLength, delegates)
+    let rememberedBytes =
+      rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
+      + countedLength(ofKept: keptBytes, from: slot)
+    try requireRoom(toRemember: rememberedBytes, of: "query", from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = makeQueryID()
     let query = Query(
@@ -52,12 +57,10 @@ extension Bus {
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }
-    if !fields.mode.isForValues {
-      let standing = standing(against: key, nameLength: header.nameLength, delegates)
-      if !standing.isEmpty { queries[place].setStanding(standing) }
-    }
+    if !standing.isEmpty { queries[place].setStanding(standing) }
+    queries[place].rememberedByteCount = rememberedBytes
     connections[slot.index]?.participantCount += delegates.count
-    keep(keptBytes, from: slot)
+    beginRemembering(rememberedBytes, kept: keptBytes, of: slot)
     connections[slot.index]?.queries[header.serial] = id
 
     let start = slice.range.lowerBound
@@ -142,25 +145,31 @@ extension Bus {
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
+    let knownCut = isRestoring ? cutReason : nil
+    cutReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
-    if fields.answer == .value, queries[place].mode.isForValues, let method = queries[place].method {
+    if fields.answer == .value, knownCut == nil, queries[place].mode.isForValues,
+      let method = queries[place].method
+    {
       do throws(WireError) {
         try payloadCheck.value(frame.payload, method)
       } catch {
         // The asker and the delegate are both to know.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
-        queries[place].settle(index, .failed, reason: reason, at: now)
+        settleCut(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
-        throw error
+        emit(.refusal(slot, frame.header.serial, error))
+        return
       }
     }
-    settle(place, index, fields.answer, frame.payload, at: now)
+    settle(place, index, fields.answer, frame.payload, cutBecause: knownCut, at: now)
     proceed(place, tail: nil, at: now)
   }
 
   private mutating func settle(
-    _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan, at now: Instant
+    _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan, cutBecause knownCut: String?,
+    at now: Instant
   ) {
     let outcome: OutcomeKind =
       switch answer {
@@ -176,24 +185,37 @@ extension Bus {
       return
     }
     let length = outcome == .answered ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
+    // A veto stays one without its words; a value that there is no room for is none.
+    let cut = outcome == .answered ? .failed : outcome
+    if let knownCut {
+      settleCut(place, index, cut, because: knownCut, at: now)
+      return
+    }
     guard length > 0 else {
       queries[place].settle(index, outcome, reason: "", at: now)
       return
     }
-    let asker = queries[place].asker.index
-    let held = connections[asker]?.answerByteCount ?? 0
-    guard held + length <= limits.answersMax else {
-      // A veto stays one without its words; a value that there is no room for is none.
-      let reason = "the answers for one asker can have \(limits.answersMax) bytes together"
-      queries[place].settle(index, outcome == .answered ? .failed : outcome, reason: reason, at: now)
+    guard takeRoom(forAnswer: length, to: queries[place].asker) else {
+      settleCut(place, index, cut, because: "the answers for one asker have no more room", at: now)
       return
     }
-    connections[asker]?.answerByteCount += length
     if outcome == .answered {
       queries[place].settle(index, outcome, reason: "", value: [UInt8](payload), byteCount: length, at: now)
     } else {
       queries[place].settle(index, outcome, reason: payload.reason, byteCount: length, at: now)
     }
+  }
+
+  /// Nothing is kept of an answer but that it came. What the bus says of it counts for what it may be longer than a
+  /// participant counts.
+  private mutating func settleCut(
+    _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
+  ) {
+    cutReason = reason
+    let length = max(0, reason.utf8.count - Self.participantOverhead / 2)
+    let isKept = length == 0 || takeRoom(forAnswer: length, to: queries[place].asker)
+    queries[place].settle(
+      index, outcome, reason: isKept ? reason : "", byteCount: isKept ? length : 0, at: now)
   }
 
   mutating func deferAnswer(
@@ -362,8 +384,9 @@ extension Bus {
     let asker = queries[place].asker.index
     connections[asker]?.queries[queries[place].serial] = nil
     connections[asker]?.participantCount -= queries[place].participants.count
-    keep(-queries.tail(at: place).payloadLength, from: queries[place].asker)
-    connections[asker]?.answerByteCount -= queries[place].answerByteCount
+    endRemembering(
+      queries[place].rememberedByteCount, kept: queries.tail(at: place).payloadLength,
+      answers: queries[place].answerByteCount, of: queries[place].asker)
     queries.remove(at: place)
   }
 

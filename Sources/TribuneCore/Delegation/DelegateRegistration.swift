@@ -22,6 +22,9 @@ package final class DelegateRegistration {
   /// Protocols that it says it conforms to.
   package let protocols: [String]
 
+  /// Bytes that count for it in each query that it takes part in.
+  let rememberedLength: Int
+
   private let open = Cell(OpenQueries())
 
   private let attached = Cell(true)
@@ -48,6 +51,7 @@ package final class DelegateRegistration {
     self.patterns = patterns
     patternTokenCount = patterns.reduce(0) { $0 + $1.tokenCount }
     self.protocols = protocols
+    rememberedLength = identity.rememberedLength
   }
 
   /// What two registrations of one connection have in common when they are the same thing: the object,

@@ -58,6 +58,8 @@ struct Query {
   private(set) var hasVeto = false
   /// Somebody approved or, where values are asked for, gave one.
   private var hasConsent = false
+  /// Of itself, as they were counted.
+  var rememberedByteCount = 0
   /// Of reasons and values, as they were counted.
   private(set) var answerByteCount = 0
   /// The first participant that has not been asked.

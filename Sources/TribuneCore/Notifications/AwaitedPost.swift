@@ -14,6 +14,8 @@ final class AwaitedPost {
   var missing: [Awaited.Missing]
   /// Its name and object for those who watch, if somebody did when it was posted.
   let shown: QueryTail?
+  /// Of itself, as they were counted.
+  var rememberedByteCount = 0
   /// Of the reasons of those who failed.
   var reasonByteCount = 0
 

@@ -28,7 +28,11 @@ extension Bus {
       throw WireError(
         .limitExceeded, "the posts of a connection can wait for \(limits.awaitedMax) observers at a time")
     }
-    return Set(awaiting.map(\.slot))
+    let waiting = Set(awaiting.map(\.slot))
+    let shownLength = isMonitored ? posted.key.byteCount : 0
+    try requireRoom(
+      toRemember: rememberedLength(keyLength: shownLength, of: waiting), of: "post", from: slot)
+    return waiting
   }
 
   /// Waits for those to whom it has been delivered.
@@ -46,6 +50,8 @@ extension Bus {
     let number = awaitedPosts.insert(post, due: now.advanced(byMilliseconds: deadline))
     connections[slot.index]?.awaitedPosts[serial] = number
     connections[slot.index]?.awaitedCount += awaiting.count
+    post.rememberedByteCount = rememberedLength(keyLength: shown?.slice.count ?? 0, of: awaiting)
+    beginRemembering(post.rememberedByteCount, of: slot)
     for observer in awaiting { connections[observer.index]?.owed.insert(number) }
   }
 
@@ -70,8 +76,7 @@ extension Bus {
   /// What there is room for of what somebody says to a poster: all of it or nothing.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
-    guard connection(at: poster).answerByteCount + length <= limits.answersMax else { return "" }
-    connections[poster.index]?.answerByteCount += length
+    guard takeRoom(forAnswer: length, to: poster) else { return "" }
     post.reasonByteCount += length
     return reason
   }
@@ -96,7 +101,7 @@ extension Bus {
     for slot in post.waiting { connections[slot.index]?.owed.remove(number) }
     connections[post.poster.index]?.awaitedPosts[post.serial] = nil
     connections[post.poster.index]?.awaitedCount -= post.count
-    connections[post.poster.index]?.answerByteCount -= post.reasonByteCount
+    endRemembering(post.rememberedByteCount, answers: post.reasonByteCount, of: post.poster)
     awaitedPosts.remove(number)
   }
 

@@ -81,7 +81,10 @@ extension Bus {
     let number = awaitedPosts.insert(post, due: due)
     connections[slot.index]?.awaitedPosts[serial] = number
     connections[slot.index]?.awaitedCount += post.count
-    connections[slot.index]?.answerByteCount += post.reasonByteCount
+    post.rememberedByteCount = rememberedLength(
+      keyLength: shown?.slice.count ?? 0, of: waiting, missing: reply.missing)
+    beginRemembering(post.rememberedByteCount, of: slot)
+    countAnswers(post.reasonByteCount, to: slot)
     for observer in waiting { connections[observer.index]?.owed.insert(number) }
   }
 

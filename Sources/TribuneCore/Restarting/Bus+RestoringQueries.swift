@@ -130,8 +130,13 @@ extension Bus {
     }
     connections[slot.index]?.queries[serial] = id
     connections[slot.index]?.participantCount += participants.count
-    keep(tail.payloadLength, from: slot)
-    connections[slot.index]?.answerByteCount += Int(answerByteCount)
+    let rememberedBytes =
+      rememberedLength(
+        ask, keyLength: tail.nameLength + tail.objectLength, participants.map(\.delegate), standing)
+      + countedLength(ofKept: tail.payloadLength, from: slot)
+    queries[place].rememberedByteCount = rememberedBytes
+    beginRemembering(rememberedBytes, kept: tail.payloadLength, of: slot)
+    countAnswers(Int(answerByteCount), to: slot)
   }
 
   private func participant(

@@ -309,6 +309,8 @@ extension BusServer {
         }
         connection.postedCount += bus.acceptedPostCount - postsBefore
         postedCount += bus.acceptedPostCount - postsBefore
+      case .answer where bus.refusedCount == refusedBefore:
+        position = noteAnswer(frame, at: position, of: connection)
       default: break
       }
       guard let recorded = position else { break }

@@ -63,9 +63,38 @@ extension BusServer {
     switch kind {
     // A query is refused then, and changes nothing.
     case .ask: noteFull()
+    // It may say more than is kept of it.
+    case .answer: break
     default: noteIncomplete(connection)
     }
     return nil
+  }
+
+  /// An answer was taken. If nothing was kept of what it said, nothing of that is written: replayed, it is not to decide
+  /// more than it did.
+  ///
+  /// - Parameter position: where it lies, if it had room.
+  /// - Returns: where it lies now.
+  func noteAnswer(
+    _ frame: FrameView, at position: StatePosition?, of connection: Connection
+  ) -> StatePosition? {
+    guard outlivesDeath, connection.position != nil else { return nil }
+    guard let reason = bus.cutReason else {
+      if position == nil { noteIncomplete(connection) }
+      return position
+    }
+    if let position { state.discard(from: position) }
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
+    buffer.store(UInt32(frame.header.payloadStart), at: 0)
+    buffer.append(reason.utf8Bytes)
+    // It gives no ids.
+    let last = bus.counters
+    let short = record(
+      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), buffer.bytes)
+    if short == nil { noteIncomplete(connection) }
+    return short
   }
 
   /// Notes which ids have been given out, before anybody learns of them.

@@ -122,7 +122,11 @@ extension BusServer {
     else { return false }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
-    if header.kind == .declare { try bus.give(recorded.context) }
+    switch header.kind {
+    case .declare: try bus.give(recorded.context)
+    case .answer: bus.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
+    default: break
+    }
     let refusedBefore = bus.refusedCount
     _ = try bus.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)

@@ -199,7 +199,7 @@ nonisolated struct SaidPlace {
 }
 
 /// A frame as the state has it: behind the last ids of queries and delegates that had been given out before, and before
-/// what it relies on (`Bus.appendContext`).
+/// what it relies on (`Bus.appendContext`), or why nothing was kept of what it says.
 struct RecordedFrame: ~Escapable {
   static let headLength = 16
 

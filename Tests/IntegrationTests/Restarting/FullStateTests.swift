@@ -71,6 +71,74 @@ struct FullStateTests {
     try other.observe(name.replacing("%", with: "9999"), serial: 1)
   }
 
+  @Test("is not what answers make it to the queries of one user")
+  func answers() throws {
+    let delegates = [try RawClient.greeted(bus), try RawClient.greeted(bus)]
+    for delegate in delegates { try delegate.attach(Attach(patterns: ["p.size"]), serial: 1) }
+    var open: [(asker: RawClient, question: Question)] = []
+    let value = "\"\(String(repeating: "x", count: 60_000))\""
+    for _ in 0..<20 {
+      let asker = try RawClient.greeted(bus)
+      try asker.send(Ask(mode: .collect), serial: 1, name: "p.size")
+      try delegates[0].answer(try delegates[0].next(.question).decode(Question.self), .value, value)
+      open.append((asker, try delegates[1].nextQuestion().question))
+    }
+    try delegates[0].settle()
+    let answered = OutcomeKind.answered
+    // Past a quarter of 1 MiB.
+    let kept = (256 << 10) / 61_000
+    for (number, (asker, question)) in open.enumerated().reversed() {
+      try delegates[1].answer(question, .abstain)
+      #expect(try asker.nextVerdict().outcomes.first?.outcome == (number < kept ? answered : .failed))
+    }
+    #expect(try count(Self.isFull) == 0)
+  }
+
+  /// Why nothing was kept of what a delegate said.
+  enum Cut: CaseIterable {
+    case noRoom, doesNotFit
+
+    var reason: String {
+      switch self {
+      case .noRoom: "the answers for one asker have no more room"
+      case .doesNotFit: "the value does not fit"
+      }
+    }
+  }
+
+  @Test("has no answer decide more after a death than it did before", arguments: Cut.allCases)
+  func cut(_ cut: Cut) throws {
+    let object = "wheel/1"
+    try client.send(
+      Declare(protocolName: "P"), serial: 2, object: object,
+      text: "protocol P { optional value p.size () -> (text: string) }")
+    _ = try client.next(.ok)
+    let delegates = [try RawClient.greeted(bus), try RawClient.greeted(bus)]
+    for (order, delegate) in delegates.enumerated() {
+      let fields = Attach(order: Int32(order), patterns: ["p.size"], protocols: ["P"])
+      try delegate.attach(fields, object: object, serial: 1)
+    }
+    func value(_ length: Int) -> String { "{\"text\": \"\(String(repeating: "x", count: length))\"}" }
+
+    try client.send(Ask(mode: .collect), serial: 3, name: "p.size", object: object)
+    for (length, delegate) in zip([200_000, 10], delegates) {
+      let question = try delegate.nextQuestion().question
+      if length > 10 { try delegate.answer(question, .value, value(length)) }
+    }
+    try client.send(Ask(mode: .first), serial: 4, name: "p.size", object: object)
+    let first = try delegates[0].nextQuestion().question
+    try delegates[0].answer(first, .value, cut == .noRoom ? value(100_000) : "{\"text\": 1}")
+    let second = try delegates[1].nextQuestion().question
+    if cut == .doesNotFit { #expect(try delegates[0].nextError() == .invalidParameter) }
+    try bus.crash()
+    try delegates[1].answer(second, .value, value(10))
+    let verdict = try client.nextVerdict()
+    #expect(verdict.outcomes.map(\.outcome) == [.failed, .answered])
+    #expect(verdict.outcomes.first?.reason.hasPrefix(cut.reason) == true)
+    #expect(try delegates[0].nextConclusion() == .allowed)
+    #expect(try count(Self.isFull) == 0)
+  }
+
   @Test("is not what replies that nobody reads make it")
   func unread() throws {
     let poster = try RawClient.greeted(bus)
