@@ -294,7 +294,9 @@ extension BusServer {
         connection, serial: header.serial,
         WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
     case .ask where outlivesDeath && position == nil && connection.position != nil:
-      refuse(connection, serial: header.serial, Self.noRoomForQuery)
+      refuse(
+        connection, serial: header.serial,
+        canBeWritten(frame) ? Self.noRoomForQuery : Self.queryIsTooLong(frame, state))
     default:
       let refusedBefore = bus.refusedCount
       let postsBefore = bus.acceptedPostCount
@@ -342,6 +344,15 @@ extension BusServer {
   private static let noRoomForQuery = WireError(
     .limitExceeded,
     "the bus has no room to remember this query, should it be restarted before it is decided (StateMax=)")
+
+  private static func queryIsTooLong(_ frame: FrameView, _ state: StateFile) -> WireError {
+    WireError(
+      .limitExceeded,
+      """
+      the bus cannot remember a query of \(frame.bytes.byteCount) bytes, should it be restarted before it is decided: \
+      all that it remembers can have \(state.lengthMax) (StateMax=)
+      """)
+  }
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.
   private func hasRoom(forSnapshotOf frame: FrameView, _ connection: Connection) -> Bool {

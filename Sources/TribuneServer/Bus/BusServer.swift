@@ -51,6 +51,12 @@ final class BusServer: RunLoopTarget {
   var sweptInVainUntil = Instant(nanoseconds: 0)
   /// There was no room for something, which was said, and since then the state has not become less full by much.
   var isStateFull = false
+  /// Bytes of the longest that has found no room since.
+  var lengthWithoutRoom = 0
+  /// There was something that can have no room.
+  var isTooLongSaid = false
+  /// Connections that have ended, of which there is no room to write that.
+  let unwrittenEnds = Cell<[(connection: ConnectionID, moment: Instant)]>([])
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
   /// Who has asked for the bus's place and gets it when the pass ends; and that it is just being given it.
@@ -186,6 +192,7 @@ final class BusServer: RunLoopTarget {
     bus.policy = configuration.policy
     log.level = configuration.logLevel
     state.lengthMax = configuration.stateMaxBytes
+    isTooLongSaid = false
     noteRoom()
     reconfigureProtocols()
     guard modeHasChanged else { return }

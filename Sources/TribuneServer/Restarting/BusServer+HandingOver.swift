@@ -19,6 +19,7 @@ extension BusServer {
   func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
     // What is handed over has room, however much there is.
     state.lengthMax = state.areaLength
+    writeUnwrittenEnds()
     for case let connection? in connections.value {
       while connection.isServed, connection.rest != nil { takeRest(of: connection) }
     }

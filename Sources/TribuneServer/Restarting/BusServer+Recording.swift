@@ -32,8 +32,9 @@ extension BusServer {
   func recordDisconnection(of connection: Connection) {
     // Of which nothing was written, nothing ends.
     guard connection.position != nil else { return }
-    _ = record(.disconnection, of: connection.id, at: now, RawSpan())
     connection.position = nil
+    guard record(.disconnection, of: connection.id, at: now, RawSpan()) == nil else { return }
+    unwrittenEnds.value.append((connection.id, now))
   }
 
   /// Whether the core has something to do by now.
@@ -61,13 +62,18 @@ extension BusServer {
       .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes)
     guard position == nil else { return position }
     switch kind {
-    // A query is refused then, and changes nothing.
-    case .ask: noteFull()
+    // A query is refused then, and changes nothing. One that never has room is no sign that the state is full.
+    case .ask: if canBeWritten(frame) { noteFull(for: frame.bytes.byteCount) }
     // It may say more than is kept of it.
     case .answer: break
-    default: noteIncomplete(connection)
+    default: noteIncomplete(connection, for: frame.bytes.byteCount)
     }
     return nil
+  }
+
+  /// Whether there ever is room for a frame.
+  func canBeWritten(_ frame: FrameView) -> Bool {
+    frame.bytes.byteCount <= state.bodyLengthMax - RecordedFrame.headLength
   }
 
   /// An answer was taken. If nothing was kept of what it said, nothing of that is written: replayed, it is not to decide
@@ -80,7 +86,7 @@ extension BusServer {
   ) -> StatePosition? {
     guard outlivesDeath, connection.position != nil else { return nil }
     guard let reason = bus.cutReason else {
-      if position == nil { noteIncomplete(connection) }
+      if position == nil { noteIncomplete(connection, for: frame.bytes.byteCount) }
       return position
     }
     if let position { state.discard(from: position) }
@@ -168,15 +174,15 @@ extension BusServer {
   func record(retention: ByteBuffer, of effect: Effect) {
     guard !isPuttingOff else { return putOff(effect) }
     guard record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil else { return }
-    putOff(effect)
+    putOff(effect, length: retention.count)
   }
 
   /// Something of this event has to wait for room: what comes after it is not written before it.
   var isPuttingOff: Bool { isInEvent && !pass.unwritten.isEmpty }
 
   /// There was no room for what an effect is about. In the middle of an event none can be made.
-  func putOff(_ effect: Effect) {
-    if isInEvent { pass.unwritten.append(effect) } else { noteFull() }
+  func putOff(_ effect: Effect, length: Int = 0) {
+    if isInEvent { pass.unwritten.append(effect) } else { noteFull(for: length) }
   }
 
   // MARK: What is said
@@ -294,16 +300,25 @@ extension BusServer {
   }
 
   /// There is no room for what is to be written of it.
-  private func noteIncomplete(_ connection: Connection) {
+  private func noteIncomplete(_ connection: Connection, for length: Int = 0) {
     setFlag(.incomplete, of: connection)
-    noteFull()
+    noteFull(for: length)
   }
 
-  private func noteFull() {
+  /// - Parameter length: of what has no room. Not before there is some for that is it said that there is any.
+  private func noteFull(for length: Int = 0) {
+    guard length <= state.bodyLengthMax else { return noteTooLong() }
+    lengthWithoutRoom = max(lengthWithoutRoom, length)
     guard !isStateFull else { return }
     isStateFull = true
     log.warning(
       "the state has no room for more: not all that is registered now survives a restart (StateMax=)")
+  }
+
+  private func noteTooLong() {
+    guard !isTooLongSaid else { return }
+    isTooLongSaid = true
+    log.warning("something is longer than the state may become, and does not survive a restart (StateMax=)")
   }
 
   func setFlag(_ flag: StateCellFlags, of connection: Connection) {
@@ -329,10 +344,30 @@ extension BusServer {
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan, _ body: RawSpan = RawSpan()
   ) -> StatePosition? {
-    if !isInEvent { requireRoomInState(for: head.byteCount + body.byteCount) }
-    if let position = state.append(kind, connection: id, at: moment, words, head, body) { return position }
+    let length = head.byteCount + body.byteCount
+    // No sweep makes room for what is longer than all of it.
+    guard length <= state.bodyLengthMax else { return nil }
+    if !isInEvent { requireRoomInState(for: length) }
+    if unwrittenEnds.value.isEmpty || writeUnwrittenEnds(),
+      let position = state.append(kind, connection: id, at: moment, words, head, body)
+    {
+      return position
+    }
     seeksRoom = true
     return nil
+  }
+
+  /// Writes down the ends of connections that had no room when they came. Nothing is written before that: their slots
+  /// can have others by now, and what is replayed is to find them free.
+  ///
+  /// - Returns: whether there was room for all.
+  @discardableResult
+  func writeUnwrittenEnds() -> Bool {
+    let left = unwrittenEnds.value.drop { end in
+      state.append(.disconnection, connection: end.connection, at: end.moment, RawSpan()) != nil
+    }
+    unwrittenEnds.value = Array(left)
+    return left.isEmpty
   }
 }
 

@@ -46,9 +46,12 @@ extension BusServer {
 
   /// The log is shorter, or may be longer, than before.
   func noteRoom() {
-    // Not before much of it is free, so that the log of the daemon does not say again and again that it is full.
-    guard isStateFull, state.usedLength <= state.lengthMax - state.lengthMax / 4 else { return }
+    // Not before much of it is free, and as much as had no room, so that the log of the daemon does not say again and
+    // again that it is full.
+    let free = state.lengthMax - state.usedLength
+    guard isStateFull, free >= max(state.lengthMax / 4, lengthWithoutRoom) else { return }
     isStateFull = false
+    lengthWithoutRoom = 0
     log.notice("the state has room again: what is registered from now on survives a restart")
   }
 }

@@ -122,6 +122,9 @@ package final class StateFile {
     set { log.value.end = min(header.areaLength, max(0, newValue) & ~7) }
   }
 
+  /// Bytes that the body of a record can have which there is room for when nothing else is there.
+  package var bodyLengthMax: Int { log.value.end - StateRecord.headLength }
+
   /// Must not be held on to while something is stored in the same place.
   @_lifetime(borrow self)
   @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import TribuneWire
 
@@ -69,6 +70,83 @@ struct FullStateTests {
     try client.send(Cancel(target: 2), serial: 0)
     _ = try client.next(.ok)
     try other.observe(name.replacing("%", with: "9999"), serial: 1)
+  }
+
+  @Test("is not what a query makes it that is longer than all of it, which is refused")
+  func longer() throws {
+    let text = String(repeating: "x", count: 1 << 20)
+    for serial in 2...5 as ClosedRange<Serial> {
+      try client.send(Ask(), serial: serial, name: "a.shouldB", text: text)
+      let refusal = try client.next(.error)
+      #expect(try refusal.header.serial == serial && refusal.decode(Refusal.self).code == .limitExceeded)
+      #expect(refusal.payload.contains("cannot remember a query of"))
+    }
+    #expect(try count(Self.isFull) == 0)
+    try client.send(Ask(), serial: 6, name: "a.shouldB")
+    #expect(try client.nextVerdict().verdict == .allowed)
+  }
+
+  @Test("is said once as long as there is no room for what had none")
+  func long() throws {
+    let poster = try RawClient.greeted(bus)
+    func retain(_ text: String) throws {
+      for number in 0..<10 {
+        try poster.send(
+          Post(options: .retain), serial: 1, flags: .acknowledge, name: "half.state", object: "\(number)",
+          text: text)
+        _ = try poster.next(.ok)
+      }
+    }
+    /// Until the log has been swept more than once.
+    func churn() throws {
+      let name = "churn." + String(repeating: "x", count: 240)
+      for serial in 100...6000 as ClosedRange<Serial> {
+        try client.observe(name, serial: serial)
+        try client.send(Cancel(target: serial), serial: 0)
+        _ = try client.next(.ok)
+      }
+    }
+    try retain(String(repeating: "x", count: 60_000))
+    for serial in 2...4 as ClosedRange<Serial> {
+      try client.send(
+        Ask(), serial: serial, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
+      #expect(try client.nextError() == .limitExceeded)
+      try churn()
+    }
+    #expect(try count(Self.isFull) == 1)
+    #expect(try count(Self.hasRoom) == 0)
+    try retain("")
+    try churn()
+    #expect(try count(Self.hasRoom) == 1)
+    try client.send(Ask(), serial: 5, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
+    #expect(try client.nextVerdict().verdict == .allowed)
+  }
+
+  @Test("costs nobody its place whose predecessor's end had no room")
+  func tenant() throws {
+    let observer = try RawClient.greeted(bus)
+    let before = try observer.busEntry().connections
+    var leaving: [RawClient] = []
+    for _ in 0..<16 { leaving.append(try RawClient.greeted(bus)) }
+    try StateFilling(bus).fill(downTo: 256)
+    // The ends of the first ones take what room is left.
+    while !leaving.isEmpty {
+      leaving.removeFirst()
+      while try observer.busEntry().connections > before + UInt32(leaving.count) {}
+    }
+    // Of what it does not know, the log says that it was read.
+    let more = StateFilling.configuration.replacing("=1M", with: "=2M") + "[Bus]\nUnknown=1\n"
+    try bus.folder.write(more, to: "etc/tribuned.conf")
+    kill(bus.pid, SIGHUP)
+    while try !bus.log().contains("Unknown") {}
+    try observer.settle()
+    let late = try RawClient.greeted(bus)
+    try late.observe("late.*", serial: 1)
+    try bus.crash()
+    try late.send(Post(), serial: 2, name: "late.unit")
+    #expect(try late.next().name == "late.unit")
+    try client.send(Post(), serial: 2, name: "load.unit")
+    #expect(try client.next().name == "load.unit")
   }
 
   @Test("is not what answers make it to the queries of one user")
