@@ -14,7 +14,7 @@ extension Link {
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (reply: Reply<Void>) in
+      await Reply<Void>.wait { reply in
         do throws(TribuneError) {
           let (isLive, duty) = try state.withLock { state throws(TribuneError) -> (Bool, Outbox.Duty) in
             try state.requireOpen()
@@ -47,7 +47,7 @@ extension Link {
   /// Suspends the connection or resumes it, whatever becomes of the task, so that bus and connection go on
   /// agreeing.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
-    let result = await withCheckedContinuation { (reply: Reply<Void>) in
+    let result = await Reply<Void>.wait { reply in
       do throws(TribuneError) {
         let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
           try state.requireOpen()

@@ -50,7 +50,7 @@ extension Link {
   /// Takes a registration back, whatever becomes of the task, so that bus and connection go on agreeing. Does
   /// nothing when it is over.
   func takeBack(_ kind: LinkState.RegistrationKind, _ registration: Serial) async throws(TribuneError) {
-    let result = await withCheckedContinuation { (reply: Reply<Okay>) in
+    let result = await Reply<Okay>.wait { reply in
       let takenBack = state.withLock { state -> (rest: LinkState.Rest, duty: Outbox.Duty?)? in
         guard let rest = state.forget(kind, registration) else { return nil }
         // What is closing takes it along, and whoever waits for its end is told all the same.

@@ -102,7 +102,7 @@ extension Link {
   ) async throws(TribuneError) -> Value {
     let serial = state.withLock { $0.nextSerial() }
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (reply: Reply<Value>) in
+      await Reply<Value>.wait { reply in
         let request = request(reply, serial)
         do throws(TribuneError) {
           let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in

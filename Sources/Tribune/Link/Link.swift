@@ -53,7 +53,7 @@ final class Link: Sendable {
     }
     let deadline = ContinuousClock.now.advanced(by: limit)
     let welcome = await withTaskCancellationHandler {
-      await withCheckedContinuation { (reply: Reply<Welcome>) in
+      await Reply<Welcome>.wait { reply in
         link.start(reply, address, greetingDeadline: deadline)
       }
     } onCancel: {
@@ -121,7 +121,7 @@ final class Link: Sendable {
     }
     guard let id else { return }
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (reply: Reply<Void>) in
+      await Reply<Void>.wait { reply in
         let ready = state.withLock { state -> Result<Void, TribuneError>? in
           do throws(TribuneError) { try state.requireOpen() } catch { return .failure(error) }
           if Task.isCancelled { return .failure(.taskCancelled) }

@@ -3,9 +3,6 @@
 import Synchronization
 import TribuneWire
 
-/// How a call that waits is told what came of it.
-typealias Reply<Value> = CheckedContinuation<Result<Value, TribuneError>, Never>
-
 /// What a connection has asked for and registered: a value without I/O, which `Link` keeps under its lock.
 ///
 /// Events change it and return what there is to do, which happens once the lock is free.
