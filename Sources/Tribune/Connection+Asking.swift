@@ -34,7 +34,7 @@ extension Connection {
     if let override, override.isEmpty {
       throw TribuneError(.refused, "whoever overrides vetoes has to say why")
     }
-    var flags: QueryFlags = progress == nil ? [] : .tellsProgress
+    var flags: QueryFlags = progress == nil ? .none : .tellsProgress
     if isDryRun { flags.insert(.isDryRun) }
     if override != nil { flags.insert(.overrides) }
     let fields = Ask(
@@ -91,7 +91,7 @@ extension Connection {
   ) async throws(TribuneError) -> QueryReply {
     let fields = Ask(
       deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0,
-      flags: progress == nil ? [] : .tellsProgress)
+      flags: progress == nil ? .none : .tellsProgress)
     let verdict = try await ask(fields, name, object, userInfo, progress)
     return QueryReply(query: verdict.query, outcomes: verdict.outcomes)
   }

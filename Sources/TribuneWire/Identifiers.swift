@@ -11,7 +11,7 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
 
   package static func < (one: ConnectionID, other: ConnectionID) -> Bool { one.rawValue < other.rawValue }
 
-  package var description: String { ":\(rawValue)" }
+  package var description: String { ":" + String(rawValue) }
 
   /// Reads `:N`, or `N` alone.
   package init?(_ text: String) {

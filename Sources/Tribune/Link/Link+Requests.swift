@@ -75,8 +75,11 @@ extension Link {
   ) async throws(TribuneError) -> Value {
     var message = message
     var post = post
-    if !message.payload.isEmpty { try await waitForRoom() }
-    try attachFile(&post, &message)
+    if message.payload.count >= WireLimits.descriptorPayloadLength {
+      // As in posting without a reply.
+      try await waitForRoom()
+      try attachFile(&post, &message)
+    }
     return try await send(
       post, message, flags: message.file == nil ? flags : flags.union(.descriptor), isTakenBack: isTakenBack,
       request)
@@ -92,15 +95,15 @@ extension Link {
     isTakenBack: Bool = false,
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
-    if !message.payload.isEmpty { try await waitForRoom() }
-    return try await send(fields, message, flags: flags, isTakenBack: isTakenBack, request)
+    try await send(fields, message, flags: flags, isTakenBack: isTakenBack, request)
   }
 
   private func send<F: FrameFields, Value: Sendable>(
     _ fields: F, _ message: Message, flags: FrameFlags, isTakenBack: Bool,
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
-    let serial = state.withLock { $0.nextSerial() }
+    let (serial, isFull) = state.withLock { ($0.nextSerial(), $0.outbox.isFull) }
+    if isFull, !message.payload.isEmpty { try await waitForRoom() }
     let result = await withTaskCancellationHandler {
       await Reply<Value>.wait { reply in
         let request = request(reply, serial)

@@ -280,8 +280,9 @@ struct LinkState {
   }
 
   mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Settlement? {
-    guard case .verdict(let reply, _) = requests[serial] else { return nil }
-    requests[serial] = nil
+    guard let place = requests.index(forKey: serial), case .verdict(let reply, _) = requests.values[place]
+    else { return nil }
+    requests.remove(at: place)
     return .verdict(reply, .success(Verdict(verdict)))
   }
 

@@ -60,6 +60,8 @@ package struct QueryFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// Cheaper than an empty literal, as `FrameFlags.none` is.
+  package static var none: QueryFlags { QueryFlags(rawValue: 0) }
   /// Nothing will come of it, and the delegates are told so.
   package static let isDryRun = QueryFlags(rawValue: 0x01)
   /// Vetoes do not keep the asker: it gives a reason.
