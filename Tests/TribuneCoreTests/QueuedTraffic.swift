@@ -9,6 +9,8 @@ struct QueuedTraffic: ~Copyable {
   /// What a reader has not got whole.
   struct Unread: Equatable {
     var notifications: UInt64
+    /// Those of them that it has not been told are lost.
+    var lost: UInt64
     var others: UInt64
     var isMidFrame: Bool
   }
@@ -111,7 +113,7 @@ struct QueuedTraffic: ~Copyable {
   /// What the reader has not got whole, as its stream has it.
   var unread: Unread {
     let stream = ByteBuffer(holding: sent + unsent)
-    var (notifications, others, isMidFrame) = (UInt64(0), UInt64(0), false)
+    var (notifications, lost, others, isMidFrame) = (UInt64(0), UInt64(0), UInt64(0), false)
     var position = 0
     while position < stream.count {
       let start = position
@@ -122,11 +124,11 @@ struct QueuedTraffic: ~Copyable {
       let header = isHello ? nil : FrameHeader.peek(stream.bytes, at: start, limits: .fromBus)
       switch header?.kind {
       case .post: notifications += 1
-      case .lost: notifications += stream.bytes.integer(at: start + FrameHeader.length, as: UInt64.self)
+      case .lost: lost += stream.bytes.integer(at: start + FrameHeader.length, as: UInt64.self)
       default: others += 1
       }
     }
-    return Unread(notifications: notifications, others: others, isMidFrame: isMidFrame)
+    return Unread(notifications: notifications + lost, lost: lost, others: others, isMidFrame: isMidFrame)
   }
 
   /// Where the frames that wait end, with the beginning of the first.
@@ -143,8 +145,8 @@ struct QueuedTraffic: ~Copyable {
   /// What the queue counts of that.
   var counted: Unread {
     Unread(
-      notifications: queue.unsentNotificationCount, others: queue.unsentOtherCount,
-      isMidFrame: queue.isMidFrame)
+      notifications: queue.unsentNotificationCount, lost: queue.untoldLostCount,
+      others: queue.unsentOtherCount, isMidFrame: queue.isMidFrame)
   }
 
   /// Goes on with a queue that has been handed what waits.

@@ -135,6 +135,7 @@ extension OutboundQueue {
   /// Puts a `lost` frame at `place`, or adds to the one that stands there. What it tells of is counted already: each was
   /// a notification that had not been sent.
   private mutating func tell(_ dropped: UInt64, at place: Int) {
+    untoldLostCount += dropped
     if place < entries.count, entries[place].isLost {
       let slice = entries[place].slice
       slice.buffer.store(

@@ -102,6 +102,8 @@ package import TribuneWire
   @inlinable package var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
   package internal(set) var lostCount: UInt64 = 0
+  /// Those of them of which the reader has not been told.
+  package internal(set) var untoldLostCount: UInt64 = 0
   /// What dropping took: entries that were looked at or moved, ever.
   package internal(set) var dropEffort = 0
   /// A part of a frame has been sent.
@@ -279,6 +281,7 @@ package import TribuneWire
   private mutating func noteSent(_ count: UInt64) {
     if entries[head].isLost {
       unsentNotificationCount -= entries[head].toldCount
+      untoldLostCount -= entries[head].toldCount
     } else if entries[head].isNotification {
       unsentNotificationCount -= count
     } else {
@@ -317,6 +320,7 @@ package import TribuneWire
     unsentCount = 0
     attachedCount = 0
     unsentNotificationCount = 0
+    untoldLostCount = 0
     unsentOtherCount = 0
   }
 

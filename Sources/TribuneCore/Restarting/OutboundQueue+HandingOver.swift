@@ -109,6 +109,9 @@ extension OutboundQueue {
     lastLost = entries.count - 1
     unsentCount += part.slice.count
     unsentNotificationCount += part.count
+    untoldLostCount += part.count
+    // Whatever was said of it.
+    lostCount = max(lostCount, untoldLostCount)
     guard !isWhole else { return }
     headSent = Self.lostLength - part.begunCount
     begunLeft = part.begunCount

@@ -266,6 +266,10 @@ extension BusServer {
     let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
     state.set(.sent, of: slot, to: connection.traffic.value.queuedCount &- unsent)
     state.set(.saidSent, of: slot, to: connection.traffic.value.saidCount &- unsentOthers)
+    if connection.queue.lostCount > 0 {
+      let told = connection.queue.lostCount - connection.queue.untoldLostCount
+      state.set(.lost, of: slot, to: UInt32(clamping: told))
+    }
     var flags = connection.traffic.value.stateFlags
     if !connection.queue.isMidFrame { flags.remove(.sending) }
     if unsentOthers == 0 { flags.remove(.unrecorded) }

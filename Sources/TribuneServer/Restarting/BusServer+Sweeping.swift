@@ -140,13 +140,25 @@ extension BusServer {
   private func note(_ record: StateRecord, movedTo position: StatePosition) {
     let what: StateMove.What
     switch record.kind {
-    case .connection: what = .connection
+    case .connection:
+      what = .connection
+      rewriteCounts(in: record, at: position)
     case .frame:
       guard let frame = RecordedFrame(record.body) else { return }
       what = frame.kind == .suspend ? .suspension : .registration(frame.serial)
     default: return
     }
     moves.append(StateMove(connection: record.connection, what: what, from: record.position, to: position))
+  }
+
+  /// Has a record that was kept say what its connection has posted and lost by now.
+  private func rewriteCounts(in record: StateRecord, at position: StatePosition) {
+    guard let connection = connection(record.connection) else { return }
+    let buffer = sweepBuffer
+    buffer.truncate(to: 0)
+    ConnectionFacts.append(
+      record.body, posted: connection.postedCount, lost: connection.queue.lostCount, to: buffer)
+    state.rewrite(record, keptAt: position, buffer.bytes)
   }
 
   private func carryOut(_ move: StateMove) {

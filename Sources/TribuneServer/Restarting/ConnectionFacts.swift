@@ -15,7 +15,7 @@ nonisolated struct ConnectionFacts {
   /// It has been greeted.
   var isOpen: Bool
   var takesFiles: Bool
-  /// When this was written.
+  /// When this was written, or swept last.
   var postedCount: UInt64
   var lostCount: UInt64
 
@@ -44,6 +44,13 @@ nonisolated struct ConnectionFacts {
     buffer.append(takesFiles)
     buffer.append(postedCount)
     buffer.append(lostCount)
+  }
+
+  /// Appends what was written of a connection, with other counts.
+  static func append(_ body: RawSpan, posted: UInt64, lost: UInt64, to buffer: ByteBuffer) {
+    buffer.append(body.extracting(droppingLast: 16))
+    buffer.append(posted)
+    buffer.append(lost)
   }
 }
 

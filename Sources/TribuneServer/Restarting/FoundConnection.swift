@@ -17,7 +17,7 @@ struct FoundConnection {
     var isEnd: Bool { if case .restarts = self { true } else { false } }
   }
 
-  let facts: ConnectionFacts
+  var facts: ConnectionFacts
   var position: StatePosition
   var suspendPosition: StatePosition?
   var registered: [Serial: StatePosition] = [:]
@@ -49,6 +49,8 @@ struct FoundConnection {
     queuedCount = cell.queued
     saidSent = cell.saidSent
     isMidFrame = cell.flags.contains(.sending)
+    // What it had not been told of is told with what is lost now, and counted then.
+    if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
     isOrphan = isOrphan || cell.flags.contains(.orphan)
     // What is held is handed over for those who go on.
     defer { if !isHandedOver || fate.isEnd { queuedCount &+= cell.held } }

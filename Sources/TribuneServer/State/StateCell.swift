@@ -14,6 +14,8 @@ nonisolated package enum StateCellWord: Int, CaseIterable, Sendable {
   case saidSent = 3
   /// Notifications that are held for it.
   case held = 4
+  /// Notifications that it was told are lost.
+  case lost = 5
 }
 
 nonisolated package struct StateCellFlags: OptionSet, Sendable {
@@ -41,4 +43,6 @@ nonisolated package struct StateCell: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var saidSent: UInt32 = 0
   package var held: UInt32 = 0
+  /// Nil where it is damaged: nothing but a figure depends on it.
+  package var lost: UInt32? = 0
 }

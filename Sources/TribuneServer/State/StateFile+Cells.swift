@@ -40,7 +40,7 @@ extension StateFile {
     else { return nil }
     return StateCell(
       connection: ConnectionID(rawValue: id), flags: StateCellFlags(rawValue: flags), queued: queued,
-      sent: sent, saidSent: saidSent, held: held)
+      sent: sent, saidSent: saidSent, held: held, lost: value(.lost, of: slot))
   }
 
   /// Goes through the cells that belong to a connection and are not damaged, and gives no memory to those that were

@@ -70,6 +70,14 @@ extension StateFile {
     return StatePosition(offset: start)
   }
 
+  /// Gives a record that the sweep has kept another body of the same length.
+  package func rewrite(_ record: StateRecord, keptAt position: StatePosition, _ body: RawSpan) {
+    precondition(isSweeping && body.byteCount == record.body.byteCount, "a record is rewritten in its place")
+    _ = write(
+      record.kind, record.connection, record.moment, nil, body, RawSpan(), at: position.offset,
+      before: areaLength, inArea: otherArea)
+  }
+
   /// Writes a record behind those that the sweep has kept so far.
   ///
   /// - Returns: where it will lie; nil when there is no room for it, and nothing was written.

@@ -267,6 +267,50 @@ struct RestartTests {
     }
   }
 
+  @Test("what a connection has posted and lost stays counted, and what it loses by a crash is added")
+  func counts() throws {
+    let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
+    _ = try observer.next(.ok)
+    let poster = try RawClient.greeted(bus)
+    let posted = 3000
+    let payload = String(repeating: "x", count: 1000)
+    for serial in 1...posted {
+      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
+    }
+    try poster.settle()
+    let before = try Self.counts(poster)
+    // With what it settled by.
+    #expect(before.posted == posted + 1)
+    #expect(before.lost > 0)
+    // While it has not been told of them.
+    try bus.restart()
+    #expect(try Self.counts(poster) == before)
+    var (received, lost) = (0, 0)
+    try observer.count(to: posted, &received, &lost)
+    #expect(lost == before.lost)
+    try bus.crash()
+    #expect(try Self.counts(poster) == before)
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    _ = try observer.next(.ok)
+    for serial in 1...3 { try poster.send(Post(), serial: Serial(serial), name: "load.unit") }
+    try poster.settle()
+    try bus.crash()
+    #expect(try Self.counts(poster).lost == before.lost + 3)
+    #expect(try observer.next().decode(Lost.self).count == 3)
+  }
+
+  /// What all connections together have posted and lost.
+  private static func counts(_ client: RawClient) throws -> (posted: Int, lost: Int) {
+    var counts = (posted: 0, lost: 0)
+    for case .connection(let entry) in try client.list(List(.connections)) {
+      counts.posted += Int(entry.posted)
+      counts.lost += Int(entry.lost)
+    }
+    return counts
+  }
+
   @Test("whoever has said nothing yet is still to say hello")
   func hello() throws {
     let silent = try RawClient(path: bus.path)

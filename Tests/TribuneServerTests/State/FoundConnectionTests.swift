@@ -44,6 +44,18 @@ struct FoundConnectionTests {
     #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
     #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
   }
+
+  @Test(
+    "has lost what it was told of, if it was not handed over, and else what was counted",
+    arguments: [(true, 8, 20), (false, 8, 8), (false, nil, 20)] as [(Bool, UInt32?, UInt64)])
+  func lost(isHandedOver: Bool, told: UInt32?, lost: UInt64) throws {
+    let id = ConnectionID(rawValue: 7)
+    var found = try Self.found()
+    found.facts.lostCount = 20
+    found.judge(by: StateCell(connection: id, lost: told), id: id, isHandedOver: isHandedOver)
+    #expect(found.facts.lostCount == lost)
+  }
+
   @Test("that has to connect again is one of those also where its cell is damaged")
   func damagedCell() throws {
     var found = try Self.found()

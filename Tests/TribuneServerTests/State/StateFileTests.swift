@@ -161,11 +161,12 @@ struct StateFileTests {
     state.set(.sent, of: 1, to: 5)
     state.set(.saidSent, of: 1, to: 0x8000_0001)
     state.set(.held, of: 1, to: .max)
+    state.set(.lost, of: 1, to: 7)
     let expected = [
       StateCell(connection: ConnectionID(rawValue: 100)),
       StateCell(
         connection: ConnectionID(rawValue: 101), flags: [.receiving, .incomplete], queued: 2, sent: 5,
-        saidSent: 0x8000_0001, held: .max),
+        saidSent: 0x8000_0001, held: .max, lost: 7),
       StateCell(connection: ConnectionID(rawValue: 102)),
     ]
     for reader in [state, try StateImage(of: state).adopted()] {
@@ -196,6 +197,10 @@ struct StateFileTests {
     #expect(state.cell(of: 0) == nil)
     state.set(.sent, of: 0, to: 1)
     #expect(state.cell(of: 0)?.sent == 1)
+    // On which nothing but a figure depends.
+    state.cells[0, StateCellWord.lost.rawValue] ^= 4
+    #expect(state.cell(of: 0)?.sent == 1)
+    #expect(state.cell(of: 0)?.lost == nil)
   }
 
   @Test("has no cells but those that it was made with")
