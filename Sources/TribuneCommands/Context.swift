@@ -105,23 +105,33 @@ struct Context: Sendable {
 
   /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
   ///
-  /// - Parameter things: what it can have missed meanwhile; nil if there is nothing.
-  func connectToStay(missing things: String? = nil) async throws(TribuneError) -> Connection {
+  /// - Parameter thing: what it can have missed some of meanwhile.
+  func connectToStay(missing thing: String) async throws(TribuneError) -> Connection {
+    try await connectToStay { lost in
+      switch lost {
+      case 0?: ""
+      case let lost?: "; \(lost.counted("\(thing) was", "\(thing)s were")) missed"
+      case nil: "; nobody knows how many \(thing)s were missed"
+      }
+    }
+  }
+
+  /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
+  ///
+  /// - Parameter consequence: what that means for it, if something, behind "; ". It is given how many notifications were
+  ///   missed meanwhile, or nil when the bus that is there knew nothing of this connection.
+  func connectToStay(
+    saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
+  ) async throws(TribuneError) -> Connection {
     let (address, timeout, patience) = (address, timeout, patience)
     let (terminal, isQuiet) = (terminal, isQuiet)
     return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
       try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience) {
         event in
         guard !isQuiet, case .reconnected(let lost) = event else { return }
-        terminal.report("connected to the bus again" + Self.missed(lost, things))
+        terminal.report("connected to the bus again" + consequence(lost))
       }
     }
-  }
-
-  private static func missed(_ lost: UInt64?, _ things: String?) -> String {
-    guard let things, lost != 0 else { return "" }
-    guard let lost else { return "; nobody knows how many \(things) were missed" }
-    return "; \(lost) \(things) were missed"
   }
 
   /// Connects, and asks for something that takes no longer than the bus takes to answer.

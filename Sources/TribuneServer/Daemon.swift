@@ -298,8 +298,8 @@ package final class Daemon {
 
   private var status: String {
     """
-    \(server.connectionCount) connections, \(server.observationCount) observations, \
-    \(server.delegateCount) delegates; \(server.postedCount) posted, \(server.lostCount) lost; \
+    \(server.connectionCount.counted("connection")), \(server.observationCount.counted("observation")), \
+    \(server.delegateCount.counted("delegate")); \(server.postedCount) posted, \(server.lostCount) lost; \
     \(server.askedCount) asked, \(server.vetoedCount) vetoed
     """
   }
@@ -347,14 +347,14 @@ package final class Daemon {
       return
     }
     log.info("stopping")
-    notifier.stopping(status: "Stopping with \(server.connectionCount) connections")
+    notifier.stopping(status: "Stopping with \(server.connectionCount.counted("connection"))")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
   }
 
   /// Leaves everything to the next daemon.
   private func handOver(to store: DescriptorStore) {
     let count = server.connectionCount
-    notifier.stopping(status: "Handing over \(count) connections")
+    notifier.stopping(status: "Handing over \(count.counted("connection"))")
     do throws(Errno) {
       try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
     } catch {
@@ -363,7 +363,7 @@ package final class Daemon {
     // Whatever is missing then, the next daemon finds more than nothing.
     server.isHandedOver = true
     if store.flush(within: Self.storeGrace) {
-      log.info("handed over \(count) connections")
+      log.info("handed over \(count.counted("connection"))")
     } else {
       log.error("the service manager has not taken everything in \(Self.storeGrace)")
     }

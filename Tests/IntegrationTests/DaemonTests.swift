@@ -109,7 +109,7 @@ struct DaemonTests {
     #expect(try client.nextVerdict().verdict == .vetoed)
     try client.settle()
     try bus.notifySocket.wait(
-      for: "STATUS=1 connections, 1 observations, 1 delegates; 1 posted, 0 lost; 1 asked, 1 vetoed")
+      for: "STATUS=1 connection, 1 observation, 1 delegate; 1 posted, 0 lost; 1 asked, 1 vetoed")
   }
 
   @Test("the status line is right again after a reload has told it in between")
@@ -117,7 +117,7 @@ struct DaemonTests {
     let bus = try TestBus()
     var client: RawClient? = try RawClient.greeted(bus)
     try bus.reload("")
-    #expect(bus.notifySocket.received.last?.contains("STATUS=1 connections") == true)
+    #expect(bus.notifySocket.received.last?.contains("STATUS=1 connection,") == true)
     #expect(client != nil)
     client = nil
     try bus.notifySocket.wait { $0.hasPrefix("STATUS=0 connections") }

@@ -97,7 +97,7 @@ struct OutputTests {
     let context = try Self.context()
     let cases: [(UserInfo, String)] = [
       ("{\n \"x\": 1\n}", "  {\"x\":1}"), (.none, ""), ("a\nb", "  a\\nb"),
-      (UserInfo([0xFF]), "  (1 bytes that are no text)"), ("{\"x\": 1}", "  {\"x\": 1}"),
+      (UserInfo([0xFF]), "  (1 byte that is no text)"), ("{\"x\": 1}", "  {\"x\": 1}"),
     ]
     for (userInfo, end) in cases {
       let line = Notification("a.b", object: "", sender: ":4", userInfo: userInfo).line(in: context)

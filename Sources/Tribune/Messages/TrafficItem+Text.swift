@@ -44,7 +44,7 @@ extension TrafficItem.Content {
     case .concluded(let conclusion, let delegate):
       "query \(conclusion.query) for delegate \(delegate): \(conclusion.ending.rawValue)"
     case .refusal(let code, let message): "\(code)\(Self.saying(message))"
-    case .loss(let count): "\(count) notifications"
+    case .loss(let count): count.counted("notification")
     case .other(let words): words
     }
   }

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneSystem
+import TribuneWire
 
 /// Runs a command for each notification, one after the other.
 ///

@@ -3,6 +3,7 @@
 import Glibc
 import Tribune
 import TribuneSystem
+import TribuneWire
 
 /// Keeps the executables of a folder attached, each as a delegate of its own, and goes along with what
 /// changes there.
@@ -13,7 +14,7 @@ actor DelegateFolder {
   /// What all of the delegates have in common.
   struct Terms: Sendable {
     var object: String
-    var onFailure: FailurePolicy
+    var onFailure: Tribune.FailurePolicy
     var timeout: Duration?
     var protocols: [String]
   }
@@ -230,7 +231,7 @@ actor DelegateFolder {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
     do throws(TribuneError) {
-      let connection = try await context.connectToStay(missing: "notifications")
+      let connection = try await context.connectToStay(missing: "notification")
       places = ChainPlaces(files)
       for file in files.sorted() { new[file] = try await attach(file, over: connection) }
       self.connection = connection

@@ -31,7 +31,7 @@ private func twoDigits(_ number: Int32) -> String {
 extension UserInfo {
   /// For people, on one line; empty if there is none.
   var line: String {
-    guard let text else { return "(\(bytes.count) bytes that are no text)" }
+    guard let text else { return "(\(bytes.count.counted("byte that is", "bytes that are")) no text)" }
     // JSON over several lines would come out as one with `\n` in it.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
@@ -75,8 +75,8 @@ extension Notification {
 /// That something was dropped, in the stream's own form.
 func lossJSON(_ count: Int) -> JSONValue { .object([("lost", .integer(count))]) }
 
-func lossLine(_ count: Int, of things: String, in context: Context) -> String {
-  context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count) \(things)", .yellow)
+func lossLine(_ count: Int, of thing: String, in context: Context) -> String {
+  context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count.counted(thing))", .yellow)
 }
 
 /// That the connection was interrupted, and nobody knows what is missing.
@@ -91,7 +91,7 @@ extension Delivery {
   func line(in context: Context) -> String {
     switch self {
     case .notification(let notification): notification.line(in: context)
-    case .lost(let count): lossLine(count, of: "notifications", in: context)
+    case .lost(let count): lossLine(count, of: "notification", in: context)
     case .interrupted: interruptionLine(in: context)
     }
   }

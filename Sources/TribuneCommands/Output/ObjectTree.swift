@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneWire
 
 /// Objects by the `/` in their names, as `busctl tree` draws paths.
 struct ObjectTree: Sendable {

@@ -70,7 +70,7 @@ struct DelegateCommand: Command {
     let log = AnswerLog(in: context)
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connectToStay(missing: "notifications")
+      connection = try await context.connectToStay(missing: "notification")
     } catch {
       throw CommandError(error)
     }

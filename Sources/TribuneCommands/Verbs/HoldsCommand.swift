@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneWire
 
 /// `holds`.
 struct HoldsCommand: Command {

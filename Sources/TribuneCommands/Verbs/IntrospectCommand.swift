@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 /// `introspect OBJECT|PROTOCOL`.
 struct IntrospectCommand: Command {

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 /// `list`.
 struct ListCommand: Command {
@@ -105,9 +106,4 @@ extension RetainedInfo {
       ("age", .seconds(age)), ("connection", .string(connection)), ("uid", .integer(Int(uid))),
     ])
   }
-}
-
-extension Int {
-  /// `1 connection`, `2 connections`.
-  func counted(_ thing: String) -> String { self == 1 ? "1 \(thing)" : "\(self) \(thing)s" }
 }

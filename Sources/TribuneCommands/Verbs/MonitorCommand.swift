@@ -6,7 +6,7 @@ import TribuneSystem
 /// Connects, and monitors what passes under names that match any of the patterns; none is everything.
 func monitor(_ patterns: [String], in context: Context) async throws(CommandError) -> Traffic {
   do throws(TribuneError) {
-    let connection = try await context.connectToStay(missing: "messages")
+    let connection = try await context.connectToStay(missing: "message")
     return try await bounded(by: context.timeout) { () async throws(TribuneError) -> Traffic in
       try await connection.monitor(patterns)
     }
@@ -40,7 +40,7 @@ struct MonitorCommand: Command {
     switch (delivery, context.json) {
     case (.item(let item), .off): try context.print(item.line(in: context))
     case (.item(let item), _): try context.print(item.json)
-    case (.lost(let count), .off): try context.print(lossLine(count, of: "messages", in: context))
+    case (.lost(let count), .off): try context.print(lossLine(count, of: "message", in: context))
     case (.lost(let count), _): try context.print(lossJSON(count))
     case (.interrupted, .off): try context.print(interruptionLine(in: context))
     case (.interrupted, _): try context.print(interruptionJSON)

@@ -32,7 +32,7 @@ struct ObserveCommand: Command {
     let connection: Connection
     let notifications: Notifications
     do throws(TribuneError) {
-      connection = try await context.connectToStay(missing: "notifications")
+      connection = try await context.connectToStay(missing: "notification")
       notifications = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Notifications in
         try await connection.observe(

@@ -65,12 +65,12 @@ struct StatusCommand: Command {
       ("UID", String(connection.uid)), ("GID", String(connection.gid)), ("Unit", connection.unit),
       ("Age", connection.age.inWords), ("Queries", String(connection.queries)),
       ("Notifications", "\(connection.posted) posted, \(connection.lost) lost"),
-      ("Queued", "\(connection.queuedBytes) bytes"),
+      ("Queued", connection.queuedBytes.counted("byte")),
     ]
     if connection.isPaused { rows.append(("State", "paused, so that its observers can catch up")) }
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
     if connection.isSuspended {
-      rows.append(("State", "suspended; \(connection.heldBytes) bytes are held for it"))
+      rows.append(("State", "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) held for it"))
     }
     if !connection.isSurviving {
       rows.append(("State", "not surviving: a restart of the bus closes it"))

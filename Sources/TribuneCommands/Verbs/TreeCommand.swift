@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 /// `tree`.
 struct TreeCommand: Command {

@@ -3,6 +3,7 @@
 import TribuneJSON
 import TribuneProtocols
 import TribuneSystem
+import TribuneWire
 
 /// `verify FILE…`.
 struct VerifyCommand: Command {

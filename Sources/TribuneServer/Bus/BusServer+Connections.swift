@@ -183,7 +183,8 @@ extension BusServer {
   func writeOmittedClosings() {
     let count = closingLines.takeOmittedCount()
     guard count > 0 else { return }
-    log.warning("closed \(count) more connections for what they did", ["TRIBUNE_DROPPED": "\(count)"])
+    log.warning(
+      "closed \(count.counted("more connection")) for what they did", ["TRIBUNE_DROPPED": "\(count)"])
   }
 
   /// Takes the connection off the bus.

@@ -153,7 +153,8 @@ extension BusServer {
     guard held.current < Self.filesMax - filesHeld.current else {
       throw WireError(
         .limitExceeded,
-        "\(held.current) files of user \(user) are not delivered yet, of \(filesHeld.current) in all")
+        "\(held.current.counted("file")) of user \(user) \(held.current == 1 ? "is" : "are") not delivered yet, "
+          + "of \(filesHeld.current) in all")
     }
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor, length: length)

@@ -85,7 +85,7 @@ extension BusServer {
     guard observer.phase == .open, wasLossy else { return }
     let lost = observer.queue.lostCount - observer.lostBefore
     log.notice(
-      "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost) notifications",
+      "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
       [
         "TRIBUNE_CONNECTION": "\(observer.id)", "TRIBUNE_PID": "\(observer.peer.pid)",
         "TRIBUNE_UNIT": observer.peer.unit, "TRIBUNE_LOST": "\(lost)",

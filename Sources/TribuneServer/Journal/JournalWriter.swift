@@ -3,6 +3,7 @@
 import Glibc
 import Synchronization
 package import TribuneSystem
+import TribuneWire
 
 /// Writes to the journal from a thread of its own.
 ///
@@ -183,7 +184,8 @@ nonisolated private final class JournalQueue: Sendable {
   private func sayDropped(_ send: (JournalEntry) -> Void) {
     let count = state.withLock { $0.takeDropped() }
     guard count > 0 else { return }
-    var entry = JournalEntry(.warning, "the journal did not keep up: \(count) entries were dropped")
+    let dropped = count.counted("entry was", "entries were")
+    var entry = JournalEntry(.warning, "the journal did not keep up: \(dropped) dropped")
     entry.append("TRIBUNE_DROPPED", String(count))
     send(entry)
   }

@@ -67,7 +67,7 @@ extension BusServer {
     do throws(HandOverChannel.Failure) {
       try handOver(to: channel)
       isHandedOver = true
-      log.info("handed over \(count) connections to \(who)")
+      log.info("handed over \(count.counted("connection")) to \(who)")
     } catch {
       channel.refuse("\(error)")
       takeBack()

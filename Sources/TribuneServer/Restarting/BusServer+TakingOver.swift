@@ -273,15 +273,22 @@ extension BusServer {
   ) {
     if let damage { log.warning("the state is damaged: \(damage)") }
     if replayed.uselessCount > 0 {
-      log.warning("\(replayed.uselessCount) records of the state cannot be made use of")
+      log.warning("\(replayed.uselessCount.counted("record")) of the state cannot be made use of")
     }
     let refused = replayed.found.values.count { $0.isRefused }
     if refused > 0 {
       log.warning(
-        "\(refused) connections have registered or asked what is refused now, and have to connect again")
+        "\(refused.counted("connection has", "connections have")) registered or asked what is refused now, "
+          + "and must connect again")
     }
-    if missing > 0 { log.notice("\(missing) connections of the state are not there any more") }
-    if unknown > 0 { log.warning("\(unknown) connections are closed of which the state does not know") }
+    if missing > 0 {
+      let gone = missing.counted("connection of the state is", "connections of the state are")
+      log.notice("\(gone) not there any more")
+    }
+    if unknown > 0 {
+      let closed = unknown.counted("connection is", "connections are")
+      log.warning("\(closed) closed of which the state does not know")
+    }
     guard !replayed.found.isEmpty else { return }
     if state.usedLength > state.lengthMax {
       log.warning(
@@ -291,9 +298,11 @@ extension BusServer {
         """)
     }
     let restarted = connections.value.count { $0?.isOrphan == true }
-    if restarted > 0 { log.warning("\(restarted) connections have to connect again") }
+    if restarted > 0 {
+      log.warning("\(restarted.counted("connection has", "connections have")) to connect again")
+    }
     log.info(
-      "took over \(connectionCount - restarted) connections"
+      "took over \((connectionCount - restarted).counted("connection"))"
         + (isPlanned ? "" : " from a daemon that has not handed them over"))
   }
 }

@@ -101,7 +101,7 @@ struct BadStateTests {
     try bus.end(SIGTERM)
     try bus.command("drop c")
     try bus.start()
-    #expect(try bus.log().contains("1 connections of the state are not there any more"))
+    #expect(try bus.log().contains("1 connection of the state is not there any more"))
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(), serial: 1, name: "host.shouldReboot")
     #expect(try asker.nextVerdict().verdict == .allowed)

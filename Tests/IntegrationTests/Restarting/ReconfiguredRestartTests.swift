@@ -63,7 +63,7 @@ struct ReconfiguredRestartTests {
     try restart(.crash, with: "[Delegation]\nOverrideUsers=none\n")
     #expect(try asker.nextError() == .restarted)
     #expect(try asker.readToEnd().isEmpty)
-    #expect(try bus.log().contains("1 connections have registered or asked what is refused now"))
+    #expect(try bus.log().contains("1 connection has registered or asked what is refused now"))
     try delegate.settle()
   }
 }

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension BinaryInteger {
+  /// `1 connection`, `2 connections`; `1 entry`, `2 entries` where the plural is said.
+  package func counted(_ thing: String, _ things: String? = nil) -> String {
+    self == 1 ? "1 \(thing)" : "\(self) \(things ?? "\(thing)s")"
+  }
+}
