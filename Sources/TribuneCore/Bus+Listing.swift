@@ -64,7 +64,7 @@ extension Bus {
     at slot: ConnectionSlot
   ) -> (observations: Int, delegates: Int, queries: Int) {
     let connection = connection(at: slot)
-    return (connection.registrationCount, connection.delegates.count, connection.queries.count)
+    return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }
 
   /// Bytes that are held for a connection; nil if it is not suspended.

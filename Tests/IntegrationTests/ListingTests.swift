@@ -89,16 +89,24 @@ struct ListingTests {
     _ = try second.nextQuestion()
     try second.send(Post(), serial: 3, flags: .acknowledge, name: "c.d")
     try second.settle()
+    // Neither is an observation.
+    let (third, thirdWelcome) = try RawClient.welcomed(bus)
+    try third.send(Declare(), serial: 1, text: "protocol P { optional did p.didTurn () }")
+    try third.send(Monitor(), serial: 2)
+    _ = try third.next(.ok)
+    _ = try third.next(.ok)
 
     let connections = try first.list(List(.connections)).compactMap { entry in
       if case .connection(let entry) = entry { entry } else { nil }
     }
-    #expect(connections.map(\.id) == [firstWelcome.connection, secondWelcome.connection])
-    #expect(connections.map(\.observations) == [2, 1])
-    #expect(connections.map(\.delegates) == [0, 1])
-    #expect(connections.map(\.queries) == [1, 0])
-    #expect(connections.map(\.posted) == [0, 2])
-    #expect(connections.map(\.lost) == [0, 0])
+    let welcomes = [firstWelcome, secondWelcome, thirdWelcome]
+    #expect(connections.map(\.id) == welcomes.map(\.connection))
+    #expect(connections.map(\.observations) == [2, 1, 0])
+    #expect(try first.busEntry().observations == 3)
+    #expect(connections.map(\.delegates) == [0, 1, 0])
+    #expect(connections.map(\.queries) == [1, 0, 0])
+    #expect(connections.map(\.posted) == [0, 2, 0])
+    #expect(connections.map(\.lost) == [0, 0, 0])
     for entry in connections {
       #expect(entry.peer == (try ThisProcess.identity))
       #expect(!entry.isLossy && !entry.isPaused)
