@@ -265,7 +265,8 @@ private let allVerbs = [
       "With a command: runs it, passes signals on to it, holds until it has ended, and exits with its status; "
         + "with 255 when nothing could be held, and then it runs nothing. Should the bus go meanwhile, the "
         + "command goes on.",
-      "Says \"holding …\" on standard error once the bus has confirmed.",
+      "Says \"holding …\" on standard error once the bus has confirmed; and when the bus was away and is there "
+        + "again, whether the hold has stood all the time.",
     ],
     options: [
       OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),

@@ -61,11 +61,13 @@ struct HoldCommand: Command {
 
   private func take(in context: Context) async -> Taken {
     do throws(TribuneError) {
-      let connection = try await context.connectToStay()
+      let standing = HoldStanding()
+      let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
       let hold = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Tribune.Hold in
         try await connection.hold(pattern, object: object, why: why, expiresIn: span)
       }
+      standing.begin(for: span)
       return .held(hold, connection)
     } catch {
       return .failed(error)

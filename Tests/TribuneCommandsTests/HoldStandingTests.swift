@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TribuneCommands
+
+@Suite("A hold, when the bus was away")
+struct HoldStandingTests {
+  @Test(
+    "is said to have stood if the bus knew it, and to stand again if not",
+    arguments: [
+      (0, "; the hold has stood all the time"), (3, "; the hold has stood all the time"),
+      (nil, "; the hold stands again, and may not have for a moment"),
+    ] as [(UInt64?, String)])
+  func standing(lost: UInt64?, said: String) {
+    for span in [nil, Duration.seconds(3600)] {
+      let standing = HoldStanding()
+      standing.begin(for: span)
+      #expect(standing.consequence(losing: lost) == said)
+    }
+  }
+
+  @Test("is not spoken of before it was taken, and when its time is over", arguments: [0, nil] as [UInt64?])
+  func notStanding(lost: UInt64?) {
+    let standing = HoldStanding()
+    #expect(standing.consequence(losing: lost) == "")
+    standing.begin(for: .zero)
+    #expect(standing.consequence(losing: lost) == "")
+  }
+}
