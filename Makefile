@@ -118,6 +118,8 @@ $(MADE):
 
 # installs A to B, a file, with what depends on where things are
 fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
+# the same for a man page, in which \- is what can be copied into a shell as -
+fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
 
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
 ##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
@@ -129,7 +131,7 @@ install: $(MADE)
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
 	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
-	$(foreach page,$(PAGES),install -m 0644 $(MANUAL)/$(page) '$(DESTDIR)$(call installed_page,$(page))' &&) true
+	$(foreach page,$(PAGES),$(call fill_page,$(MANUAL)/$(page),$(call installed_page,$(page))) &&) true
 	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'

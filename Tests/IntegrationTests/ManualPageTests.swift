@@ -48,6 +48,17 @@ import Testing
     #expect(text.contains("Tribune \(version)"))
   }
 
+  @Test("say where the configuration was installed", arguments: pages.dropFirst())
+  func configurationFolder(page: String) async throws {
+    #expect(try read(page).contains("\n       /etc/tribune\n"))
+    try await folder.make("install", ["SYSCONFDIR=/opt/etc-of-mine"])
+    let moved = try read(page)
+    #expect(moved.contains("\n       /opt/etc-of-mine/tribune\n"))
+    // What tribuned reads by itself, wherever it was installed.
+    #expect(moved.contains("/etc/tribune") == (page == "man8/tribuned.8"))
+    #expect(!moved.contains("dir@"))
+  }
+
   @Test("tribuned(8) has the options that tribuned has") func daemon() throws {
     let help = try FinishedProgram.tribuned(["--help"]).output
     let told = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
