@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The README's table of what tribunectl prints for programs.
+@Suite("The README's JSON table", .timeLimit(.minutes(1)))
+struct ReadmeTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
+  /// The fields that the row of a verb names. What stands in parentheses is about a field.
+  private static func fields(of row: String) throws -> Set<String> {
+    let readme = try String(contentsOf: Script.repository.appending(path: "README.md"), encoding: .utf8)
+    let line = try #require(
+      readme.split(separator: "\n").first { $0.hasPrefix("| \(row) |") }, "the README has no row \(row)")
+    let told = line.dropFirst(row.count + 4).replacing(/\([^)]*\)/, with: "")
+    return Set(told.matches(of: /`([A-Za-z0-9]+)`/).map { String($0.1) })
+  }
+
+  private static func object(_ text: some StringProtocol) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+  }
+
+  /// - Parameter optional: what is told, and is not always there or no field.
+  private func expect(
+    _ object: [String: Any], isToldAs row: String, optional: Set<String> = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let told = try Self.fields(of: row)
+    #expect(Set(object.keys).union(optional) == told.union(optional), sourceLocation: sourceLocation)
+    #expect(optional.isSubset(of: told), sourceLocation: sourceLocation)
+  }
+
+  private func first(_ arguments: String...) throws -> [String: Any] {
+    let output = try TestBus.tribunectl(["-j"] + arguments, address: bus.address).output
+    return try Self.object(try #require(output.split(separator: "\n").first))
+  }
+
+  @Test("has the fields of what is listed, and no others")
+  func lists() throws {
+    let observer = try bus.staying("observe", "a.*")
+    let delegate = try bus.staying("delegate", "b.*", "--veto=no")
+    let hold = try bus.staying("hold", "c.*", "--why=because")
+    try bus.folder.write("protocol P {\n  optional did a.didB ()\n}\n", to: "P.protocol")
+    let declaration = try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
+    #expect(try bus.tribunectl("post", "a.b", "1", "--retain").status == 0)
+    try expect(try first("status"), isToldAs: "`status`")
+    try expect(try first("list"), isToldAs: "`list`")
+    try expect(try first("list", "--retained"), isToldAs: "`list --retained`")
+    try expect(try first("holds"), isToldAs: "`holds`")
+    try expect(try first("tree"), isToldAs: "`tree`")
+    try expect(try first("introspect", "P"), isToldAs: "`introspect`")
+    try expect(try first("version"), isToldAs: "`version`")
+    try expect(try first("explain", "b.shouldC"), isToldAs: "`explain`", optional: ["holds"])
+    try bus.folder.write("protocol {", to: "Q.protocol")
+    try expect(try first("verify", "\(bus.folder.path)/Q.protocol"), isToldAs: "`verify`")
+    for program in [observer, delegate, hold, declaration] {
+      program.signal(SIGTERM)
+      #expect(program.status() == 0)
+    }
+  }
+
+  @Test("has the fields of one connection, and of what it has")
+  func connection() throws {
+    let observer = try bus.staying("observe", "a.*")
+    let delegate = try bus.staying("delegate", "b.*", "--veto=no")
+    let ids = try bus.tribunectl("-j", "list").output.split(separator: "\n")
+      .compactMap { try Self.object($0)["connection"] as? String }
+    let statuses = try ids.prefix(2).map { try first("status", $0) }
+    let listed = try Self.fields(of: "`list`")
+    for status in statuses { #expect(Set(status.keys) == listed) }
+    let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
+    #expect(observations.count == 1)
+    try expect(observations[0], isToldAs: "… each of its `observations`")
+    let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
+    #expect(delegates.count == 1)
+    try expect(delegates[0], isToldAs: "`explain`", optional: ["holds"])
+    for program in [observer, delegate] {
+      program.signal(SIGTERM)
+      #expect(program.status() == 0)
+    }
+  }
+
+  @Test("has the fields of what is asked and answered")
+  func asking() throws {
+    let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")
+    let verdict = try first("ask", "b.shouldC")
+    try expect(verdict, isToldAs: "`ask`", optional: ["unreachable"])
+    let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
+    try expect(
+      try #require(outcomes.first), isToldAs: "… each of `outcomes`", optional: ["value", "valueBase64"])
+    try expect(
+      try Self.object(try #require(try delegate.output.line())), isToldAs: "`delegate`",
+      optional: ["value", "label", "dryRun", "withdrawn", "observe"])
+    let reply = try first("query", "b.value")
+    #expect(Set(reply.keys) == ["query", "value", "outcomes"])
+    delegate.signal(SIGTERM)
+    #expect(delegate.status() == 0)
+  }
+}
