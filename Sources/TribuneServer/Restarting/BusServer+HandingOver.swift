@@ -43,8 +43,7 @@ extension BusServer {
     var files = FilesHandedOver()
     let streams = try writeStreams(&files)
     let none = ConnectionID(rawValue: 0)
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(files.insert(streams.rawDescriptor))
     // What is retained is stored already.
     let stored = store == nil ? [] : Set(retainedFiles.retained.map(\.inode))

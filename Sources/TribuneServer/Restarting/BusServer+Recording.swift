@@ -22,8 +22,7 @@ extension BusServer {
 
   /// The connection has been greeted, and is to survive the daemon.
   func recordConnection(_ connection: Connection) {
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     ConnectionFacts(connection, cookie: connection.cookie).append(to: buffer)
     connection.position = record(.connection, of: connection.id, at: now, buffer.bytes)
     if connection.position == nil { noteIncomplete(connection) }
@@ -90,8 +89,7 @@ extension BusServer {
       return position
     }
     if let position { state.discard(from: position) }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
     buffer.store(UInt32(frame.header.payloadStart), at: 0)
     buffer.append(reason.utf8Bytes)
@@ -154,16 +152,14 @@ extension BusServer {
   /// Writes down whom a poster waits for. That is shorter than the post, and knows its observers.
   func recordAwaitedPost(_ serial: Serial, of connection: Connection) {
     guard outlivesDeath else { return }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     guard bus.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
     if record(.awaited, of: connection.id, at: now, buffer.bytes) == nil { noteIncomplete(connection) }
   }
 
   func recordFailure(of question: Question, reason: String) {
     guard outlivesDeath else { return }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(question.query.rawValue)
     buffer.append(question.delegate.rawValue)
     buffer.appendField(reason)
@@ -342,6 +338,13 @@ extension BusServer {
     precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
     state.commit()
     if retainedFiles.hasForgotten, pass.unwritten.isEmpty { removeForgottenFiles() }
+  }
+
+  /// Where what is written next is encoded, with nothing in it.
+  @inline(__always) func bufferToRecord() -> ByteBuffer {
+    let buffer = recordBuffer
+    buffer.truncate(to: 0)
+    return buffer
   }
 
   func record(

@@ -10,8 +10,7 @@ extension BusServer {
   static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
   func record(kept: RetainedNotification) {
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     var files = FilesHandedOver()
     buffer.append(true)
     append(kept.attachment, to: buffer, &files)
@@ -22,8 +21,7 @@ extension BusServer {
   }
 
   func record(forgotten name: String, _ object: String) {
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(false)
     buffer.appendField(name)
     buffer.appendField(object)

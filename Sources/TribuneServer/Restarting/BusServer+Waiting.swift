@@ -12,8 +12,7 @@ extension BusServer {
     guard !isPuttingOff else { return putOff(.waiting(slice, number: number, from: poster, uid: uid)) }
     // The file in which userInfo came is not kept: what waits here is short, or does not wait for long.
     guard let frame = slice.buffer.attachment == nil ? slice : inlined(slice) else { return }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(number)
     buffer.append(uid)
     if record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes) == nil {
@@ -25,8 +24,7 @@ extension BusServer {
     waitingPosts.remove(number)
     guard outlivesDeath else { return }
     guard !isPuttingOff else { return putOff(.waitsNoMore(number)) }
-    let buffer = recordBuffer
-    buffer.truncate(to: 0)
+    let buffer = bufferToRecord()
     buffer.append(number)
     if record(.waitsNoMore, of: .bus, at: now, buffer.bytes) == nil { putOff(.waitsNoMore(number)) }
   }
