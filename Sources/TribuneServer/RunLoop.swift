@@ -65,9 +65,11 @@ package final class RunLoop {
   private let epoll: Epoll
   private let mainQueueHandle: CInt
 
-  package init() throws(Errno) {
+  /// - Parameter hostsMainQueue: false where the process's main thread does that queue's work already.
+  package init(hostsMainQueue: Bool = true) throws(Errno) {
     epoll = try Epoll(capacity: Self.eventsPerWait)
-    mainQueueHandle = _dispatch_get_main_queue_handle_4CF()
+    mainQueueHandle = hostsMainQueue ? _dispatch_get_main_queue_handle_4CF() : -1
+    guard hostsMainQueue else { return }
     try epoll.add(mainQueueHandle, for: .readable, token: WatchToken.mainQueue.rawValue)
   }
 

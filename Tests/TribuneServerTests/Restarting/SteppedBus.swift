@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneCore
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneServer
+
+/// A bus whose passes the test makes: between any two steps it can look at the state, or have the bus die.
+@MainActor
+final class SteppedBus {
+  let server: BusServer
+  private let folder: TemporaryFolder
+  /// Keeps what the bus has, as far as that knows.
+  private let manager: NotifySocket
+
+  private static let cellCount = 64
+  private static let areaLength = 4 << 20
+
+  /// Makes one that has nothing yet. For a process of its own: it changes the environment.
+  init(_ configuration: Configuration = Configuration()) throws {
+    folder = try TemporaryFolder()
+    manager = try NotifySocket()
+    unsafe setenv("FDSTORE", "1000", 1)
+    let state = try StateFile(cellCount: Self.cellCount, areaLength: Self.areaLength)
+    server = try Self.server(configuration, state, PassedAtStart())
+    try server.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
+  }
+
+  private init(succeeding other: SteppedBus, asksWhoConnected: Bool) throws {
+    folder = other.folder
+    manager = other.manager
+    var passed = [(try FileDescriptor.duplicate(of: other.server.state.rawDescriptor).release(), "state")]
+    for case let connection? in other.server.connections.value where connection.isStored {
+      passed.append((try connection.descriptor.duplicate().release(), "c"))
+    }
+    let atStart = try PassedAtStart(passed, isStoreKept: true)
+    atStart.knowsPeers = asksWhoConnected
+    guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
+    server = try Self.server(other.server.configuration, try StateFile(adopting: file), atStart)
+    server.takeOver(atStart)
+  }
+
+  private static func server(
+    _ configuration: Configuration, _ state: StateFile, _ passed: PassedAtStart
+  ) throws -> BusServer {
+    let log = Log(destination: .standardError)
+    let store = DescriptorStore(log: log, holding: passed)
+    let server = try BusServer(
+      configuration: configuration, log: log, loop: try RunLoop(hostsMainQueue: false), state: state,
+      store: store)
+    try #require(server.outlivesDeath)
+    return server
+  }
+
+  /// The bus that there is if this one, which is not to be used any more, dies now.
+  ///
+  /// - Parameter asksWhoConnected: it asks the kernel for that, as it does where another bus passed it all.
+  func successor(asksWhoConnected: Bool = false) throws -> SteppedBus {
+    try SteppedBus(succeeding: self, asksWhoConnected: asksWhoConnected)
+  }
+
+  // MARK: Clients
+
+  /// A client's end of a connection.
+  struct Client {
+    let id: ConnectionID
+    fileprivate let socket: Socket
+
+    fileprivate final class Socket {
+      let descriptor: FileDescriptor
+      let received = ByteBuffer(capacity: 1 << 20)
+
+      init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+    }
+
+    /// Sends a frame, which the bus reads when it is made to.
+    func send<F: FrameFields>(_ fields: F, serial: Serial, flags: FrameFlags = [], name: String = "") throws {
+      let frame = ByteBuffer(capacity: 256)
+      frame.appendFrame(fields, flags: flags, serial: serial, name: name)
+      try send(frame)
+    }
+
+    fileprivate func send(_ bytes: ByteBuffer) throws {
+      let socket = socket.descriptor.rawValue
+      let array = bytes.array
+      let sent = unsafe Glibc.send(socket, array, array.count, CInt(MSG_NOSIGNAL))
+      try #require(sent == array.count)
+    }
+
+    /// What has come since this was last asked: kinds and serials.
+    func frames() throws -> [(kind: FrameKind?, serial: Serial)] {
+      let buffer = socket.received
+      while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
+      var frames: [(kind: FrameKind?, serial: Serial)] = []
+      var position = 0
+      while let header = try FrameHeader(buffer.bytes, at: position, limits: .fromBus) {
+        frames.append((header.kind, header.serial))
+        position += header.frameLength
+      }
+      buffer.truncate(to: 0)
+      return frames
+    }
+  }
+
+  /// Somebody who has said hello, and has been welcomed.
+  func client() throws -> Client {
+    let socket = Client.Socket(try UnixSocket.make(nonblocking: true))
+    try UnixSocket.connect(socket.descriptor, to: "\(folder.path)/bus")
+    server.beginPass()
+    server.isReady(.listener(0), .readable)
+    let client = Client(id: ConnectionID(rawValue: server.lastConnection), socket: socket)
+    let hello = ByteBuffer(capacity: 64)
+    Hello().append(to: hello)
+    try client.send(hello)
+    try read(client)
+    endPass()
+    // The hello is no frame.
+    let greeting = ByteBuffer(capacity: 4096)
+    _ = try UnixSocket.receive(from: socket.descriptor, into: greeting)
+    return client
+  }
+
+  // MARK: Steps
+
+  func beginPass() { server.beginPass() }
+
+  /// Has the bus read what a client has sent.
+  func read(_ client: Client) throws { server.isReady(try connection(of: client).token, .readable) }
+
+  /// The bus's end of it.
+  func connection(of client: Client) throws -> Connection {
+    let slot = try #require(server.slotsByID[client.id.rawValue])
+    return try #require(server.connections.value[slot])
+  }
+
+  func endPass() { _ = server.endPass() }
+
+  /// Makes a pass in which the bus reads what these have sent.
+  func pass(_ clients: Client...) throws {
+    beginPass()
+    for client in clients { try read(client) }
+    endPass()
+  }
+
+  /// Begins a pass in which something is due that is so soon.
+  func beginPassWhenDue() {
+    repeat { beginPass() } while !server.isAnythingDue
+  }
+}
