@@ -260,4 +260,72 @@ struct FullStateTests {
     try late.send(Post(), serial: 2, name: "late.unit")
     #expect(try late.next().name == "late.unit")
   }
+
+  @Test("has what finds room later behind nothing that came after it: what was delivered is so once")
+  func order() throws {
+    let bus = try RestartedBus(configuration: "[Bus]\nStateMax=2M\n")
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("late.*", serial: 1)
+    let poster = try RawClient.greeted(bus)
+    // A bus looks for room when it has served for a second. This one says when it has.
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(timeout: 1100, patterns: ["a.shouldB"]), serial: 1)
+    try poster.send(Ask(), serial: 1, name: "a.shouldB")
+    #expect(try poster.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
+    // Nothing of it lasts, and it is too little to be swept of itself.
+    for _ in 0..<16 {
+      try poster.send(
+        Post(options: .retain), serial: 2, flags: .acknowledge, name: "unit.state",
+        text: String(repeating: "x", count: 60_000))
+      _ = try poster.next(.ok)
+    }
+    // So long that it neither has room beside that, nor waits.
+    try poster.send(
+      Post(style: .whenIdle), serial: 3, flags: .acknowledge, name: "late.unit",
+      text: String(repeating: "x", count: 1_200_000))
+    _ = try poster.next(.ok)
+    #expect(try observer.next().name == "late.unit")
+    for _ in 0..<2 {
+      try bus.crash()
+      try observer.expectSilence()
+    }
+  }
+
+  @Test("of a bus whose place is taken: who has no room in it is told so, like anybody, and the others go on")
+  func replaced() throws {
+    let replaced = try ReplacedBus(configuration: StateFilling.configuration)
+    let kept = try RawClient.greeted(replaced.bus)
+    try kept.observe("load.*", serial: 1)
+    let (client, welcome) = try RawClient.welcomed(replaced.bus)
+    try client.observe("load.*", serial: 1)
+    try StateFilling(replaced.bus).fill(downTo: 256)
+    let long = "load." + String(repeating: "x", count: 240)
+    try client.observe(long, serial: 2)
+    for _ in 0..<2 { try replaced.replace() }
+    // It has been greeted long ago.
+    let told = try client.readToEnd()
+    #expect(told.map(\.kind) == [.error])
+    #expect(try told.first?.decode(Refusal.self).code == .restarted)
+    let poster = try RawClient.greeted(replaced.bus)
+    for name in ["load.unit", long] {
+      try poster.send(Post(), serial: 1, name: name)
+      #expect(try kept.next().name == name)
+    }
+    let successor = try RawClient.greeted(replaced.bus)
+    try successor.observe("load.*", serial: 1)
+    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 2)
+    #expect(try successor.next().decode(Lost.self).count == 2)
+    #expect(try successor.next().kind == .ok)
+  }
+
+  @Test("is one also of a bus that was to hand over whatever there was, and goes on after all")
+  func goesOn() throws {
+    let replaced = try ReplacedBus(configuration: StateFilling.configuration)
+    let clients = try (0..<100).map { _ in try RawClient.greeted(replaced.bus) }
+    let refused = try replaced.replaceInVain(wrapper: ["/usr/bin/prlimit", "--nofile=64:64"])
+    #expect(refused.status == 1)
+    #expect(try replaced.bus.log().contains("the bus goes on"))
+    try StateFilling(replaced.bus).fill(downTo: 16_384)
+    for client in clients { try client.settle() }
+  }
 }

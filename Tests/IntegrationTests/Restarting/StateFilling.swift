@@ -7,13 +7,20 @@ import TribuneWire
 struct StateFilling {
   static let configuration = "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
 
-  private let bus: RestartedBus
+  private let path: String
   private let poster: RawClient
+  private let log: () throws -> String
   private static let stateLength = 1 << 20
 
-  init(_ bus: RestartedBus) throws {
-    self.bus = bus
-    poster = try RawClient.greeted(bus)
+  init(_ bus: RestartedBus) throws { try self.init(path: bus.path, log: bus.log) }
+
+  init(_ bus: TestBus) throws { try self.init(path: bus.path, log: bus.log) }
+
+  private init(path: String, log: @escaping () throws -> String) throws {
+    self.path = path
+    self.log = log
+    poster = try RawClient(path: path)
+    try poster.greet()
   }
 
   /// Has so much retained that no record of that length has room any more.
@@ -32,12 +39,13 @@ struct StateFilling {
       room = size
       size /= 4
     }
-    #expect(try bus.log().contains("the state has no room for more"))
+    #expect(try log().contains("the state has no room for more"))
   }
 
   /// Has all of that retained no more.
   func empty() throws {
-    let observer = try RawClient.greeted(bus)
+    let observer = try RawClient(path: path)
+    try observer.greet()
     try observer.send(Observe(options: .retained), serial: 1, name: "filling.state")
     var objects: [String] = []
     while case let frame = try observer.next(), frame.kind == .retained { objects.append(frame.object) }
