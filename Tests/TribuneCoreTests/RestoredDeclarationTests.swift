@@ -83,4 +83,20 @@ struct RestoredDeclarationTests {
     bus.ask("scroll.shouldScrollToTop", object: "view/1", by: declarer, serial: 2)
     #expect(bus.takeQuestions().map(\.question.delegate.rawValue) == [1])
   }
+
+  @Test(
+    "A value that does not fit is a failure for a query, too, that was under way",
+    arguments: Restart.allCases)
+  func values(restart: Restart) {
+    bus.declare("view/1", as: "Tap", defining: scrollView, by: declarer, serial: 1)
+    let delegate = bus.connect()
+    bus.attach(["**"], to: "view/1", by: delegate, serial: 1, conformingTo: ["Tap"])
+    bus.ask("scroll.zoomTarget", object: "view/1", by: declarer, serial: 2, mode: .first)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.answer(.value, "bad", delegate: 1, from: delegate)
+    #expect(
+      bus.lastVerdict?.summary
+        == "vetoed?: d1 failed (the value does not fit: scroll.zoomTarget takes nothing bad)")
+  }
 }

@@ -117,6 +117,24 @@ struct SuspensionTests {
     #expect(bus.bus.heldByteCount(at: observer) == nil)
   }
 
+  @Test("What was dropped for want of room is told, by the bus as well that takes another's place")
+  func restored() throws {
+    var limits = BusLimits()
+    limits.heldMax = 1000
+    let bus = BusUnderTest(limits)
+    bus.log = []
+    let observer = bus.connect()
+    bus.observe(by: observer, serial: 1, suspension: .hold)
+    bus.suspend(by: observer)
+    for number in 0..<100 { try bus.plain("a", "\(number)") }
+    _ = bus.take()
+    bus.restart(.snapshot)
+    bus.suspend(false, by: observer)
+    let line = try #require(bus.take().first)
+    #expect(line.hasPrefix("A held lost \(100 - line.split(separator: ",").count + 1),"))
+    #expect(line.hasSuffix("a 99"))
+  }
+
   @Test("All together have bounded room, too: past it, each has an even share")
   func boundedTogether() throws {
     var limits = BusLimits()

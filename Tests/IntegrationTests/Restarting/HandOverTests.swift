@@ -208,6 +208,16 @@ struct HandOverTests {
     try churn.client.settle()
   }
 
+  @Test("whoever does not say hello is waited for no longer than anybody else")
+  func silence() throws {
+    let bus = try RestartedBus(configuration: "[Bus]\nHelloTimeoutSec=1s\n")
+    let silent = try RawClient(path: bus.path)
+    try RawClient.greeted(bus).settle()
+    try bus.restart()
+    _ = try silent.readHello()
+    #expect(try silent.nextError() == .helloTimeout)
+  }
+
   /// An observer that has been sent the beginning of a notification.
   private func observer(of payload: String, on bus: RestartedBus) throws -> RawClient {
     let observer = try RawClient.greeted(bus)

@@ -50,6 +50,58 @@ struct RestartTests {
     try observer.expectSilence()
   }
 
+  @Test("what was counted goes on", arguments: Way.allCases)
+  func figures(_ way: Way) throws {
+    let client = try RawClient.greeted(bus)
+    try client.send(Hold(), serial: 1, name: "a.shouldB", text: "backup")
+    _ = try client.next(.ok)
+    try client.observe("load.*", serial: 2)
+    for serial in 3...5 as ClosedRange<Serial> {
+      try client.send(Post(), serial: serial, flags: .acknowledge, name: "load.unit")
+      _ = try client.next(.ok)
+    }
+    for name in ["a.shouldB", "b.shouldC"] {
+      try client.send(Ask(), serial: 6, name: name)
+      _ = try client.nextVerdict()
+    }
+    let before = try client.busEntry()
+    #expect((before.asked, before.vetoed, before.posted, before.delivered) == (2, 1, 3, 3))
+    for _ in 0..<2 {
+      try restart(way)
+      let after = try client.busEntry()
+      #expect((after.asked, after.vetoed) == (2, 1))
+      // After a death, those go on from where they were last written down.
+      if way == .planned { #expect((after.posted, after.delivered) == (3, 3)) }
+    }
+  }
+
+  @Test(
+    "a file that is retained under two names is kept once, until it is so under none",
+    arguments: Way.allCases)
+  func sharedFile(_ way: Way) throws {
+    let poster = try RawClient.greeted(bus)
+    let contents = SharedFile.bytes(100_000)
+    let file = try SharedFile.make(contents)
+    for object in ["a", "b"] {
+      try poster.post(
+        "kept.file", object: object, options: .retain, file: file, length: contents.count, serial: 1,
+        flags: .acknowledge)
+      _ = try poster.next(.ok)
+    }
+    for object in ["a", "b"] {
+      try poster.send(
+        Post(options: .retain), serial: 2, flags: .acknowledge, name: "kept.file", object: object)
+      _ = try poster.next(.ok)
+      guard object == "a" else { continue }
+      try restart(way)
+      let late = try RawClient.greeted(bus)
+      try late.send(Observe(options: .retained), serial: 1, name: "kept.*")
+      let kept = try late.next(.retained)
+      #expect(kept.object == "b" && kept.payloadBytes == contents)
+    }
+    #expect(try bus.endCountingFiles() == 0)
+  }
+
   @Test(
     "connection ids are not used twice, and those of queries and delegates neither", arguments: Way.allCases)
   func ids(_ way: Way) throws {

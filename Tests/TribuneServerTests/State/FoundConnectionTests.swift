@@ -63,4 +63,18 @@ struct FoundConnectionTests {
     found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
     #expect(found.isOrphan && found.fate.isEnd)
   }
+
+  @Test(
+    "is said what it had not been sent, and that once if a daemon that died meanwhile had written it again",
+    arguments: [0, .max - 1] as [UInt32])
+  func said(sent: UInt32) throws {
+    let id = ConnectionID(rawValue: 7)
+    var found = try Self.found()
+    // Its numbers wrap around.
+    for number in [0, 1, 2, 1, 2, 3] as [UInt32] {
+      found.said.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
+    }
+    found.judge(by: StateCell(connection: id, saidSent: sent), id: id, isHandedOver: false)
+    #expect(found.said.map(\.number) == [1, 2, 3].map { sent &+ $0 })
+  }
 }

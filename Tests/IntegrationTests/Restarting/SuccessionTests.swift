@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+@testable import TribuneServer
+
+/// Who gets what a connection has missed that has to connect again, and how much that is.
+@Suite("Succession", .timeLimit(.minutes(2)))
+struct SuccessionTests {
+  private let bus: RestartedBus
+
+  init() throws { bus = try RestartedBus() }
+
+  /// Has a client be in the middle of a frame when the bus dies.
+  private func orphan(_ client: RawClient) throws {
+    try client.send([1, 2, 3])
+    try RawClient.greeted(bus).settle()
+    try bus.crash()
+    #expect(try client.nextError() == .restarted)
+  }
+
+  enum Stranger: CaseIterable { case process, user }
+
+  @Test("only the process of the same user that it was succeeds a connection", arguments: Stranger.allCases)
+  func strangers(_ stranger: Stranger) throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    try client.observe("load.*", serial: 1)
+    try orphan(client)
+    try RawClient.greeted(bus).settle()
+    try bus.end(SIGKILL)
+    try bus.command("save state \(bus.folder.path)/saved")
+    var state = try SavedState(try bus.folder.read("saved"))
+    let (pid, uid) = (UInt64(getpid()), UInt64(getuid()))
+    let id = welcome.connection.rawValue
+    for record in state.records
+    where record.kind == StateRecordKind.connection.rawValue && record.connection == id {
+      // Behind its slot and its cookie.
+      state.set(
+        stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, at: 12, inBodyOf: record)
+    }
+    try bus.folder.write(state.text, to: "placed")
+    try bus.command("drop state")
+    try bus.command("place state \(bus.folder.path)/placed")
+    try bus.start()
+    let successor = try RawClient.greeted(bus)
+    let listed = try successor.list(List(.connections)).contains { entry in
+      if case .connection(let connection) = entry { connection.id == welcome.connection } else { false }
+    }
+    #expect(listed)
+    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
+    let frame = try successor.next()
+    #expect(frame.kind == .error)
+    #expect(try frame.decode(Refusal.self).code == .notFound)
+  }
+
+  @Test("what is held for who had suspended is missed as well")
+  func suspended() throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    try client.send(Observe(suspension: .hold), serial: 1, name: "load.*")
+    _ = try client.next(.ok)
+    try client.send(Suspend(isSuspended: true), serial: 2)
+    _ = try client.next(.ok)
+    try orphan(client)
+    let poster = try RawClient.greeted(bus)
+    for serial in Serial(1)...3 { try poster.send(Post(), serial: serial, name: "load.unit") }
+    try poster.settle()
+    let successor = try RawClient.greeted(bus)
+    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
+    #expect(try successor.next().decode(Lost.self).count == 3)
+    #expect(try successor.next().kind == .ok)
+  }
+
+  @Test("the end of the bus is not taken for that of a delegate that has to connect again")
+  func stopping() throws {
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
+    _ = try delegate.nextQuestion()
+    try orphan(delegate)
+    try bus.command("signal \(SIGINT)")
+    let frames = try asker.readToEnd()
+    #expect(!frames.isEmpty)
+    for frame in frames {
+      #expect(frame.kind == .error)
+      #expect(try frame.decode(Refusal.self).code == .shuttingDown)
+    }
+    #expect(try bus.command("wait") == ["ended", "0"])
+  }
+
+  @Test("who comes in the place of another has its place in the store as well")
+  func places() throws {
+    // For two connections, beside the state and what a hand-over stores.
+    let bus = try RestartedBus(room: 5)
+    let clients = try (0..<2).map { _ in try RawClient.greeted(bus) }
+    for client in clients { try client.send([1, 2, 3]) }
+    let third = try RawClient.greeted(bus)
+    try third.settle()
+    try bus.command("await c 2")
+    try bus.end(SIGKILL)
+    try bus.start()
+    for client in clients { #expect(try client.nextError() == .restarted) }
+    let successors = try clients.map { _ in try RawClient.greeted(bus) }
+    let surviving = try successors[0].list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection.isSurviving } else { nil as Bool? }
+    }
+    #expect(surviving.count { $0 } == 2)
+  }
+}

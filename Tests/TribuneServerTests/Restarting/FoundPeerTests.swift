@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+@testable import TribuneServer
+
+/// Who a connection is that a state speaks of.
+@Suite("Peers in a state", .timeLimit(.minutes(1)))
+struct FoundPeerTests {
+  @Test(
+    "are who the state says, and who the kernel says where another bus has passed both",
+    arguments: [false, true])
+  func peers(asksWhoConnected: Bool) async {
+    await #expect(processExitsWith: .success) { [asksWhoConnected] in
+      try await MainActor.run {
+        let bus = try SteppedBus()
+        let client = try bus.client()
+        let connection = try bus.connection(of: client)
+        var facts = ConnectionFacts(connection, cookie: connection.cookie)
+        (facts.peer.pid, facts.peer.uid) = (1, 12345)
+        let body = bus.server.bufferToRecord()
+        facts.append(to: body)
+        bus.server.recordDisconnection(of: connection)
+        _ = bus.server.record(.connection, of: connection.id, at: bus.server.now, body.bytes)
+        bus.server.commitState()
+        let next = try bus.successor(asksWhoConnected: asksWhoConnected)
+        let peer = try next.connection(of: client).peer
+        #expect(peer.pid == (asksWhoConnected ? UInt32(getpid()) : 1))
+        #expect(peer.uid == (asksWhoConnected ? getuid() : 12345))
+      }
+    }
+  }
+}
