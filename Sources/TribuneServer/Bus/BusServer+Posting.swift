@@ -67,10 +67,9 @@ extension BusServer {
     return true
   }
 
-  private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
-    guard let observer = traffic.value[slot.index] else {
-      preconditionFailure("an observer has no connection")
-    }
+  @inline(__always) private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
+    let place = traffic.value[slot.index]
+    guard let observer = place else { preconditionFailure("an observer has no connection") }
     // What relieves the queues can end connections.
     guard observer.value.isServed, !observer.value.isDeaf else { return }
     observer.value.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
