@@ -178,7 +178,7 @@ extension BusServer {
     case .restarts(let isTold):
       // Where nothing was to outlive the daemon, what was sent is not counted.
       let isGreeted = store == nil ? found.facts.isOpen : found.saidSent > 0
-      orphan(connection, isTold: isTold, isGreeted: isGreeted)
+      orphan(connection, isTold: isTold, isGreeted: isGreeted, isIncomplete: found.isIncomplete)
     }
     noteSent(to: connection)
     noteMidFrame(of: connection)
@@ -212,7 +212,9 @@ extension BusServer {
   }
 
   /// Ends a connection that cannot go on, and keeps what it had registered until it has connected again.
-  private func orphan(_ connection: Connection, isTold: Bool, isGreeted: Bool) {
+  ///
+  /// - Parameter isIncomplete: not all of that is known.
+  private func orphan(_ connection: Connection, isTold: Bool, isGreeted: Bool, isIncomplete: Bool) {
     if isTold {
       let error = WireError(.restarted, "the bus was restarted while a frame was under way")
       let buffer = bufferToEncode()
@@ -225,6 +227,7 @@ extension BusServer {
     if connection.isStored { store?.forget(connection: connection.descriptor) }
     connection.isStored = false
     setFlag(.orphan, of: connection)
+    if isIncomplete { setFlag(.incomplete, of: connection) }
     UnixSocket.shutdown(connection.descriptor)
   }
 
@@ -249,6 +252,14 @@ extension BusServer {
       refuse(
         connection, serial: frame.header.serial,
         WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
+      return
+    }
+    // What stood there for want of room in the state is not known to have stood until now.
+    guard !orphan.traffic.value.stateFlags.contains(.incomplete) else {
+      close(orphan)
+      refuse(
+        connection, serial: frame.header.serial,
+        WireError(.notFound, "not all is known of what connection \(fields.predecessor) had registered"))
       return
     }
     let counted =

@@ -34,6 +34,8 @@ struct FoundConnection {
   var fate = Fate.survives
   /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
   var isRefused = false
+  /// Not all that it had registered is known: for that, or since there was no room to write it down.
+  var isIncomplete = false
   /// It had to connect again already, and there is no socket of it.
   var isOrphan = false
   /// Until when it has time for that.
@@ -49,6 +51,7 @@ struct FoundConnection {
     queuedCount = cell.queued
     saidSent = cell.saidSent
     isMidFrame = cell.flags.contains(.sending)
+    isIncomplete = isRefused || cell.flags.contains(.incomplete)
     // What it had not been told of is told with what is lost now, and counted then.
     if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
     isOrphan = isOrphan || cell.flags.contains(.orphan)
@@ -57,11 +60,10 @@ struct FoundConnection {
     if isOrphan {
       fate = .restarts(isTold: false)
     } else if isHandedOver {
-      let ends = isRefused || cell.flags.contains(.incomplete)
-      fate = ends ? .restarts(isTold: !isMidFrame) : .survives
+      fate = isIncomplete ? .restarts(isTold: !isMidFrame) : .survives
     } else if !cell.flags.isDisjoint(with: [.sending, .unrecorded]) {
       fate = .restarts(isTold: false)
-    } else if isRefused || !cell.flags.isDisjoint(with: [.receiving, .incomplete]) {
+    } else if isIncomplete || cell.flags.contains(.receiving) {
       fate = .restarts(isTold: true)
     } else {
       fate = .loses(cell.queued &- cell.sent &+ cell.held)
