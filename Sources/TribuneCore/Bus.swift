@@ -72,7 +72,7 @@ package struct Bus: ~Copyable {
   package internal(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
-  /// The same of their users: whoever needs one does not copy the connection.
+  /// The accounts of their users, by slot: whoever needs one does not copy the connection.
   var accountsBySlot: [UserAccount?] = []
   /// By the id's number.
   var slots: [UInt64: ConnectionSlot] = [:]

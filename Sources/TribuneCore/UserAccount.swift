@@ -16,10 +16,12 @@ final class UserAccount {
     /// Those that have the account.
     fileprivate var connectionCount = 0
 
-    var byteCount: Int { registeredByteCount + underWayByteCount + answerByteCount }
+    /// Of what the user has asked for itself. What others say to it keeps it from nothing.
+    var ownByteCount: Int { registeredByteCount + underWayByteCount }
+    var byteCount: Int { ownByteCount + answerByteCount }
   }
 
-  /// Each query goes through them.
+  /// Every query changes them (see `Cell`).
   let sums = Cell(Sums())
 }
 
@@ -64,7 +66,7 @@ extension Bus {
   ) throws(WireError) {
     let account = account(at: slot)
     let length = frame.header.frameLength + Self.registrationOverhead
-    guard account.sums.value.byteCount + length <= limits.rememberedUserMax else {
+    guard account.sums.value.ownByteCount + length <= limits.rememberedUserMax else {
       throw WireError(.limitExceeded, "there is no room to register this: \(accountLimit(from: slot))")
     }
     let serial = frame.header.serial
@@ -127,7 +129,7 @@ extension Bus {
 
   /// - Throws: `limitExceeded`, unless the user of the connection has room for that in what is remembered.
   func requireRoom(toRemember length: Int, of what: String, from slot: ConnectionSlot) throws(WireError) {
-    guard length > 0, account(at: slot).sums.value.byteCount + length > limits.rememberedUserMax else {
+    guard length > 0, account(at: slot).sums.value.ownByteCount + length > limits.rememberedUserMax else {
       return
     }
     throw WireError(.limitExceeded, "there is no room to remember this \(what): \(accountLimit(from: slot))")
@@ -138,7 +140,7 @@ extension Bus {
     length > 0 && account(at: slot).sums.value.keepingCount > 0 ? length : 0
   }
 
-  /// A query is under way from now on.
+  /// A query or an awaited post is under way from now on.
   ///
   /// - Parameters:
   ///   - length: bytes of it that are counted.
@@ -162,8 +164,8 @@ extension Bus {
   }
 
   /// - Parameter length: bytes that an asker, or a poster who waits, is told by one that it waits for.
-  /// - Returns: whether there is room for them; they are counted then. For the only ones that its user's are told, there
-  ///   always is in the account.
+  /// - Returns: whether there is room for them; they are counted then. In the account there always is for an answer if
+  ///   nothing of others is counted there.
   mutating func takeRoom(forAnswer length: Int, to slot: ConnectionSlot) -> Bool {
     let sums = account(at: slot).sums.value
     guard connection(at: slot).answerByteCount + length <= limits.answersMax,

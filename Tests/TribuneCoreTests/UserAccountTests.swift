@@ -224,6 +224,23 @@ struct UserAccountTests {
     }
   }
 
+  @Test("keeps nothing out for what others answer")
+  func answersOfOthers() {
+    for serial in 1...2 as ClosedRange<Serial> {
+      bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
+    }
+    bus.ask("q.b", by: one, serial: 5, mode: .collect)
+    bus.answer(.value, String(repeating: "x", count: 5_000), query: 1, delegate: 1, from: stranger)
+    _ = bus.take()
+    for kind in Kind.allCases {
+      register(kind, by: other, serial: 2)
+      #expect(!isRefused(), "\(kind)")
+      bus.cancel(2, by: other)
+    }
+    bus.ask("q.b", by: other, serial: 6, mode: .all)
+    #expect(!isRefused())
+  }
+
   @Test("has one answer, however long it is")
   func oneAnswer() {
     bus.attach(["q.b"], by: stranger, serial: 1)
