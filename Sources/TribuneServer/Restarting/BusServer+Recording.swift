@@ -308,7 +308,8 @@ extension BusServer {
   /// - Parameter length: of what has no room. Not before there is some for that is it said that there is any.
   private func noteFull(for length: Int = 0) {
     guard length <= state.bodyLengthMax else { return noteTooLong() }
-    lengthWithoutRoom = max(lengthWithoutRoom, length)
+    // Much of the state may never be free again.
+    lengthWithoutRoom = max(lengthWithoutRoom, min(length, state.lengthMax / 2))
     guard !isStateFull else { return }
     isStateFull = true
     log.warning(

@@ -16,7 +16,8 @@ extension BusServer {
     buffer.append(number)
     buffer.append(uid)
     if record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes) == nil {
-      putOff(.waiting(slice, number: number, from: poster, uid: uid))
+      putOff(
+        .waiting(slice, number: number, from: poster, uid: uid), length: buffer.count + frame.count)
     }
   }
 
