@@ -124,6 +124,10 @@ package final class Daemon {
         description: "--replace is for a bus of which the service manager keeps and passes nothing")
     }
     let path = arguments.listenPath ?? defaultPath
+    // The bus that is asked may hang. Until it has passed everything, a signal ends this process as it would any other,
+    // and the bus goes on.
+    SignalMask(signals).unblock()
+    defer { SignalMask(signals).block() }
     let replacement = try Replacement.begin(at: path)
     if replacement == nil { log.notice("no bus listens at \(path), which could be replaced") }
     return replacement

@@ -21,4 +21,10 @@ package struct SignalMask: Sendable {
     _ = unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before.set)
     return before
   }
+
+  /// Lets these signals through again in the calling thread.
+  package func unblock() {
+    var unblocked = set
+    _ = unsafe pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)
+  }
 }
