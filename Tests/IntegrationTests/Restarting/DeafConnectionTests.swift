@@ -29,7 +29,7 @@ struct DeafConnectionTests {
     try poster.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     _ = try poster.next(.ok)
     try bus.crash()
-    #expect(try bus.log().contains("1 connections have to connect again"))
+    #expect(try bus.log().contains("1 connection has to connect again"))
     try poster.settle()
     let bytes = try Self.bytesToEnd(of: observer)
     let head = ByteBuffer(capacity: 64)
