@@ -118,9 +118,13 @@ struct Context: Sendable {
 
   /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
   ///
-  /// - Parameter consequence: what that means for it, if something, behind "; ". It is given how many notifications were
-  ///   missed meanwhile, or nil when the bus that is there knew nothing of this connection.
+  /// - Parameters:
+  ///   - presence: where it is noted whether the bus is there.
+  ///   - saysLoss: whether it is said also when only what is wrong is to be said, unless nothing was missed.
+  ///   - consequence: what that means for it, if something, behind "; ". It is given how many notifications were
+  ///     missed meanwhile, or nil when the bus that is there knew nothing of this connection.
   func connectToStay(
+    noting presence: BusPresence? = nil, sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
   ) async throws(TribuneError) -> Connection {
     let (address, timeout, patience) = (address, timeout, patience)
@@ -128,7 +132,8 @@ struct Context: Sendable {
     return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
       try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience) {
         event in
-        guard !isQuiet, case .reconnected(let lost) = event else { return }
+        presence?.note(event)
+        guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
         terminal.report("connected to the bus again" + consequence(lost))
       }
     }

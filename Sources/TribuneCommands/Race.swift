@@ -19,9 +19,12 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
 
 /// What a work brings, unless it takes too long.
 ///
+/// - Parameter presence: of the bus that it needs. While that is looked for, the limit does not run, and it begins anew
+///   when the bus is there again: the work has to end by itself when the bus is not found.
 /// - Throws: `unreachable` when it does.
 func bounded<Answer: Sendable>(
-  by limit: Duration, _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
+  by limit: Duration, while presence: BusPresence? = nil,
+  _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
 ) async throws(TribuneError) -> Answer {
   let result = await first(
     of: { () async -> Result<Answer, TribuneError> in
@@ -32,7 +35,7 @@ func bounded<Answer: Sendable>(
       }
     },
     { () async -> Result<Answer, TribuneError> in
-      await sleep(limit)
+      if let presence { await presence.whole(limit) } else { await sleep(limit) }
       return .failure(TribuneError(.unreachable, "the bus has not answered within \(limit.inWords)"))
     })
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()

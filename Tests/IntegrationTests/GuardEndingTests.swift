@@ -200,6 +200,54 @@ struct GuardEndingTests {
     #expect(try Self.announced(to: observer) == [announced])
   }
 
+  @Test(
+    "a bus is waited for as long as it is looked for, also when that is longer than it has for its answer")
+  func busBackLate() throws {
+    let folder = try TestFolder()
+    let bus = try TestBus(folder: folder)
+    func guarding(reconnecting: String) throws -> RunningProgram {
+      let guarding = try RunningProgram([
+        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b",
+        "--reconnect=\(reconnecting)", "--", "sh", "-c",
+        "echo started; until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+      ])
+      #expect(try guarding.output.line() == "started")
+      return guarding
+    }
+    // The answer has 5 s. When the second has given up, they are over for the first.
+    let (first, second) = (try guarding(reconnecting: "1min"), try guarding(reconnecting: "6s"))
+    bus.signal(SIGKILL)
+    #expect(bus.waitForEnd() == -SIGKILL)
+    try folder.write("", to: "go")
+    #expect(second.status() == 3)
+    #expect(try second.errors.rest().contains("none has been there within 6s"))
+    let next = try TestBus(folder: folder)
+    #expect(first.status() == 3)
+    #expect(try first.errors.rest() == "tribunectl: connected to the bus again\n")
+    #expect(try next.tribunectl("-j", "status").output.contains("\"posted\":1,"))
+  }
+
+  @Test("a bus that is looked for in vain is not waited for longer than that")
+  func busNotFound() throws {
+    let folder = try TestFolder()
+    let bus = try TestBus(folder: folder)
+    let guarding = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b", "--reconnect=3s", "--",
+      "sh", "-c", "kill -KILL \(bus.pid); until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+    ])
+    #expect(bus.waitForEnd() == -SIGKILL)
+    // What listens there never answers, so that another connection would be waited for.
+    let listener = try UnixSocket.make(nonblocking: false)
+    try FileManager.default.removeItem(atPath: bus.path)
+    try UnixSocket.bind(listener, to: bus.path)
+    try UnixSocket.listen(listener)
+    try folder.write("", to: "go")
+    #expect(guarding.status() == 3)
+    let errors = try guarding.errors.rest()
+    #expect(errors.hasPrefix("tribunectl: a.didFailToB could not be posted: "))
+    #expect(errors.contains("none has been there within 3s"))
+  }
+
   // MARK: A bus that takes its time with will
 
   /// A guard whose query has been allowed, and the bus's side of its connection, where `will` has come.

@@ -237,6 +237,9 @@ private let allVerbs = [
         + "runs the command, and posts window.didClose, or window.didFailToClose with how it failed.",
       "On a veto prints every reason, runs nothing and exits with 77. Exits with 255 when there is no "
         + "verdict, else with the command's status.",
+      "A bus that goes while the command runs is looked for, for 10s or as long as --reconnect says; when it is back, "
+        + "it has 5s to take what has become of the command. If it is not found, that is said, and the exit status "
+        + "stays the command's.",
       "With --wait, the command runs when all who observe window.willClose with --awaited have acknowledged "
         + "it, or at the deadline; then it says who had not, and goes on.",
     ],

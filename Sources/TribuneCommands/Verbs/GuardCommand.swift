@@ -36,6 +36,8 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
+  /// Of the connection that the query goes over, and all that follows it.
+  private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
@@ -92,7 +94,7 @@ struct GuardCommand: Command {
     // All reasons are wanted, so all are waited for.
     let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
     do throws(TribuneError) {
-      let connection = try await context.connectToStay()
+      let connection = try await context.connectToStay(noting: presence)
       let parent = parentQuery(reportingTo: context.terminal)
       let verdict = try await query.ask(over: connection, parent: parent, in: context)
       guard verdict.isAllowed else { return .vetoed(verdict) }
@@ -197,21 +199,25 @@ struct GuardCommand: Command {
     return termination.shellStatus
   }
 
-  /// Announces what has become of it. When the bus has gone meanwhile, it is waited for; when the connection was given
-  /// up, there is a new one if the bus has come back.
+  /// Announces what has become of it. When the bus has gone meanwhile, it is waited for as long as it is looked for;
+  /// when the connection was given up before, there is a new one if the bus has come back.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
+    let isOver = connection.hasEnded
     do throws(TribuneError) {
       do throws(TribuneError) {
-        try await post(name, userInfo, over: connection)
+        try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
         // Where the bus was killed with this half said, it is said again.
-        if connection.hasEnded {
+        if !connection.hasEnded {
+          try await post(name, userInfo, over: connection, while: presence)
+        } else if isOver || !presence.isAway {
           try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
         } else {
-          try await post(name, userInfo, over: connection)
+          // It was looked for until just now.
+          throw error
         }
       }
     } catch {
@@ -222,9 +228,10 @@ struct GuardCommand: Command {
   private static let announcementTimeout = Duration.seconds(5)
 
   private func post(
-    _ name: String, _ userInfo: UserInfo, over connection: Connection
+    _ name: String, _ userInfo: UserInfo, over connection: Connection, while presence: BusPresence? = nil
   ) async throws(TribuneError) {
-    try await bounded(by: Self.announcementTimeout) { [self] () async throws(TribuneError) in
+    try await bounded(by: Self.announcementTimeout, while: presence) {
+      [self] () async throws(TribuneError) in
       try await connection.postAcknowledged(name, object: object, userInfo: userInfo)
     }
   }
