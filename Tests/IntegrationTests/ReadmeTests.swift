@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 /// The README's table of what tribunectl prints for programs.
 @Suite("The README's JSON table", .timeLimit(.minutes(1)))
@@ -73,10 +74,10 @@ struct ReadmeTests {
     for status in statuses { #expect(Set(status.keys) == listed) }
     let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
     #expect(observations.count == 1)
-    try expect(observations[0], isToldAs: "… each of its `observations`")
+    try expect(try #require(observations.first), isToldAs: "… each of its `observations`")
     let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
     #expect(delegates.count == 1)
-    try expect(delegates[0], isToldAs: "`explain`", optional: ["holds"])
+    try expect(try #require(delegates.first), isToldAs: "`explain`", optional: ["holds"])
     for program in [observer, delegate] {
       program.signal(SIGTERM)
       #expect(program.status() == 0)
@@ -98,5 +99,52 @@ struct ReadmeTests {
     #expect(Set(reply.keys) == ["query", "value", "outcomes"])
     delegate.signal(SIGTERM)
     #expect(delegate.status() == 0)
+  }
+
+  @Test("has the fields of what a monitor is shown, kind by kind")
+  func monitoring() throws {
+    let monitor = try bus.staying("-j", "monitor")
+    let (delegate, _) = try RawClient.welcomed(bus)
+    let (asker, _) = try RawClient.welcomed(bus)
+    try delegate.attach(Attach(patterns: ["a.*"]), serial: 1)
+    try asker.send(Ask(), serial: 1, name: "a.shouldB", text: "{}")
+    let question = try delegate.nextQuestion().question
+    try delegate.send(
+      Defer(query: question.query, delegate: question.delegate, extension: 20_000), serial: 2, text: "wait")
+    _ = try asker.next(.progress)
+    try delegate.answer(question, .veto, "no")
+    _ = try asker.nextVerdict()
+    _ = try delegate.nextConclusion()
+    try asker.send(Hold(), serial: 2, name: "b.*", text: "because")
+    _ = try asker.next(.ok)
+    try asker.send(Post(), serial: 3, name: "not a name")
+    _ = try asker.nextError()
+    try asker.send(Post(options: .retain), serial: 4, name: "end", text: "1")
+
+    var seen: [String: [String: Any]] = [:]
+    while seen["post"]?["name"] as? String != "end" {
+      let object = try Self.object(try #require(try monitor.output.line()))
+      seen[try #require(object["kind"] as? String)] = object
+    }
+    let common = try Self.fields(of: "`monitor`").subtracting(["lost", "interrupted"])
+    let answers = try Self.fields(of: "… an `answer`, a `defer`")
+    let verdict = try Self.fields(of: "`ask`").subtracting(["unreachable"])
+    let told: [String: Set<String>] = [
+      "post": common.union(try Self.fields(of: "… a `post`")),
+      "ask": common.union(try Self.fields(of: "… an `ask`, a query")),
+      "question": common.union(try Self.fields(of: "… a `question`")),
+      "answer": common.union(answers).subtracting(["userInfo", "extension", "status"]),
+      "defer": common.union(answers).subtracting(["userInfo", "answer", "reason"]),
+      "progress": common.union(try Self.fields(of: "… a `progress`")).subtracting(["userInfo"]),
+      "verdict": common.union(verdict), "concluded": common.union(["query", "delegate", "ending"]),
+      "error": common.union(["code", "message"]).subtracting(["userInfo"]),
+      "hold": common.union(["userInfoBase64"]).subtracting(["userInfo"]), "ok": common.union(["says"]),
+    ]
+    for (kind, fields) in told {
+      #expect(Set(try #require(seen[kind], "no \(kind) was seen").keys) == fields, "\(kind)")
+    }
+    #expect(seen["verdict"]?["from"] is NSNull)
+    monitor.signal(SIGTERM)
+    #expect(monitor.status() == 0)
   }
 }
