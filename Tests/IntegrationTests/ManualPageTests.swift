@@ -48,6 +48,14 @@ import Testing
     #expect(text.contains("Tribune \(version)"))
   }
 
+  @Test("name what the bus is found by")
+  func environment() throws {
+    let text = try read("man1/tribunectl.1")
+    for name in ["TRIBUNE_ADDRESS", "RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"] {
+      #expect(text.contains(name), "\(name)")
+    }
+  }
+
   @Test("say where the configuration was installed", arguments: pages.dropFirst())
   func configurationFolder(page: String) async throws {
     #expect(try read(page).contains("\n       /etc/tribune\n"))
