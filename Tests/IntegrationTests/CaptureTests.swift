@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import Testing
 import TribuneWire
 
@@ -141,6 +142,34 @@ struct CaptureTests {
     let seen = rows.count { $0[0] == "4" }
     #expect(!lost.isEmpty && lost.reduce(0, +) + seen == count)
     #expect(rows.last == ["4", "", "\(count)"])
+  }
+
+  @Test("what was missed while the bus was away is told, also by a quiet one, and by the next packet")
+  func interruption() throws {
+    let first = try TestBus(folder: folder)
+    let readiness = try NotifySocket(path: "\(folder.path)/ready")
+    let capture = try RunningProgram(
+      [
+        "/bin/sh", "-c", "exec \"$0\" --quiet capture -N 2 'a.**' >\"$1\"",
+        try Programs.path(of: "tribunectl"), file,
+      ],
+      environment: ["TRIBUNE_ADDRESS": first.address, "NOTIFY_SOCKET": "\(folder.path)/ready"])
+    _ = try readiness.wait(for: "READY=1")
+    first.signal(SIGKILL)
+    #expect(first.waitForEnd() == -SIGKILL)
+    let next = try TestBus(folder: folder)
+    #expect(
+      try capture.errors.line()
+        == "tribunectl: connected to the bus again; what passed meanwhile was not captured, "
+        + "and nobody knows how much that is")
+    let client = try RawClient.greeted(next)
+    for serial in 1...2 as ClosedRange<Serial> { try client.send(Post(), serial: serial, name: "a.b") }
+    try client.settle()
+    #expect(capture.status() == 0)
+    #expect(try capture.errors.rest() == "")
+    let rows = try Tshark(file, fields: ["tribune.name", "tribune.serial", "frame.comment"]).rows
+    let comment = "The bus was away before this packet, and nobody knows how much was missed"
+    #expect(rows == [["a.b", "1", comment], ["a.b", "2", ""]])
   }
 
   @Test("it ends well when it is interrupted, and when nobody reads any more")

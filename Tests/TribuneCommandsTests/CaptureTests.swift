@@ -47,6 +47,16 @@ struct CaptureTests {
     #expect(PcapngBlock.packet([9, 9, 9, 9], time: 1, dropCount: 300).bytes == bytes)
   }
 
+  @Test("A packet can have a comment, before how many are missing")
+  func comment() {
+    let bytes: [UInt8] = [
+      6, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+      4, 0, 0, 0, 4, 0, 0, 0, 9, 9, 9, 9,
+      1, 0, 2, 0, 0x68, 0x69, 0, 0, 4, 0, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0,
+    ]
+    #expect(PcapngBlock.packet([9, 9, 9, 9], time: 1, dropCount: 1, comment: "hi").bytes == bytes)
+  }
+
   @Test(
     "Of a long packet, no more is written than Wireshark reads, and how long it was",
     arguments: [(262_143, 262_143), (262_144, 262_144), (262_145, 262_144), (17 << 20, 262_144)])
@@ -85,6 +95,11 @@ struct CaptureTests {
       #expect(file.block(for: .lost(count), now: 99) == packet(Array(lost.bytes), 99, 0))
     }
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 5))
+    #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 0))
+    // Of an interruption the next packet tells, once.
+    #expect(file.block(for: .interrupted, now: 1) == [])
+    let commented = PcapngBlock.packet(frame, time: 77, dropCount: 0, comment: CaptureFile.interruption)
+    #expect(file.block(for: .item(item), now: 1) == commented.bytes)
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 0))
   }
 }

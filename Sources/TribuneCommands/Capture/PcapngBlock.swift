@@ -53,7 +53,10 @@ struct PcapngBlock: Sendable {
   /// - Parameters:
   ///   - time: microseconds since 1970.
   ///   - dropCount: how many packets are missing before it.
-  static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int) -> PcapngBlock {
+  ///   - comment: what is to be said of it, for people.
+  static func packet(
+    _ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil
+  ) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)
       block.append(UInt32(0))
@@ -62,8 +65,9 @@ struct PcapngBlock: Sendable {
       block.append(UInt32(captured.count))
       block.append(UInt32(clamping: packet.count))
       block.append(padding: captured)
-      guard dropCount > 0 else { return }
-      block.append(option: 4, littleEndian(UInt64(dropCount)))
+      guard dropCount > 0 || comment != nil else { return }
+      if let comment { block.append(option: 1, comment.utf8) }
+      if dropCount > 0 { block.append(option: 4, littleEndian(UInt64(dropCount))) }
       block.endOptions()
     }
   }

@@ -87,6 +87,8 @@ private let allVerbs = [
       "To look at it: wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r FILE, with the "
         + "dissector that is installed as share/tribune/tribune.lua. To look at it as it comes, pipe it into either "
         + "with -i - (and -k).",
+      "When the bus was gone and is back, and something was missed, that is said on standard error, also with "
+        + "--quiet. Where nobody knows how much it was, the next packet has a comment that says so.",
       "Says \"capturing …\" on standard error once the bus has confirmed.",
     ],
     options: [

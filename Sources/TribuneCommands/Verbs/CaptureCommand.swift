@@ -3,6 +3,7 @@
 import Synchronization
 import Tribune
 import TribuneSystem
+import TribuneWire
 
 /// `capture [PATTERN…]`.
 struct CaptureCommand: Command {
@@ -22,7 +23,16 @@ struct CaptureCommand: Command {
         "a capture is no text for a terminal: send it to a file, or into a program\n"
           + "Try \"tribunectl help capture\".")
     }
-    let traffic = try await monitor(patterns, in: context)
+    let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
+      // The file has nothing of it before the next packet, if there is one.
+      try await context.connectToStay(sayingLoss: true) { lost in
+        switch lost {
+        case 0?: ""
+        case let lost?: "; \(lost.counted("message was", "messages were")) missed and not captured"
+        case nil: "; what passed meanwhile was not captured, and nobody knows how much that is"
+        }
+      }
+    }
     try context.write(bytes: CaptureFile.opening)
     context.reportReady("capturing \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     let file = CaptureOutput()

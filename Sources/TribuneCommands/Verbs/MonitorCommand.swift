@@ -4,9 +4,13 @@ import Tribune
 import TribuneSystem
 
 /// Connects, and monitors what passes under names that match any of the patterns; none is everything.
-func monitor(_ patterns: [String], in context: Context) async throws(CommandError) -> Traffic {
+///
+/// - Parameter connect: connects for long.
+func monitor(
+  _ patterns: [String], in context: Context, over connect: () async throws(TribuneError) -> Connection
+) async throws(CommandError) -> Traffic {
   do throws(TribuneError) {
-    let connection = try await context.connectToStay(missing: "message")
+    let connection = try await connect()
     return try await bounded(by: context.timeout) { () async throws(TribuneError) -> Traffic in
       try await connection.monitor(patterns)
     }
@@ -26,7 +30,9 @@ struct MonitorCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let traffic = try await monitor(patterns, in: context)
+    let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
+      try await context.connectToStay(missing: "message")
+    }
     context.reportReady("monitoring \(patterns.isEmpty ? "everything" : patterns.joined(separator: " "))")
     return try await stay(
       reading: traffic, until: { await context.signals.interruption() }, cancel: { await traffic.cancel() },
