@@ -42,6 +42,27 @@ import Testing
     for number in 4...7 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
   }
 
+  @Test func whatComesMeanwhileWaitsBehindAPlaceThatIsKept() async throws {
+    let stream = DeliveryStream<Parcel>(limit: 4)
+    stream.deliver(.parcel(1, mebibytes: 1))
+    stream.keepPlace()
+    stream.deliver(.parcel(2, mebibytes: 1))
+    stream.keepPlace()
+    for number in 3...7 { stream.deliver(.parcel(number, mebibytes: 1)) }
+    #expect(try await stream.next() == .parcel(1, mebibytes: 1))
+    #expect(stream.fillPlace(with: []))
+    // What waited before the place was kept anew has gone, and the first of five: four have room.
+    #expect(try await stream.next() == .lost(1))
+    for number in 4...7 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
+    #expect(!stream.fillPlace(with: [.lost(9)]))
+    stream.deliver(.parcel(8, mebibytes: 1))
+    stream.keepPlace()
+    stream.deliver(.parcel(9, mebibytes: 1))
+    stream.finish(nil)
+    #expect(try await stream.next() == .parcel(8, mebibytes: 1))
+    #expect(try await stream.next() == nil)
+  }
+
   @Test func holdsTheNewestHoweverLongItIs() async throws {
     let stream = DeliveryStream<Parcel>(limit: 100)
     stream.deliver(.parcel(1, mebibytes: 1))

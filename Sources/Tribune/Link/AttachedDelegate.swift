@@ -34,7 +34,11 @@ final class AttachedDelegate: Sendable {
   }
 
   private struct State {
-    var news = BoundedQueue<News>(limit: 4096)
+    static let newsMax = 4096
+
+    var news = BoundedQueue<News>(limit: State.newsMax)
+    /// What comes behind a place that is kept for what is to be told there; nil while none is.
+    var behind: BoundedQueue<News>?
     /// A task is telling.
     var isTelling = false
     /// The attachment is over: what is left is not told.
@@ -93,6 +97,34 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await tellAll() }
   }
 
+  /// From now on, what is delivered waits behind this place, until it is known what is to be told here. What waits
+  /// behind a place that was kept before is dropped.
+  func keepPlace() {
+    state.withLock { $0.behind = BoundedQueue(limit: State.newsMax) }
+  }
+
+  /// Tells what there is to tell in the place that was kept, or now if none was, and then what waits behind it.
+  ///
+  /// - Returns: whether a task has to be started that tells.
+  func fillPlace(with words: [Delivery]) -> Bool {
+    state.withLock { state -> Bool in
+      var behind = state.behind
+      state.behind = nil
+      guard !state.isOver else { return false }
+      var added = false
+      var words = words[...]
+      while let news = words.popFirst().map({ .delivery($0, behind: state.lastQuestion) })
+        ?? behind?.popFirst()
+      {
+        _ = state.news.append(news)
+        added = true
+      }
+      guard added else { return false }
+      defer { state.isTelling = true }
+      return !state.isTelling
+    }
+  }
+
   /// Tells nothing more.
   func end() {
     state.withLock { $0.isOver = true }
@@ -102,6 +134,10 @@ final class AttachedDelegate: Sendable {
     state.withLock { state -> Bool in
       guard !state.isOver else { return false }
       // What delegates are told is never awaited.
+      if state.behind != nil {
+        _ = state.behind?.append(news(state.lastQuestion))
+        return false
+      }
       _ = state.news.append(news(state.lastQuestion))
       defer { state.isTelling = true }
       return !state.isTelling

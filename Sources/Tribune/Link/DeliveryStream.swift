@@ -13,11 +13,20 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     var queue: BoundedQueue<Element>
     /// What comes before the snapshot is whole, and is to come behind it; nil when nothing is held back.
     var changes: BoundedQueue<Element>?
+    /// What comes behind a place that is kept for what is to be told there; nil while none is.
+    var behind: BoundedQueue<Element>?
     /// Set once, when nothing more will come; a nil inside is a clean end.
     var ending: TribuneError??
-    /// Those who wait, in order. They do so only while nothing is held.
+    /// Those who wait, in order. They do so only while nothing is held before a place that is kept.
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
+
+    /// - Returns: whoever waits for it, or what was dropped for it.
+    mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
+      if changes != nil { return (nil, changes?.append(element) ?? []) }
+      if !readers.isEmpty { return (readers.removeFirst().reader, []) }
+      return (nil, queue.append(element))
+    }
   }
 
   private let state: Mutex<State>
@@ -33,9 +42,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
   func deliver(_ element: Element) {
     let (reader, unread) = state.withLock { state -> (Reader?, [Element]) in
       guard state.ending == nil else { return (nil, []) }
-      if state.changes != nil { return (nil, state.changes?.append(element) ?? []) }
-      if !state.readers.isEmpty { return (state.readers.removeFirst().reader, []) }
-      return (nil, state.queue.append(element))
+      if state.behind != nil { return (nil, state.behind?.append(element) ?? []) }
+      return state.add(element)
     }
     reader?.resume(returning: .success(element))
     for element in unread { element.noteUnread() }
@@ -82,6 +90,40 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
+  /// From now on, what is delivered waits behind this place, until it is known what is to be told here. What waits
+  /// behind a place that was kept before is dropped.
+  func keepPlace() {
+    let dropped = state.withLock { state -> BoundedQueue<Element>? in
+      guard state.ending == nil else { return nil }
+      defer { state.behind = BoundedQueue(limit: limit) }
+      return state.behind
+    }
+    // What goes may be awaited, and says so once the lock is free.
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Tells what there is to tell in the place that was kept, if anything, and then what waits behind it.
+  ///
+  /// - Returns: whether a place was kept.
+  func fillPlace(with words: [Element]) -> Bool {
+    var read: [(reader: Reader, element: Element)] = []
+    var unread: [Element] = []
+    let wasKept = state.withLock { state -> Bool in
+      guard var behind = state.behind else { return false }
+      state.behind = nil
+      var words = words[...]
+      while let element = words.popFirst() ?? behind.popFirst() {
+        let added = state.add(element)
+        if let reader = added.reader { read.append((reader, element)) }
+        unread += added.unread
+      }
+      return true
+    }
+    for (reader, element) in read { reader.resume(returning: .success(element)) }
+    for element in unread { element.noteUnread() }
+    return wasKept
+  }
+
   /// Lets go of what is held, when there is nobody to read it.
   func discard() {
     // What goes may be awaited, and says so once the lock is free.
@@ -89,20 +131,25 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       defer {
         state.queue = BoundedQueue(limit: limit)
         state.changes = nil
+        state.behind = nil
       }
-      return [state.queue] + (state.changes.map { [$0] } ?? [])
+      return [state.queue] + [state.changes, state.behind].compactMap { $0 }
     }
     withExtendedLifetime(held) {}
   }
 
-  /// Nothing more will come. What is held can still be read.
+  /// Nothing more will come. What is held can still be read, up to a place that is kept: what is to be told there is
+  /// never known.
   func finish(_ error: TribuneError?) {
-    let readers = state.withLock { state -> [(id: UInt64, reader: Reader)] in
-      guard state.ending == nil else { return [] }
+    let (readers, dropped) = state.withLock {
+      state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in
+      guard state.ending == nil else { return ([], nil) }
       state.ending = .some(error)
-      defer { state.readers = [] }
-      return state.readers
+      defer { (state.readers, state.behind) = ([], nil) }
+      return (state.readers, state.behind)
     }
+    // What goes may be awaited, and says so once the lock is free.
+    withExtendedLifetime(dropped) {}
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }
 

@@ -139,10 +139,13 @@ struct FrameReceiver {
   private mutating func tellLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    link.state.withLock { state in
-      guard state.isInterrupted else { return }
+    let isToldLater = link.state.withLock { state -> Bool in
+      guard state.isInterrupted else { return false }
       state.interruption.missed = state.interruption.missed.saturatingAdding(count)
+      return true
     }
+    // It has a place before all that this connection brings.
+    if isToldLater { return }
     let loss = Int(clamping: count)
     link.tell(.lost(loss), .lost(loss))
   }

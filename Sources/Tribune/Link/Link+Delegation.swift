@@ -63,9 +63,16 @@ extension Link {
 
   /// Tells the delegates that receive it of what happened, and takes back those that are gone.
   func deliver(_ delivery: Delivery, to attachments: [(serial: Serial, attached: AttachedDelegate)]) {
+    tell(attachments) { $0.deliver(delivery) }
+  }
+
+  /// - Parameter tell: returns whether a task has to be started that tells.
+  func tell(
+    _ attachments: [(serial: Serial, attached: AttachedDelegate)], _ tell: (AttachedDelegate) -> Bool
+  ) {
     for (serial, attached) in attachments {
       if attached.delegate != nil {
-        if attached.deliver(delivery) { work.withLock { $0.append(.news(attached)) } }
+        if tell(attached) { work.withLock { $0.append(.news(attached)) } }
       } else {
         let duty = state.withLock { state -> Outbox.Duty in
           state.attachments[serial] === attached ? state.dropAttachment(serial) : .none

@@ -51,12 +51,13 @@ extension Link {
     return true
   }
 
-  /// The connection that was to follow has ended, too.
+  /// The connection that was to follow has ended, too. What came over it waits behind the places that are kept, and
+  /// is dropped with them: so it has received nothing, and what it missed is all that was sent to it.
   ///
-  /// - Parameter received: how many notifications had come over it; nil if it had not come to that.
-  func abandonRenewal(received: UInt64?) {
+  /// - Parameter isWelcomed: whether the bus knows it.
+  func abandonRenewal(isWelcomed: Bool) {
     let casualties = state.withLock { state in
-      if let received { state.notePredecessor(received: received) }
+      if isWelcomed { state.notePredecessor(received: 0) }
       epoch.add(1, ordering: .relaxed)
       return state.abandonRenewal()
     }
@@ -72,8 +73,44 @@ extension Link {
   func reopen() {
     let reopening = state.withLock { $0.reopen(at: .now) }
     for settlement in reopening.settlements { settlement.deliver() }
-    if reopening.lost == nil { tell(.interrupted, .interrupted) }
-    events?(.reconnected(lost: reopening.lost))
+    fillPlaces(lost: reopening.missed, isLossKnown: reopening.isLossKnown)
+    events?(.reconnected(lost: reopening.isLossKnown ? reopening.missed : nil))
+  }
+
+  /// Has what comes over the next connection wait, for everybody, until it is known what was missed before it.
+  func keepPlaces() {
+    let (streams, trafficStreams, delegates) = state.withLock { state in
+      (state.renewedStreams, state.trafficStreams, state.allReceivers)
+    }
+    for stream in streams { stream.keepPlace() }
+    for stream in trafficStreams { stream.keepPlace() }
+    for (_, attached) in delegates { attached.keepPlace() }
+  }
+
+  /// Tells everybody what was missed, before what has come since.
+  private func fillPlaces(lost: UInt64, isLossKnown: Bool) {
+    var words: [Delivery] = []
+    var trafficWords: [TrafficDelivery] = []
+    if lost > 0 {
+      words.append(.lost(Int(clamping: lost)))
+      trafficWords.append(.lost(Int(clamping: lost)))
+    }
+    if !isLossKnown {
+      words.append(.interrupted)
+      trafficWords.append(.interrupted)
+    }
+    let (streams, liveStreams, trafficStreams, delegates) = state.withLock { state in
+      (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
+    }
+    for stream in streams where !stream.fillPlace(with: words) {
+      // It has come meanwhile.
+      guard liveStreams.contains(where: { $0 === stream }) else { continue }
+      for word in words { stream.deliver(word) }
+    }
+    for stream in trafficStreams where !stream.fillPlace(with: trafficWords) {
+      for word in trafficWords { stream.deliver(word) }
+    }
+    tell(delegates) { $0.fillPlace(with: words) }
   }
 
   /// Tells everybody who receives notifications something that can have been about anybody's.

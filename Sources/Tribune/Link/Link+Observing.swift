@@ -179,10 +179,16 @@ extension LinkState {
     return observations[key]?.streams.first
   }
 
-  /// All streams of notifications, each once.
-  var liveStreams: [DeliveryStream<Delivery>] {
+  /// All streams that receive notifications, each once.
+  var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
+
+  /// Those of what the next connection is told again.
+  var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= interruption.lastSerial } }
+
+  /// Streams of such observations, each once.
+  func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {
     var found: [DeliveryStream<Delivery>] = []
-    for observation in observations.values where observation.isLive {
+    for observation in observations.values where isWanted(observation) {
       for stream in observation.streams where !found.contains(where: { $0 === stream }) {
         found.append(stream)
       }

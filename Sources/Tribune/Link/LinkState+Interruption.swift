@@ -202,6 +202,8 @@ extension LinkState {
     interruption.renewals = []
     interruption.awaited = nil
     interruption.successions = 0
+    // It was told of over the connection that is over, and is missed with all else that came there.
+    interruption.missed = 0
     return Casualties(questions: takeQuestions())
   }
 
@@ -255,14 +257,15 @@ extension LinkState {
 
   struct Reopening {
     var settlements: [Settlement] = []
-    /// How many notifications were missed; nil if the bus could not say.
-    var lost: UInt64?
+    /// How many notifications were missed, and whether the bus could tell of all.
+    var missed: UInt64
+    var isLossKnown: Bool
   }
 
   /// All is as it was before; what has waited is sent now.
   mutating func reopen(at now: ContinuousClock.Instant) -> Reopening {
     phase = closingDeadline == nil ? .open : .closing
-    var reopening = Reopening(lost: interruption.isLossKnown ? interruption.missed : nil)
+    var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
       // It was not registered again.
       if case .takingBack(let reply) = request {

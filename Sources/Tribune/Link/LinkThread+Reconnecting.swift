@@ -129,6 +129,7 @@ extension LinkThread {
     startOver()
     let streams = link.state.withLock { $0.beginRenewal() }
     for stream in streams { stream.restartSnapshot() }
+    link.keepPlaces()
     link.routesVersion.add(1, ordering: .releasing)
     reconnection.attemptDeadline = reconnection.deadline
     let batch = OutgoingBatch(PassedCount())
@@ -160,7 +161,7 @@ extension LinkThread {
         error ?? state.interruption.failure
         ?? TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
     }
-    link.abandonRenewal(received: greeting == .done ? receiver.received : nil)
+    link.abandonRenewal(isWelcomed: greeting == .done)
     startOver()
     reconnection.waitForNext()
   }
