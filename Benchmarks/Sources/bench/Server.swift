@@ -98,10 +98,14 @@ final class Server: Sendable {
     let started = process.processIdentifier
     guard kind == .dbusBroker else { return started }
     let path = "/proc/\(started)/task/\(started)/children"
-    // It listens before it has one.
+    // It listens before it has one, and what becomes the launcher has had others, which end.
     for _ in 0..<500 {
       let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ")
-      if children.count == 1, let child = pid_t(children[0]) { return child }
+      if children.count == 1, let child = pid_t(children[0]),
+        FileManager.default.contents(atPath: "/proc/\(child)/comm") == Data("dbus-broker\n".utf8)
+      {
+        return child
+      }
       usleep(10_000)
     }
     throw Failure(description: "dbus-broker's launcher has not one child\(lastWords)")
