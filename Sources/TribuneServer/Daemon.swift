@@ -12,8 +12,6 @@ package final class Daemon {
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
   /// How long the journal has to take what the bus still had for it when it ends.
   private static let flushGrace = Duration.seconds(2)
-  /// How long the service manager has to take what is handed over.
-  private static let storeGrace = Duration.seconds(5)
   /// The status line follows what happens at most this often.
   private static let statusIntervalSeconds = 5
 
@@ -22,11 +20,9 @@ package final class Daemon {
 
   private let arguments: DaemonArguments
   private let log: Log
-  private let server: BusServer
-  private let loop: RunLoop
+  private let bus: BusInstance
+  private var server: BusServer { bus.server }
   private let notifier: ServiceNotifier
-  private let store: DescriptorStore?
-  private let passed: PassedAtStart
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
   /// The server's when the status line was last held against it.
@@ -74,9 +70,9 @@ package final class Daemon {
     do {
       let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
       let daemon = try listening(arguments, configuration, passed, log)
-      defer { daemon.server.state.endTakeOver() }
+      defer { daemon.bus.endTakeOver() }
       daemon.start()
-      try daemon.loop.run(for: daemon.server)
+      try daemon.bus.run()
       daemon.log.info("stopped")
       return 0
     } catch {
@@ -98,9 +94,8 @@ package final class Daemon {
       replacement?.refuse("\(error)")
       throw error
     }
-    daemon.server.state.beginTakeOver()
+    daemon.bus.takeOver()
     do {
-      daemon.server.takeOver(daemon.passed)
       if let replacement {
         try daemon.listen(inPlaceOf: replacement)
       } else {
@@ -108,7 +103,7 @@ package final class Daemon {
       }
     } catch {
       // The state is not why.
-      daemon.server.state.endTakeOver()
+      daemon.bus.endTakeOver()
       throw error
     }
     return daemon
@@ -139,46 +134,9 @@ package final class Daemon {
   ) throws(Errno) {
     self.arguments = arguments
     self.log = log
-    self.passed = replacement?.passed ?? passed
-    loop = try RunLoop()
-    store = DescriptorStore(log: log, holding: passed)
-    store?.check(connectionsMax: configuration.connectionsMax, filesMax: BusServer.filesMax)
-    let state =
-      if let replacement { replacement.state } else { try Self.state(configuration, passed, store, log) }
-    server = try BusServer(configuration: configuration, log: log, loop: loop, state: state, store: store)
+    bus = try BusInstance(
+      configuration, taking: replacement?.passed ?? passed, replacement?.state, log: log)
     notifier = ServiceNotifier(log: log)
-  }
-
-  /// The state that another daemon has left, or an empty one.
-  private static func state(
-    _ configuration: Configuration, _ passed: PassedAtStart, _ store: DescriptorStore?, _ log: Log
-  ) throws(Errno) -> StateFile {
-    while let descriptor = passed.takeState() {
-      do throws(StateFlaw) {
-        let state = try StateFile(adopting: descriptor)
-        if state.areaLength < configuration.stateMaxBytes {
-          log.notice("the state that was stored has room for \(state.areaLength) bytes, less than StateMax=")
-        }
-        return state
-      } catch {
-        log.warning("the state that was stored cannot be taken over, and the bus starts without: \(error)")
-      }
-    }
-    let state = try emptyState(configuration)
-    store?.removeState()
-    let isStored = FileDescriptor.lending(state.rawDescriptor) { store?.store($0, as: .state) ?? true }
-    if !isStored { log.warning("the state cannot be stored, and no connection survives a restart") }
-    return state
-  }
-
-  /// A state that can be as long as any configuration lets it become, if this process may have something that long: for
-  /// as long as there is this bus, it is only ever passed on.
-  private static func emptyState(_ configuration: Configuration) throws(Errno) -> StateFile {
-    do throws(Errno) {
-      return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
-    } catch {
-      return try StateFile(cellCount: BusServer.cellCount, areaLength: configuration.stateMaxBytes)
-    }
   }
 
   private static func loadConfiguration(
@@ -219,7 +177,7 @@ package final class Daemon {
   }
 
   private func listen(mode: UInt32) throws {
-    let listening = passed.takeListening()
+    let listening = bus.passed.takeListening()
     for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
@@ -252,18 +210,14 @@ package final class Daemon {
     on(SIGINT) { [weak self] in self?.stop(isForGood: true) }
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
-    server.passEnded = { [weak self] in self?.firstPassEnded() }
+    bus.start { [weak self] in
+      self?.server.passEnded = { [weak self] in self?.followStatus() }
+      self?.followStatus()
+    }
     // There is one at once.
     DispatchQueue.main.async {}
     notifyReady()
     letGoOfStarting()
-  }
-
-  /// What clients had sent meanwhile has been taken: the state is one that the bus can go on with.
-  private func firstPassEnded() {
-    server.state.endTakeOver()
-    server.passEnded = { [weak self] in self?.followStatus() }
-    followStatus()
   }
 
   private func letGoOfStarting() {
@@ -346,31 +300,14 @@ package final class Daemon {
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true
-    if !isForGood, let store, !store.hasFailed {
-      handOver(to: store)
+    if !isForGood, bus.isSucceeded {
+      notifier.stopping(status: "Handing over \(server.connectionCount.counted("connection"))")
+      bus.handOver()
       return
     }
     log.info("stopping")
     notifier.stopping(status: "Stopping with \(server.connectionCount.counted("connection"))")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
-  }
-
-  /// Leaves everything to the next daemon.
-  private func handOver(to store: DescriptorStore) {
-    let count = server.connectionCount
-    notifier.stopping(status: "Handing over \(count.counted("connection"))")
-    do throws(Errno) {
-      try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
-    } catch {
-      log.error("cannot hand over: \(error)")
-    }
-    // Whatever is missing then, the next daemon finds more than nothing.
-    server.isHandedOver = true
-    if store.flush(within: Self.storeGrace) {
-      log.info("handed over \(count.counted("connection"))")
-    } else {
-      log.error("the service manager has not taken everything in \(Self.storeGrace)")
-    }
   }
 
   private static func environment(_ name: String) -> String? {

@@ -18,18 +18,29 @@ package final class DeadlineTimer {
   /// When it goes off.
   private final class Armed {
     var due: Instant?
+    let fired: @MainActor () -> Void
+
+    init(_ fired: @escaping @MainActor () -> Void) { self.fired = fired }
+
+    func fire() {
+      due = nil
+      fired()
+    }
   }
 
   /// - Parameter fired: called on the main queue when the time has come.
   package init(_ fired: @escaping @MainActor () -> Void) {
-    let armed = Armed()
+    let armed = Armed(fired)
     self.armed = armed
-    source.setEventHandler {
-      armed.due = nil
-      fired()
-    }
+    source.setEventHandler { armed.fire() }
     source.activate()
   }
+
+  /// When it goes off; nil when it is not set.
+  package var due: Instant? { armed.due }
+
+  /// Goes off now, as it does by itself where the process's main thread does the main queue's work.
+  package func fire() { armed.fire() }
 
   package func schedule(_ due: Instant?) {
     guard let due else { return }

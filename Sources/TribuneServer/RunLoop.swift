@@ -87,22 +87,28 @@ package final class RunLoop {
 
   /// Runs until the target's `endPass` returns false.
   package func run<Target: RunLoopTarget>(for target: Target) throws(Errno) {
-    repeat {
-      let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
-      target.beginPass()
-      if count == 0, target.wantsIdle { target.isIdle() }
-      var mainQueueIsReady = false
-      for index in 0..<count {
-        let event = epoll.event(at: index)
-        let token = WatchToken(rawValue: event.token)
-        if token == .mainQueue {
-          mainQueueIsReady = true
-        } else {
-          target.isReady(token, event.readiness)
-        }
+    while try iterate(for: target) {}
+  }
+
+  /// Waits once, and has the target look at all that is ready.
+  ///
+  /// - Returns: whether the loop goes on.
+  package func iterate<Target: RunLoopTarget>(for target: Target) throws(Errno) -> Bool {
+    let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
+    target.beginPass()
+    if count == 0, target.wantsIdle { target.isIdle() }
+    var mainQueueIsReady = false
+    for index in 0..<count {
+      let event = epoll.event(at: index)
+      let token = WatchToken(rawValue: event.token)
+      if token == .mainQueue {
+        mainQueueIsReady = true
+      } else {
+        target.isReady(token, event.readiness)
       }
-      if mainQueueIsReady { drainMainQueue() }
-    } while target.endPass()
+    }
+    if mainQueueIsReady { drainMainQueue() }
+    return target.endPass()
   }
 
   /// The handle is read before the queue is drained: left unread, it would wake the loop for ever; read

@@ -366,6 +366,12 @@ final class BusServer: RunLoopTarget {
     }
   }
 
+  /// When it looks at its deadlines next, if nothing happens before; nil if there is none.
+  var nextLook: Instant? { timer?.due }
+
+  /// The time for that has come.
+  func lookNow() { timer?.fire() }
+
   private func scheduleTimer() {
     guard let timer else { return }
     timer.schedule(bus.nextDeadline)

@@ -88,22 +88,43 @@ nonisolated final class DescriptorSender: Sendable {
   private func run(_ failed: (Errno) -> Void) {
     do throws(Errno) {
       while true {
-        let step = queue.withLock { $0.next(capacity: capacity, batchMax: Self.batchMax) }
-        switch step {
-        case .send(let message): try send(message)
-        case .settle(let leaving): try settle(leaving)
-        case .flush(let ticket):
-          guard try barrier() else { continue }
-          queue.withLock { $0.flushDone = ticket }
-          flushed.signal()
+        switch try step() {
         case .idle: Self.wait(for: work, atMost: .seconds(3600))
         case .ended: return
+        case .send, .settle, .flush: break
         }
       }
     } catch {
       queue.withLock { $0.end() }
       flushed.signal()
       failed(error)
+    }
+  }
+
+  /// Does what is next.
+  ///
+  /// - Returns: what that was.
+  private func step() throws(Errno) -> StoreQueue.Step {
+    let step = queue.withLock { $0.next(capacity: capacity, batchMax: Self.batchMax) }
+    switch step {
+    case .send(let message): try send(message)
+    case .settle(let leaving): try settle(leaving)
+    case .flush(let ticket):
+      guard try barrier() else { break }
+      queue.withLock { $0.flushDone = ticket }
+      flushed.signal()
+    case .idle, .ended: break
+    }
+    return step
+  }
+
+  /// Does all that the thread has to do by now, where there is no thread.
+  func sendWaiting() throws(Errno) {
+    while true {
+      switch try step() {
+      case .idle, .ended: return
+      case .send, .settle, .flush: break
+      }
     }
   }
 

@@ -31,6 +31,7 @@ package final class DescriptorStore {
 
   private let log: Log
   private let sender: DescriptorSender
+  private let hasThread: Bool
   /// Bytes that all names take.
   private var namesLength: Int
   private var stateCount: Int
@@ -42,8 +43,9 @@ package final class DescriptorStore {
   ///
   /// What was passed from it lies in it still, and counts. What is foreign is taken out.
   ///
+  /// - Parameter hasThread: false where the caller sends what waits (`sendWaiting`).
   /// - Returns: nil when no manager keeps descriptors for this process, which is logged where there is a manager.
-  package init?(log: Log, holding passed: PassedAtStart = PassedAtStart()) {
+  package init?(log: Log, holding passed: PassedAtStart = PassedAtStart(), hasThread: Bool = true) {
     guard Environment.nonEmptyValue(of: "NOTIFY_SOCKET") != nil else { return nil }
     guard let capacity = Self.offeredCapacity else {
       log.notice(
@@ -61,10 +63,18 @@ package final class DescriptorStore {
     }
     self.log = log
     self.capacity = capacity
+    self.hasThread = hasThread
     count = passed.storedCount
     namesLength = passed.namesLength
     stateCount = passed.stateCount
     lastFile = passed.lastFile
+    if hasThread { start() }
+    remove(passed.foreign, of: passed)
+  }
+
+  deinit { sender.end() }
+
+  private func start() {
     do throws(Errno) {
       try sender.start { [weak self] error in
         DispatchQueue.main.async { MainActor.assumeIsolated { self?.fail(error) } }
@@ -72,10 +82,7 @@ package final class DescriptorStore {
     } catch {
       fail(error)
     }
-    remove(passed.foreign, of: passed)
   }
-
-  deinit { sender.end() }
 
   /// How many descriptors a manager keeps for this process, as far as it says: systemd does from 254 on, and before
   /// that the unit has to.
@@ -163,7 +170,20 @@ package final class DescriptorStore {
   /// Waits until the manager has taken everything, for `limit` at most.
   ///
   /// - Returns: whether it has.
-  package func flush(within limit: Duration) -> Bool { !hasFailed && sender.flush(within: limit) }
+  package func flush(within limit: Duration) -> Bool {
+    if !hasThread { sendWaiting() }
+    return !hasFailed && (!hasThread || sender.flush(within: limit))
+  }
+
+  /// Sends the manager what waits for it, where no thread does.
+  package func sendWaiting() {
+    precondition(!hasThread, "a thread sends what waits")
+    do throws(Errno) {
+      try sender.sendWaiting()
+    } catch {
+      fail(error)
+    }
+  }
 
   private func fail(_ error: Errno) {
     guard !hasFailed else { return }
