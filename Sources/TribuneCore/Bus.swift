@@ -90,6 +90,8 @@ package struct Bus: ~Copyable {
   /// Of all suspended connections.
   var heldByteCount = 0
   var suspendedCount = 0
+  /// Those for which something was held since `popHeld`.
+  var heldSlots: [ConnectionSlot] = []
   /// Posts with fields that were not refused, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
   /// Frames that were refused and changed nothing, from the start.

@@ -171,8 +171,12 @@ extension Bus {
     let before = connections[slot.index]?.held?.byteCount ?? 0
     connections[slot.index]?.held?.hold(
       run, count: count, replacing: key, limit: min(limits.heldMax, share))
+    if heldSlots.last != slot { heldSlots.append(slot) }
     heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
   }
+
+  /// A connection for which something was held, each time until there is none left.
+  package mutating func popHeld() -> ConnectionSlot? { heldSlots.popLast() }
 
   private mutating func flushHeld(for slot: ConnectionSlot) {
     let byteCount = connections[slot.index]?.held?.byteCount ?? 0

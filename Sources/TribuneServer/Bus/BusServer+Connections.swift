@@ -225,7 +225,6 @@ extension BusServer {
       closeUnread(connection)
     }
     slotsByID[connection.id.rawValue] = nil
-    suspendedSlots.remove(connection.slot.index)
     connections.value[connection.slot.index] = nil
     traffic.value[connection.slot.index] = nil
     freeSlots.append(connection.slot.index)

@@ -22,6 +22,7 @@ extension BusServer {
   func endEvent() {
     pass.eventDepth -= 1
     guard !isInEvent else { return }
+    noteHeldOfAll()
     commitState()
     if !pass.unwritten.isEmpty { carryOutUnwritten() }
     if !pass.crowded.isEmpty { sendToCrowded() }

@@ -97,7 +97,7 @@ extension BusServer {
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     let receivesNow = bus.isFor(receiver, run, count: count)
     carryOutEffects()
-    if !receivesNow { noteHeld(for: connection(at: receiver.slot)) }
+    noteHeldOfAll()
     return receivesNow
   }
 

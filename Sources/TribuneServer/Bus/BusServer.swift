@@ -87,8 +87,6 @@ final class BusServer: RunLoopTarget {
   var freeSlots: [Int] = []
   /// Posts that wait for the bus to be idle, by their numbers.
   var waitingPosts: Set<UInt64> = []
-  /// Those that have suspended their notifications.
-  var suspendedSlots: Set<Int> = []
   /// By connection.
   var slotsByID: [UInt64: Int] = [:]
   var lastConnection: UInt64 = 0
@@ -321,7 +319,6 @@ final class BusServer: RunLoopTarget {
     while let connection = pass.receiving.popLast() {
       if connection.phase != .closed { noteReceived(from: connection) }
     }
-    if outlivesDeath, !suspendedSlots.isEmpty { noteHeldOfAll() }
     repeat {
       commitState()
       flushDirty()

@@ -116,7 +116,7 @@ extension BusServer {
     switch kind {
     case .suspend:
       connection.suspendPosition = position
-      noteSuspension(of: connection)
+      noteHeld(for: connection)
     case _ where !hasRegistered(serial, kind, by: connection.slot): break
     case .declare: connection.registered[serial] = addContext(to: frame, at: position, of: connection)
     default: connection.registered[serial] = position
@@ -226,22 +226,18 @@ extension BusServer {
 
   /// How many are held while the connection is suspended.
   func noteHeld(for connection: Connection) {
-    state.set(
-      .held, of: connection.slot.index, to: UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot)))
+    state.set(.held, of: connection.slot.index, to: heldCount(of: connection))
   }
 
-  func noteSuspension(of connection: Connection) {
-    if bus.isSuspended(connection.slot) {
-      suspendedSlots.insert(connection.slot.index)
-    } else {
-      suspendedSlots.remove(connection.slot.index)
-    }
-    noteHeld(for: connection)
+  /// With those that are not held any more, but told as lost.
+  func heldCount(of connection: Connection) -> UInt32 {
+    connection.traffic.value.heldBefore &+ UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
   }
 
+  /// What was held is counted before its poster is done with: nobody else knows of it.
   func noteHeldOfAll() {
-    for slot in suspendedSlots {
-      if let connection = connections.value[slot] { noteHeld(for: connection) }
+    while let slot = bus.popHeld() {
+      if let connection = connections.value[slot.index] { noteHeld(for: connection) }
     }
   }
 
@@ -260,7 +256,8 @@ extension BusServer {
     let slot = connection.slot.index
     let unsent = UInt32(truncatingIfNeeded: connection.queue.unsentNotificationCount)
     let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
-    state.set(.sent, of: slot, to: connection.traffic.value.queuedCount &- unsent)
+    let heldBefore = connection.traffic.value.heldBefore
+    state.set(.sent, of: slot, to: connection.traffic.value.queuedCount &+ heldBefore &- unsent)
     state.set(.saidSent, of: slot, to: connection.traffic.value.saidCount &- unsentOthers)
     if connection.queue.lostCount > 0 {
       let told = connection.queue.lostCount - connection.queue.untoldLostCount

@@ -39,10 +39,11 @@ extension BusServer {
     sweepWholeState()
   }
 
-  private func sweepWholeState() {
+  /// - Parameter commits: whether what was written becomes visible only with what the end of the sweep writes.
+  func sweepWholeState(committing commits: Bool = false) {
     precondition(!isSweeping, "a sweep is under way")
     isSweeping = true
-    state.beginSweep()
+    state.beginSweep(committing: commits)
     while !sweepStep(lengthMax: .max) {}
     endSweep()
   }

@@ -45,9 +45,11 @@ extension BusServer {
     carryOutEffects()
     state.setLast(.connection, lastConnection)
     noteGivenIDs()
-    // All of that becomes visible at once, and before any of it is sent.
-    makeRoomInState()
+    // All of that becomes visible at once, and before any of it is sent: what is said here is said because of what no
+    // entry but those of the sweep's end tells.
+    sweepWholeState(committing: true)
     endEvent()
+    noteStreams()
     removeInheritedFiles(passed)
     _ = endPass()
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
@@ -166,9 +168,7 @@ extension BusServer {
     guard let found, let slot = slotsByID[id.rawValue], let connection = connections.value[slot] else {
       return
     }
-    state.setCell(slot: found.facts.slot, connection: id)
-    connection.traffic.value.queuedCount = found.queuedCount
-    noteQueued(0, for: connection)
+    adoptCell(of: connection, found)
     switch found.fate {
     case .survives:
       if let streams { restore(streams, of: connection, passed) }
@@ -180,13 +180,36 @@ extension BusServer {
       let isGreeted = store == nil ? found.facts.isOpen : found.saidSent > 0
       orphan(connection, isTold: isTold, isGreeted: isGreeted, isIncomplete: found.isIncomplete)
     }
-    noteSent(to: connection)
-    noteMidFrame(of: connection)
-    if connection.isDeaf { setFlag(.sending, of: connection) }
-    noteSuspension(of: connection)
+    noteHeld(for: connection)
     if connection.phase == .awaitingHello {
       timeouts.append(
         .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
+    }
+  }
+
+  /// Goes on with a connection's cell as it is: until the take-over is committed, the next daemon may have to judge by it
+  /// once more.
+  private func adoptCell(of connection: Connection, _ found: FoundConnection) {
+    let slot = connection.slot.index
+    connection.traffic.value.queuedCount = found.queuedCount
+    connection.traffic.value.heldBefore = found.heldCount
+    if let cell = state.cell(of: slot), cell.connection == connection.id {
+      connection.traffic.value.stateFlags = cell.flags
+    } else {
+      // It is damaged, and nothing is known of the connection but what it had registered.
+      state.setCell(slot: slot, connection: connection.id, flags: .orphan)
+      connection.traffic.value.stateFlags = .orphan
+    }
+  }
+
+  /// What was under way is the bus's own again, and so are the cells.
+  private func noteStreams() {
+    guard outlivesDeath else { return }
+    for case let connection? in connections.value where !connection.isOrphan {
+      noteSent(to: connection)
+      noteMidFrame(of: connection)
+      if connection.isDeaf { setFlag(.sending, of: connection) }
+      noteReceived(from: connection)
     }
   }
 
@@ -262,8 +285,7 @@ extension BusServer {
         WireError(.notFound, "not all is known of what connection \(fields.predecessor) had registered"))
       return
     }
-    let counted =
-      orphan.traffic.value.queuedCount &+ UInt32(truncatingIfNeeded: bus.heldCount(of: orphan.slot))
+    let counted = orphan.traffic.value.queuedCount &+ heldCount(of: orphan)
     let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
     if missed > 0 { tellLost(UInt64(missed), to: connection) }
     close(orphan)

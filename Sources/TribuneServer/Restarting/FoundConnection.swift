@@ -25,8 +25,9 @@ struct FoundConnection {
   var said: [(number: UInt32, frame: ByteBuffer)] = []
   /// What was under way when it was handed over.
   var stream: ByteBuffer?
-  /// Notifications that it had been queued, ever.
+  /// Notifications that it had been queued, ever, and that were held for it.
   var queuedCount: UInt32 = 0
+  var heldCount: UInt32 = 0
   /// Frames of the bus's own that it had been sent, ever.
   var saidSent: UInt32 = 0
   /// Its socket may be in the middle of a frame that it is being sent.
@@ -49,14 +50,13 @@ struct FoundConnection {
       return
     }
     queuedCount = cell.queued
+    heldCount = cell.held
     saidSent = cell.saidSent
     isMidFrame = cell.flags.contains(.sending)
     isIncomplete = isRefused || cell.flags.contains(.incomplete)
     // What it had not been told of is told with what is lost now, and counted then.
     if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
     isOrphan = isOrphan || cell.flags.contains(.orphan)
-    // What is held is handed over for those who go on.
-    defer { if !isHandedOver || fate.isEnd { queuedCount &+= cell.held } }
     if isOrphan {
       fate = .restarts(isTold: false)
     } else if isHandedOver {

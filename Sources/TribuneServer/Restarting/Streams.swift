@@ -224,6 +224,7 @@ extension BusServer {
     try bus.restoreHeld(
       held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
       for: connection.slot)
-    noteHeld(for: connection)
+    // They are held again, and not lost.
+    connection.traffic.value.heldBefore &-= UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
   }
 }

@@ -10,12 +10,13 @@ extension StateFile {
   private static let idWord = 7
   private static let idCheckWord = 6
 
-  /// Gives a slot's cell to a connection, with all its words 0.
+  /// Gives a slot's cell to a connection, with all its words 0 but the flags.
   ///
   /// To be called before the record of the connection is committed: then there is never a connection without a cell.
-  package func setCell(slot: Int, connection: ConnectionID) {
+  package func setCell(slot: Int, connection: ConnectionID, flags: StateCellFlags = []) {
     clearCell(slot: slot)
     for word in StateCellWord.allCases { cells[slot, word.rawValue] = StateWord(0).bits }
+    set(.flags, of: slot, to: flags.rawValue)
     cells[slot, Self.idCheckWord] = ~connection.rawValue
     cells.publish(connection.rawValue, row: slot, word: Self.idWord)
   }

@@ -21,10 +21,12 @@ extension StateFile {
     return log.value.used > threshold && !isSweeping
   }
 
-  package func beginSweep() {
+  /// - Parameter commits: whether what was appended becomes visible when the sweep ends, together with what that writes,
+  ///   and not before.
+  package func beginSweep(committing commits: Bool = false) {
     precondition(!isSweeping, "a sweep is under way")
     giveOtherAreaBack()
-    log.value.sweep = Sweep(tailStart: log.value.used)
+    log.value.sweep = Sweep(tailStart: log.value.used, commits: commits)
     log.value.isOtherAreaStale = true
   }
 
@@ -40,11 +42,11 @@ extension StateFile {
   ) -> Bool {
     guard let first = log.value.sweep?.read else { preconditionFailure("no sweep is under way") }
     // Looked at anew each time: what is called here may append.
-    while let sweep = log.value.sweep, !sweep.isFull, sweep.read < log.value.committed {
+    while let sweep = log.value.sweep, !sweep.isFull, sweep.read < sweepEnd {
       if sweep.read - first >= lengthMax { return false }
       let offset = sweep.read
       let start = header.start(ofArea: log.value.area)
-      let bytes = self.bytes(in: start..<start + log.value.committed)
+      let bytes = self.bytes(in: start..<start + sweepEnd)
       guard let length = StateRecord.checkedLength(in: bytes, at: offset) else {
         // This process wrote or checked it. The next one finds the damage, and says what it drops.
         preconditionFailure("a record of the state is not what was written")
@@ -61,6 +63,9 @@ extension StateFile {
     }
     return true
   }
+
+  /// Where a sweep has caught up with the log.
+  private var sweepEnd: Int { log.value.sweep?.commits == true ? log.value.used : log.value.committed }
 
   /// Copies a record to the other area, if there is room.
   private func keep(_ record: StateRecord) -> StatePosition? {
@@ -111,7 +116,7 @@ extension StateFile {
       return false
     }
     precondition(
-      log.value.used == log.value.committed && sweep.read == log.value.committed,
+      (sweep.commits || log.value.used == log.value.committed) && sweep.read == log.value.used,
       "the sweep has not caught up with the log")
     let area = otherArea
     publishCommitted(sweep.written, ofArea: area)

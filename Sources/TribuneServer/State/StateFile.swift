@@ -44,6 +44,8 @@ package final class StateFile {
     var tailStart: Int
     /// What is live did not fit.
     var isFull = false
+    /// It goes through what is not committed, too, which is so when it ends.
+    var commits = false
   }
 
   let header: StateHeader

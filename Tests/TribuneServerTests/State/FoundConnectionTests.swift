@@ -24,21 +24,21 @@ struct FoundConnectionTests {
       by: StateCell(connection: id, flags: flags, queued: 5, sent: 3, held: 2), id: id,
       isHandedOver: isHandedOver)
     return switch found.fate {
-    case .survives: "survives \(found.queuedCount)"
-    case .loses(let count): "loses \(count) \(found.queuedCount)"
-    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)"
+    case .survives: "survives \(found.queuedCount)+\(found.heldCount)"
+    case .loses(let count): "loses \(count) \(found.queuedCount)+\(found.heldCount)"
+    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)+\(found.heldCount)"
     }
   }
 
   @Test(
     "is told to connect again unless a frame is half written to it",
     arguments: [
-      ([], "survives 5", "loses 4 7"),
-      (.receiving, "survives 5", "told 7"),
-      (.sending, "survives 5", "closed 7"),
-      (.incomplete, "told 7", "told 7"),
-      (.orphan, "closed 7", "closed 7"),
-      ([.incomplete, .sending], "closed 7", "closed 7"),
+      ([], "survives 5+2", "loses 4 5+2"),
+      (.receiving, "survives 5+2", "told 5+2"),
+      (.sending, "survives 5+2", "closed 5+2"),
+      (.incomplete, "told 5+2", "told 5+2"),
+      (.orphan, "closed 5+2", "closed 5+2"),
+      ([.incomplete, .sending], "closed 5+2", "closed 5+2"),
     ] as [(StateCellFlags, String, String)])
   func fates(_ flags: StateCellFlags, _ handedOver: String, _ afterDeath: String) throws {
     #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
