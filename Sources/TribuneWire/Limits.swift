@@ -23,6 +23,8 @@ package enum WireLimits {
   package static let protocolNameLength = 255
   /// Bytes in which one `declare` defines protocols.
   package static let definitionLength = 65_536
+  /// Nanoseconds on the monotonic clock at which a hold can expire at the latest: the last moment that the clock can show.
+  package static let expiry = UInt64(Int64.max)
   /// Bytes of payload that any bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
   /// Bytes of userInfo from which on it may travel as a memfd.

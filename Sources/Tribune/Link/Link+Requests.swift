@@ -221,8 +221,7 @@ enum Checked {
     let nanoseconds = (attoseconds + 999_999_999) / 1_000_000_000
     let (length, carries) = product.addingReportingOverflow(UInt64(nanoseconds))
     let (expiry, overflows) = now.addingReportingOverflow(length)
-    let last = UInt64(Int64.max)
-    return isTooLong || carries || overflows ? last : min(expiry, last)
+    return isTooLong || carries || overflows ? WireLimits.expiry : min(expiry, WireLimits.expiry)
   }
 
   /// A span for the wire, where 0 means "not said": never 0, and at most what 32 bits hold.

@@ -110,7 +110,11 @@ extension Bus {
     try frame.object.requireObject()
     let why = frame.text()
     guard !why.isEmpty else { throw WireError(.invalidValue, "a hold says why") }
-    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
+    // Daemons before this rule accepted later moments.
+    guard fields.expiry <= WireLimits.expiry || isRestoring else {
+      throw WireError(.invalidValue, "the clock cannot show the moment at which the hold is to expire")
+    }
+    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: min(fields.expiry, WireLimits.expiry))
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has expired already") }
     try requireFresh(serial, from: slot)
     try requireRoomForDelegate(from: slot)
