@@ -248,6 +248,20 @@ struct BadInputTests {
     try expectService(bus)
   }
 
+  @Test("a timeout that a reload has shortened is not kept waiting by one that began before")
+  func shortenedTimeout() throws {
+    let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=1h\n")
+    let half = Array(Self.header(length: 4096, nameLength: 3).prefix(20))
+    let patient = try RawClient.greeted(bus)
+    try patient.send(half)
+    try expectService(bus)
+    try bus.reload("[Bus]\nFrameTimeoutSec=50ms\n")
+    let hasty = try RawClient.greeted(bus)
+    try hasty.send(half)
+    #expect(try hasty.nextError() == .frameTimeout)
+    try expectService(bus)
+  }
+
   @Test("a long frame that never ends holds no more memory than it has sent")
   func longUnfinishedFrames() throws {
     let bus = try TestBus(configuration: "[Bus]\nPartialFramesMemoryMax=40M\n")

@@ -2,7 +2,7 @@
 
 /// When each of some numbered things is due: a binary heap that knows where each stands in it, so that nothing
 /// of a thing that is over stays behind.
-struct DeadlineHeap {
+package struct DeadlineHeap {
   private struct Entry {
     var due: Instant
     var item: Int
@@ -12,18 +12,20 @@ struct DeadlineHeap {
   /// Where an item stands in the heap, by its number; means nothing for an item that is not in it.
   private var places: [Int] = []
 
+  package init() {}
+
   /// The earliest.
-  var first: (item: Int, due: Instant)? { heap.first.map { ($0.item, $0.due) } }
+  package var first: (item: Int, due: Instant)? { heap.first.map { ($0.item, $0.due) } }
 
   /// Takes in an item that is not in it. Numbers are small and dense.
-  mutating func insert(_ item: Int, due: Instant) {
+  package mutating func insert(_ item: Int, due: Instant) {
     while places.count <= item { places.append(0) }
     places[item] = heap.count
     heap.append(Entry(due: due, item: item))
     siftUp(heap.count - 1)
   }
 
-  mutating func remove(_ item: Int) {
+  package mutating func remove(_ item: Int) {
     let place = places[item]
     precondition(place < heap.count && heap[place].item == item, "item \(item) has no deadline")
     swap(place, heap.count - 1)

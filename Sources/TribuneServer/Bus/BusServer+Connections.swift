@@ -61,7 +61,7 @@ extension BusServer {
       dismiss(connection, error)
       return
     }
-    timeouts.append(
+    timeouts.insert(
       .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
   }
 
@@ -97,7 +97,7 @@ extension BusServer {
         ["TRIBUNE_ERRNO": "\(error.rawValue)"])
     }
     for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
-    timeouts.append(.accept, .listener(0), due: now.advanced(byNanoseconds: 1_000_000_000))
+    timeouts.insert(.accept, .listener(0), due: now.advanced(byNanoseconds: 1_000_000_000))
   }
 
   func resumeAccepting() {
@@ -158,7 +158,7 @@ extension BusServer {
     connection.rest = nil
     releaseBegun(connection)
     releaseDescriptors(of: connection)
-    timeouts.append(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
+    timeouts.insert(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
 
@@ -168,7 +168,7 @@ extension BusServer {
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: now) else {
       if closingLines.omittedCount == 1 {
-        timeouts.append(.log, .mainQueue, due: now.advanced(byNanoseconds: LineBudget.periodNanoseconds))
+        timeouts.insert(.log, .mainQueue, due: now.advanced(byNanoseconds: LineBudget.periodNanoseconds))
       }
       return
     }

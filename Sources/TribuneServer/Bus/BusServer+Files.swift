@@ -235,12 +235,9 @@ extension BusServer {
   func watchForRoomToPass(_ connection: Connection) {
     guard !connection.isWatchedForRoomToPass else { return }
     connection.isWatchedForRoomToPass = true
-    if connection.flow == .lossy {
-      timeouts.append(
-        .passLossy, connection.token, due: now.advanced(byNanoseconds: Self.passLossyNanoseconds))
-    } else {
-      timeouts.append(.pass, connection.token, due: now.advanced(byNanoseconds: Self.passNanoseconds))
-    }
+    // One that is lossy is looked at less often.
+    let interval = connection.flow == .lossy ? Self.passLossyNanoseconds : Self.passNanoseconds
+    timeouts.insert(.pass, connection.token, due: now.advanced(byNanoseconds: interval))
   }
 
   func checkRoomToPass(of connection: Connection) {

@@ -18,7 +18,7 @@ extension BusServer {
     if observer.flow == .flowing {
       observer.flow = .pacing
       observer.pacedUntil = now.advanced(byNanoseconds: configuration.paceMaxNanoseconds)
-      timeouts.append(.pace, observer.token, due: observer.pacedUntil)
+      timeouts.insert(.pace, observer.token, due: observer.pacedUntil)
     }
     // All that one read brings is one poster's.
     guard observer.pausedPosters.last !== poster, !observer.pausedPosters.contains(where: { $0 === poster })

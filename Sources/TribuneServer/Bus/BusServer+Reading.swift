@@ -224,7 +224,7 @@ extension BusServer {
   private func watchProgress(of connection: Connection) {
     guard !connection.isWatchedForProgress else { return }
     connection.isWatchedForProgress = true
-    timeouts.append(
+    timeouts.insert(
       .frame, connection.token, due: now.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds))
   }
 
@@ -239,8 +239,7 @@ extension BusServer {
       dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
       connection.isWatchedForProgress = true
-      timeouts.append(
-        .frame, connection.token, due: due)
+      timeouts.insert(.frame, connection.token, due: due)
     }
   }
 

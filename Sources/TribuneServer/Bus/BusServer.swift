@@ -382,33 +382,26 @@ final class BusServer: RunLoopTarget {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     advance()
     deliver { bus in bus.deliverDue(at: now) }
-    while let token = timeouts.popDue(.hello, at: now) {
-      if let connection = connection(of: token), connection.phase == .awaitingHello {
-        dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
-      }
+    while let (kind, token) = timeouts.popDue(at: now) { check(kind, connection(of: token)) }
+    // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
+    timeouts.drop { kind, token in kind == .hello && connection(of: token)?.phase != .awaitingHello }
+  }
+
+  /// Does what a timeout is for, if that has not been settled before.
+  private func check(_ kind: Timeouts.Kind, _ connection: Connection?) {
+    switch (kind, connection) {
+    case (.accept, _): resumeAccepting()
+    case (.log, _): writeOmittedClosings()
+    case (.hello, let connection?):
+      guard connection.phase == .awaitingHello else { return }
+      dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
+    case (.frame, let connection?): checkProgress(of: connection)
+    case (.pace, let connection?): checkPacing(of: connection)
+    case (.pass, let connection?): checkRoomToPass(of: connection)
+    case (.close, let connection?): if connection.phase == .closing { close(connection) }
+    case (.orphan, let connection?): if connection.isOrphan { close(connection) }
+    case (_, nil): break
     }
-    // Nearly all have said hello long ago: many who came and went do not wake the bus once each. To look for them
-    // leaves the timeouts alone.
-    timeouts.drop(.hello) { connection(of: $0)?.phase != .awaitingHello }
-    while let token = timeouts.popDue(.frame, at: now) {
-      if let connection = connection(of: token) { checkProgress(of: connection) }
-    }
-    while let token = timeouts.popDue(.pace, at: now) {
-      if let connection = connection(of: token) { checkPacing(of: connection) }
-    }
-    for kind in [Timeouts.Kind.pass, .passLossy] {
-      while let token = timeouts.popDue(kind, at: now) {
-        if let connection = connection(of: token) { checkRoomToPass(of: connection) }
-      }
-    }
-    while let token = timeouts.popDue(.close, at: now) {
-      if let connection = connection(of: token), connection.phase == .closing { close(connection) }
-    }
-    while let token = timeouts.popDue(.orphan, at: now) {
-      if let connection = connection(of: token), connection.isOrphan { close(connection) }
-    }
-    while timeouts.popDue(.accept, at: now) != nil { resumeAccepting() }
-    while timeouts.popDue(.log, at: now) != nil { writeOmittedClosings() }
   }
 
   /// The connection that is meant, if it is still there.

@@ -2,11 +2,12 @@
 
 import TribuneCore
 
-/// Everything that the server waits for at most so long, each kind in a queue of its own.
+/// All deadlines of the server, the earliest first, in whatever order they were added.
 ///
-/// Every pass asks for the earliest moment of all, and hardly any changes it: so it is kept.
+/// A timeout that nobody needs any more stays until it is due, or until it is the first and `drop` takes it out: whoever
+/// is told that it is due checks whether there is still something to do.
 nonisolated struct Timeouts {
-  enum Kind: Int, CaseIterable {
+  enum Kind: CaseIterable {
     /// A connection has said hello.
     case hello
     /// A frame that began has ended.
@@ -17,8 +18,6 @@ nonisolated struct Timeouts {
     case close
     /// An observer has taken the files that it was sent.
     case pass
-    /// The same of one that is lossy, and looked at less often.
-    case passLossy
     /// A connection that has to connect again has done so.
     case orphan
     /// There may be descriptors again for those who want to connect.
@@ -27,33 +26,40 @@ nonisolated struct Timeouts {
     case log
   }
 
-  private var queues = Kind.allCases.map { _ in TimeoutQueue<WatchToken>() }
-  /// The earliest moment at which something is to be looked at.
+  typealias Timeout = (kind: Kind, token: WatchToken)
+
+  private var deadlines = DeadlineHeap()
+  /// By their numbers among the deadlines.
+  private var timeouts: [Timeout] = []
+  private var free: [Int] = []
+  /// The earliest deadline, kept because every loop iteration reads it and few change it.
   private(set) var nextDue: Instant?
 
-  mutating func append(_ kind: Kind, _ token: WatchToken, due: Instant) {
-    queues[kind.rawValue].append(token, due: due)
-    nextDue = nextDue.map { min($0, due) } ?? due
+  mutating func insert(_ kind: Kind, _ token: WatchToken, due: Instant) {
+    let item = free.popLast() ?? timeouts.count
+    if item == timeouts.count { timeouts.append((kind, token)) } else { timeouts[item] = (kind, token) }
+    deadlines.insert(item, due: due)
+    nextDue = deadlines.first?.due
   }
 
-  /// Who is to be looked at next, of those whose time has come.
-  mutating func popDue(_ kind: Kind, at now: Instant) -> WatchToken? {
-    guard let token = queues[kind.rawValue].popDue(at: now) else { return nil }
-    updateNextDue()
-    return token
+  /// Takes out the earliest timeout, if it is due.
+  mutating func popDue(at now: Instant) -> Timeout? {
+    guard let first = deadlines.first, first.due <= now else { return nil }
+    let timeout = timeouts[first.item]
+    removeFirst(first.item)
+    return timeout
   }
 
-  /// Looks no more at the first of those who need not be, until one is found that does.
-  mutating func drop(_ kind: Kind, while isSettled: (WatchToken) -> Bool) {
-    queues[kind.rawValue].drop(while: isSettled)
-    updateNextDue()
+  /// Takes out the earliest timeouts as long as they are settled, so that nothing wakes up for them.
+  mutating func drop(while isSettled: (Timeout) -> Bool) {
+    while let first = deadlines.first, isSettled(timeouts[first.item]) { removeFirst(first.item) }
   }
 
-  private mutating func updateNextDue() {
-    nextDue = nil
-    for queue in queues {
-      guard let due = queue.nextDue else { continue }
-      nextDue = nextDue.map { min($0, due) } ?? due
-    }
+  private mutating func removeFirst(_ item: Int) {
+    deadlines.remove(item)
+    free.append(item)
+    nextDue = deadlines.first?.due
+    // The memory of a burst is given back.
+    if nextDue == nil, timeouts.count > 64 { self = Timeouts() }
   }
 }

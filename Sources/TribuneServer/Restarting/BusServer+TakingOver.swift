@@ -156,9 +156,7 @@ extension BusServer {
     }
     // Before its cell is one in which nothing is under way.
     commitState()
-    for orphan in orphans.sorted(by: { $0.due < $1.due }) {
-      timeouts.append(.orphan, orphan.token, due: orphan.due)
-    }
+    for orphan in orphans { timeouts.insert(.orphan, orphan.token, due: orphan.due) }
   }
 
   /// Goes on with what was under way on a connection.
@@ -182,7 +180,7 @@ extension BusServer {
     }
     noteHeld(for: connection)
     if connection.phase == .awaitingHello {
-      timeouts.append(
+      timeouts.insert(
         .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
     }
   }
