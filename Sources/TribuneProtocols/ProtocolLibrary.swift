@@ -82,12 +82,17 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// Adds what a source defines, until the owner is removed. What is there already, and the same, is
   /// shared.
   ///
-  /// - Parameter parents: what it inherits from by their names, whatever else those mean.
+  /// - Parameters:
+  ///   - parents: what it inherits from by their names, whatever else those mean.
+  ///   - yields: a name that a file defines otherwise is no conflict. It keeps meaning what the file says.
+  /// - Returns: what the source defines.
   /// - Throws: all that is wrong with it; nothing was added then.
+  @discardableResult
   package mutating func add(
-    _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [], for owner: Owner
-  ) throws(Refusal) {
-    var known = entries.mapValues(\.linked)
+    _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],
+    yieldingToFiles yields: Bool = false, for owner: Owner
+  ) throws(Refusal) -> [DelegateProtocol] {
+    var known = entries.filter { !yields || !$0.value.isFromFile }.mapValues(\.linked)
     for parent in parents { known[parent.name] = parent }
     let (linked, diagnostics) = Self.link([source], known: known)
     guard diagnostics.isEmpty else {
@@ -95,11 +100,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     }
     for new in linked {
       var entry = entries[new.name] ?? Entry(linked: new, isFromFile: false, owners: [])
-      guard !entry.owners.contains(owner) else { continue }
+      guard !entry.owners.contains(owner), !entry.isFromFile || entry.linked.isSame(as: new) else { continue }
       entry.owners.append(owner)
       entries[new.name] = entry
       namesByOwner[owner, default: []].append(new.name)
     }
+    return linked
   }
 
   /// Takes back what the owner has added, unless others have, too.

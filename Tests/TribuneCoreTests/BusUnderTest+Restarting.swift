@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneProtocols
 import TribuneWire
 
 @testable import TribuneCore
@@ -58,9 +59,16 @@ extension BusUnderTest {
   }
 
   /// Has another bus take the place of this one.
-  func restart(_ restart: Restart, sourceLocation: SourceLocation = #_sourceLocation) {
+  ///
+  /// - Parameter source: protocols of files.
+  func restart(
+    _ restart: Restart, configuring source: String = "",
+    sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) {
     var other = Self.makeBus(bus.limits)
     other.policy = bus.policy
+    let protocols = source.isEmpty ? [] : [ProtocolSource(file: "test.protocol", text: Array(source.utf8))]
+    _ = other.configure(protocols: protocols, objects: [])
     do throws(WireError) {
       switch restart {
       case .replay: replay(in: &other)

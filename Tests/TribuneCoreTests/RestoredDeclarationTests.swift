@@ -69,6 +69,27 @@ struct RestoredDeclarationTests {
       bus.bus.protocolEntries(of: 0).map(\.name) == (ending == .replaced ? ["Other", "Scroll"] : ["Other"]))
   }
 
+  @Test(
+    "keep the protocols that files had defined when these are gone, or define others",
+    arguments: [false, true])
+  func files(areOthers: Bool) throws {
+    bus.configure("protocol File { optional did p.didX () }\nprotocol Heir : File {}")
+    bus.declare("view/1", as: "Heir", by: declarer, serial: 1)
+    bus.declare("view/2", as: "Own", defining: "protocol Own : File {}", by: declarer, serial: 2)
+    #expect(bus.take() == ["B ok 1 as 1", "B ok 2 as 2"])
+    let changed = "protocol File { optional did p.didY () }\nprotocol Own {}\nprotocol Heir {}"
+    let now = areOthers ? changed : ""
+    // As it is after a reload.
+    bus.configure(now)
+    let before = try members(of: ["view/1", "view/2"])
+    bus.restart(.snapshot, configuring: now)
+    #expect(try members(of: ["view/1", "view/2"]) == before)
+    for object in ["view/1", "view/2"] {
+      #expect(try bus.post("p.didX", object: object) == nil)
+      #expect(try bus.post("p.didY", object: object) == .unknownName)
+    }
+  }
+
   @Test("A delegate stays that conforms to what nobody defines any more", arguments: Restart.allCases)
   func delegates(restart: Restart) throws {
     bus.declare(defining: scrollView, by: definer, serial: 1)

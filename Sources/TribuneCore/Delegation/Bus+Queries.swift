@@ -149,7 +149,8 @@ extension Bus {
     cutReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
-    if fields.answer == .value, knownCut == nil, queries[place].mode.isForValues,
+    // One that was accepted once is not checked again.
+    if fields.answer == .value, !isRestoring, queries[place].mode.isForValues,
       let method = queries[place].method
     {
       do throws(WireError) {

@@ -50,3 +50,35 @@ package struct BusPolicy: Equatable, Sendable {
     return missing
   }
 }
+
+extension BusPolicy {
+  /// Appends it, as `init(from:)` reads it.
+  func append(to buffer: ByteBuffer) {
+    switch overriders {
+    case .everyone: buffer.append(true)
+    case .users(let users):
+      buffer.append(false)
+      buffer.append(UInt32(users.count))
+      for user in users { buffer.append(user) }
+    }
+    buffer.append(UInt32(requirements.count))
+    for requirement in requirements {
+      buffer.appendField(requirement.pattern.text)
+      buffer.append(UInt32(requirement.names.count))
+      for name in requirement.names { buffer.appendField(name) }
+    }
+  }
+
+  init(from reader: inout FieldReader) throws(WireError) {
+    if try !reader.flag() {
+      var users: Set<UInt32> = []
+      for _ in 0..<(try reader.integer(UInt32.self)) { users.insert(try reader.integer()) }
+      overriders = .users(users)
+    }
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      var requirement = Requirement(pattern: try Pattern(try reader.text()), names: [])
+      for _ in 0..<(try reader.integer(UInt32.self)) { requirement.names.append(try reader.text()) }
+      requirements.append(requirement)
+    }
+  }
+}

@@ -86,7 +86,7 @@ extension Bus {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.definitionsMax) declarations that define protocols")
     }
-    try declarations.define([UInt8](source), for: definer)
+    try declarations.define([UInt8](source), for: definer, yieldingToFiles: isRestoring)
     guard declarations.library.count <= limits.protocolsMax else {
       declarations.undefine(definer)
       throw WireError(.limitExceeded, "the bus can have \(limits.protocolsMax) protocols")

@@ -56,8 +56,8 @@ struct Declarations {
   private var routes: RouteCache<DelegateProtocol>
   /// Of all connections.
   private(set) var count = 0
-  /// What the next declaration relies on, while it is received again, and connections had defined: they may be gone, or
-  /// its name may mean something else by now.
+  /// What the next declaration relies on: while it is received again, what its names meant when it came, since they may
+  /// mean nothing or something else by now; and what it defines itself.
   var given: [DelegateProtocol] = []
 
   init(seed: UInt64) {
@@ -120,12 +120,16 @@ struct Declarations {
 
   /// Defines what a source says, until the definer is taken back.
   ///
+  /// - Parameter yields: what files define otherwise by now stays so, as if they had been loaded afterwards.
+  ///
   /// - Throws: `invalidProtocol`, `conflict`, with all that is wrong, a line each.
-  mutating func define(_ source: [UInt8], for definer: Definer) throws(WireError) {
+  mutating func define(
+    _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
+  ) throws(WireError) {
     do throws(ProtocolLibrary<Definer>.Refusal) {
-      try library.add(
+      given += try library.add(
         ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: given,
-        for: definer)
+        yieldingToFiles: yields, for: definer)
     } catch {
       let lines = error.diagnostics.map { diagnostic in
         "\(diagnostic.location.line):\(diagnostic.location.column): \(diagnostic.message)".escaped
@@ -165,6 +169,34 @@ struct Declarations {
     self.rules = rules
     routes.age()
     return report
+  }
+
+  /// Appends the rules in force, with the text of each protocol that they need, as `restoreRules` reads them.
+  func appendRules(to buffer: ByteBuffer) {
+    buffer.append(UInt32(rules.count))
+    for rule in rules {
+      buffer.appendField(rule.pattern.text)
+      buffer.appendField(rule.linked.name)
+    }
+    var names: Set<String> = []
+    for linked in rules.flatMap({ $0.linked.ancestors + [$0.linked] })
+    where names.insert(linked.name).inserted {
+      buffer.appendBytesField(linked.text.utf8Bytes)
+    }
+  }
+
+  /// Takes over rules of another bus. What the names of their protocols mean otherwise does not change.
+  mutating func restoreRules(from reader: inout FieldReader) throws(WireError) {
+    var wanted: [(pattern: ObjectPattern, name: String)] = []
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      let (text, name) = (try reader.text(), try reader.text())
+      if let pattern = ObjectPattern(text) { wanted.append((pattern, name)) }
+    }
+    let linked = try ProtocolLibrary<Definer>.link(from: &reader)
+    rules = wanted.compactMap { rule in
+      linked.first { $0.name == rule.name }.map { Rule(pattern: rule.pattern, linked: $0) }
+    }
+    routes.age()
   }
 
   // MARK: Declarations

@@ -15,7 +15,7 @@ final class BusServer: RunLoopTarget {
   let log: Log
   var configuration: Configuration
   /// What connections are welcomed with; each keeps what it was promised then.
-  private(set) var limits: FrameLimits
+  var limits: FrameLimits
   /// Where clients find the bus, for people.
   var address = ""
   let started: Instant
@@ -179,41 +179,6 @@ final class BusServer: RunLoopTarget {
   var changeCount: UInt64 {
     // Those that have come and those that have gone, so that it only grows.
     2 &* lastConnection &- UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
-  }
-
-  /// Takes over another configuration. Frames as long as a client was promised are still taken from it.
-  func reconfigure(_ configuration: Configuration) {
-    let modeHasChanged = self.configuration.socketMode != configuration.socketMode
-    self.configuration = configuration
-    limits = configuration.frameLimits
-    bus.limits = configuration.busLimits
-    bus.policy = configuration.policy
-    log.level = configuration.logLevel
-    state.lengthMax = configuration.stateMaxBytes
-    isTooLongSaid = false
-    noteRoom()
-    reconfigureProtocols()
-    guard modeHasChanged else { return }
-    for listener in listeners { setMode(of: listener) }
-  }
-
-  /// Gives a socket's file the mode that the configuration says, if it is the bus's own.
-  func setMode(of listener: Listener) {
-    do throws(Errno) {
-      try listener.setMode(configuration.socketMode)
-    } catch {
-      log.error("cannot change the mode of \(listener.path): \(error)")
-    }
-  }
-
-  private func reconfigureProtocols() {
-    let report = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
-    for replacement in report.replacements { log.warning("\(replacement)") }
-    for rule in report.kept {
-      log.notice(
-        "objects like \"\(rule.pattern.text.escaped)\" have delegates, and keep the protocol \"\(rule.protocolName)\" that they had"
-      )
-    }
   }
 
   /// Begins to accept on `listener`.

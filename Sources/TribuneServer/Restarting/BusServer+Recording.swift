@@ -57,8 +57,12 @@ extension BusServer {
   func record(_ frame: FrameView, _ kind: FrameKind?, of connection: Connection) -> StatePosition? {
     guard kind.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
     let last = bus.counters
+    let context = bufferToRecord()
+    // The frame is kept for longer than the configuration under which it came.
+    if case .attach = kind { context.append(bus.limits.delegateTimeout) }
     let position = record(
-      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes)
+      .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes,
+      context.bytes)
     guard position == nil else { return position }
     switch kind {
     // A query is refused then, and changes nothing. One that never has room is no sign that the state is full.

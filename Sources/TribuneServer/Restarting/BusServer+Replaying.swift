@@ -33,8 +33,7 @@ extension BusServer {
   func replayState(with passed: PassedAtStart) -> (ReplayedState, StateDamage?) {
     var replayed = ReplayedState()
     // What was allowed once is not refused by a limit that has been lowered since.
-    let limits = bus.limits
-    bus.limits = limits.lifted
+    bus.limits = bus.limits.lifted
     bus.isRestoring = true
     let damage = state.forEachRecord { record in
       do throws(WireError) {
@@ -45,8 +44,9 @@ extension BusServer {
       }
       bus.dropEffects()
     }
-    bus.limits = limits
     bus.isRestoring = false
+    // From here on, what was replayed is treated as after a reload.
+    configureBus()
     // A slot's last tenant has the highest id of all that it had.
     state.forEachCell { _, cell in
       let id = cell.connection.rawValue
@@ -102,6 +102,7 @@ extension BusServer {
     case .waiting, .waitsNoMore: try replayWaiting(record)
     case .orphaned: replayed.found[id]?.orphanedUntil = record.moment
     case .stream, .held: return false
+    case .configuration: try replayConfiguration(record.body)
     case .handedOver: replayed.handedOver = (try reader.integer(), record.moment)
     }
     return true
@@ -124,6 +125,9 @@ extension BusServer {
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
     case .declare: try bus.give(recorded.context)
+    // An older daemon has not logged it.
+    case .attach where recorded.context.byteCount >= 4:
+      bus.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
     case .answer: bus.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
     default: break
     }
@@ -137,7 +141,7 @@ extension BusServer {
       replayed.found[record.connection.rawValue]?.suspendPosition = record.position
     } else if hasRegistered(header.serial, header.kind, by: slot) {
       replayed.found[record.connection.rawValue]?.registered[header.serial] = record.position
-      if recorded.context.byteCount > 0 {
+      if header.kind == .declare, recorded.context.byteCount > 0 {
         bus.count(recorded.context.byteCount, besides: header.serial, of: slot)
       }
     }

@@ -8,7 +8,8 @@ import TribuneWire
 ///
 /// Of what was written before the sweep began, what registered something that is still registered is live. What
 /// was written since is copied as it is. Queries and awaited posts are left out, all that is about them, and written
-/// whole in the moment in which the areas change.
+/// whole in the moment in which the areas change, behind the configuration that is in force then. What is copied needs
+/// none: beside the frame that registers something lies what it relies on.
 extension BusServer {
   /// Bytes of the log that one pass goes through, at least.
   private static let sweepLength = 131_072
@@ -77,8 +78,11 @@ extension BusServer {
       bus: bus.counters, lastConnection: lastConnection, posted: postedCount, delivered: deliveredCount,
       lost: lostCount
     ).append(to: buffer)
-    let none = ConnectionID(rawValue: 0)
-    var hasRoom = state.appendToSweep(.counters, connection: none, at: now, buffer.bytes) != nil
+    var hasRoom = state.appendToSweep(.counters, connection: .bus, at: now, buffer.bytes) != nil
+    buffer.truncate(to: 0)
+    appendConfiguration(to: buffer)
+    hasRoom =
+      hasRoom && state.appendToSweep(.configuration, connection: .bus, at: now, buffer.bytes) != nil
     bus.forEachUnderWay { what, connection, fields in
       let kind: StateRecordKind = what == .query ? .query : .awaited
       hasRoom = hasRoom && state.appendToSweep(kind, connection: connection, at: now, fields.bytes) != nil
@@ -88,7 +92,7 @@ extension BusServer {
 
   private func isLive(_ record: StateRecord, isTail: Bool) -> Bool {
     switch record.kind {
-    case .counters, .failure, .query, .awaited, .stream, .held, .handedOver: false
+    case .counters, .configuration, .failure, .query, .awaited, .stream, .held, .handedOver: false
     case .disconnection, .moment, .waitsNoMore: isTail
     case .waiting: isWaiting(record)
     case .connection: isTail || connection(record.connection)?.position == record.position

@@ -32,6 +32,8 @@ nonisolated package enum StateRecordKind: UInt8, CaseIterable, Sendable {
   case waitsNoMore = 15
   /// The connection has to connect again, and keeps what it had registered until the record's moment.
   case orphaned = 16
+  /// What the configuration decides from here on (`Bus.restoreConfiguration`); empty if that was too long.
+  case configuration = 17
 }
 
 /// Where a record lies in its area.

@@ -51,6 +51,7 @@ struct StateVersionTests {
     let texts = try StateScene.record(end)
     let saved = try texts.map { try SavedState($0) }
     #expect(saved.map(\.version) == Self.parts(end).map { _ in StateHeader.version })
+    #expect(saved[0].records.contains { $0.kind == StateRecordKind.configuration.rawValue })
     try StateScene.expect(end, from: saved)
     guard ProcessInfo.processInfo.environment["TRIBUNE_RECORD_STATES"] != nil else { return }
     for (part, text) in zip(Self.parts(end), texts) {
@@ -58,11 +59,15 @@ struct StateVersionTests {
     }
   }
 
+  /// Kinds that have come since the states of their version were recorded: a log is read without them, too.
+  private static let later: Set<StateRecordKind> = [.configuration]
+
   @Test("there is a record of every kind among those that are kept")
   func kinds() throws {
     let records = try StateScene.End.allCases.flatMap { end in
       try Self.saved(StateHeader.version, end).flatMap(\.records)
     }
-    #expect(Set(records.map(\.kind)) == Set(StateRecordKind.allCases.map(\.rawValue)))
+    let expected = Set(StateRecordKind.allCases).subtracting(Self.later)
+    #expect(Set(records.map(\.kind)) == Set(expected.map(\.rawValue)))
   }
 }

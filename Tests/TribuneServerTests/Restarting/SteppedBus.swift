@@ -30,7 +30,7 @@ final class SteppedBus {
     try server.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
-  private init(succeeding other: SteppedBus, asksWhoConnected: Bool) throws {
+  private init(succeeding other: SteppedBus, _ configuration: Configuration?, asksWhoConnected: Bool) throws {
     folder = other.folder
     manager = other.manager
     var passed = [(try FileDescriptor.duplicate(of: other.server.state.rawDescriptor).release(), "state")]
@@ -40,7 +40,8 @@ final class SteppedBus {
     let atStart = try PassedAtStart(passed, isStoreKept: true)
     atStart.knowsPeers = asksWhoConnected
     guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
-    server = try Self.server(other.server.configuration, try StateFile(adopting: file), atStart)
+    server = try Self.server(
+      configuration ?? other.server.configuration, try StateFile(adopting: file), atStart)
     server.takeOver(atStart)
   }
 
@@ -58,9 +59,11 @@ final class SteppedBus {
 
   /// The bus that there is if this one, which is not to be used any more, dies now.
   ///
-  /// - Parameter asksWhoConnected: it asks the kernel for that, as it does where another bus passed it all.
-  func successor(asksWhoConnected: Bool = false) throws -> SteppedBus {
-    try SteppedBus(succeeding: self, asksWhoConnected: asksWhoConnected)
+  /// - Parameters:
+  ///   - configuration: its own, if it has another one.
+  ///   - asksWhoConnected: it asks the kernel for that, as it does where another bus passed it all.
+  func successor(_ configuration: Configuration? = nil, asksWhoConnected: Bool = false) throws -> SteppedBus {
+    try SteppedBus(succeeding: self, configuration, asksWhoConnected: asksWhoConnected)
   }
 
   // MARK: Clients

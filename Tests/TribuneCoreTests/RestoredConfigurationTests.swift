@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneProtocols
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+/// What of the configuration decides something, in a bus that takes another's place.
+@Suite("The configuration in a bus that takes another's place", .timeLimit(.minutes(1)))
+struct RestoredConfigurationTests {
+  let bus: BusUnderTest
+
+  init() throws {
+    var limits = BusLimits()
+    limits.deadline = 700
+    bus = BusUnderTest(limits)
+    bus.bus.policy.overriders = .users([1, 1000])
+    bus.bus.policy.requirements = [
+      .init(pattern: try Pattern("a.*"), names: ["guard.service", "ünit"]),
+      .init(pattern: .any, names: ["x"]),
+    ]
+    bus.configure(scrollView, ["view/*": "Tap", "view/1": "Scroll", "**": "Tap"])
+  }
+
+  private func fields() -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: 0)
+    bus.bus.appendConfiguration(to: buffer)
+    return buffer
+  }
+
+  @Test("is what it was")
+  func restored() throws {
+    let other = BusUnderTest()
+    try other.bus.restoreConfiguration(fields().bytes)
+    #expect(other.bus.policy == bus.bus.policy)
+    #expect(other.bus.limits == bus.bus.limits)
+    let rules = other.bus.declarations.rules.map { "\($0.pattern) \($0.linked.text)" }
+    #expect(rules == bus.bus.declarations.rules.map { "\($0.pattern) \($0.linked.text)" })
+    #expect(rules.count == 3)
+    let again = ByteBuffer(capacity: 0)
+    other.bus.appendConfiguration(to: again)
+    #expect(again.count == fields().count)
+    // What connections may define and declare does not depend on it.
+    #expect(other.bus.protocolCount == 0)
+    // A reload has the last word.
+    other.configure("", [:])
+    #expect(try other.post("scroll.didTap", object: "view/7") == nil)
+    #expect(try bus.post("scroll.didScroll", object: "view/7") == nil)
+  }
+
+  @Test("changes nothing if some of it is missing")
+  func truncated() {
+    let fields = fields()
+    let policy = ByteBuffer(capacity: 0)
+    bus.bus.policy.append(to: policy)
+    // Behind the deadline and the policy comes the number of rules.
+    for length in 0..<policy.count + 8 {
+      let other = BusUnderTest()
+      #expect(throws: WireError.self) {
+        try other.bus.restoreConfiguration(fields.bytes.extracting(first: length))
+      }
+      #expect(other.bus.policy == BusPolicy() && other.bus.limits == BusLimits())
+      #expect(other.bus.declarations.rules.isEmpty)
+    }
+  }
+
+  @Test("does not decide what was decided before: a value that was accepted stays accepted")
+  func acceptedValue() {
+    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
+    for delegate in [one, other] {
+      bus.attach(["**"], to: "view/7", by: delegate, serial: 1, conformingTo: ["Tap"])
+    }
+    bus.ask("scroll.zoomTarget", object: "view/7", by: asker, serial: 2, mode: .collect)
+    bus.bus.isRestoring = true
+    bus.answer(.value, "bad", delegate: 1, from: one)
+    bus.bus.isRestoring = false
+    bus.answer(.value, "bad", delegate: 2, from: other)
+    let failed = "d2 failed (the value does not fit: scroll.zoomTarget takes nothing bad)"
+    #expect(bus.lastVerdict?.summary == "allowed: d1 answered (bad), \(failed)")
+  }
+}
