@@ -274,15 +274,25 @@ extension LinkState {
       }
     }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
+    var dropped: Set<Serial> = []
     outbox.sift { frame in
       let serial = frame.header.serial
       switch frame.header.kind {
       case .post where !frame.wantsReply, .defer where !frame.wantsReply: return .kept
-      case .observe, .attach, .hold, .declare, .monitor: return registered[serial] == nil ? .dropped : .kept
+      case .observe, .attach, .hold, .declare, .monitor:
+        guard registered[serial] == nil else { return .kept }
+        dropped.insert(serial)
+        return .dropped
       case .post, .ask, .list, .defer:
-        guard requests[serial] != nil else { return .dropped }
+        guard requests[serial] != nil else {
+          dropped.insert(serial)
+          return .dropped
+        }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
+      // The bus never sees the frame that this cancels, and no caller waits for the reply.
+      case .cancel where requests[serial] == nil && frame.target.map(dropped.contains) == true:
+        return .dropped
       default: return .kept
       }
     }

@@ -115,6 +115,8 @@ extension OutgoingBatch {
     let wantsReply: Bool
     /// Of a query or an awaited post, milliseconds; 0 if it has none of its own.
     let deadline: UInt32
+    /// The frame that a `cancel` takes back.
+    let target: Serial?
   }
 
   enum Fate {
@@ -159,6 +161,7 @@ extension OutgoingBatch.UnsentFrame {
     wantsReply = frame.header.flags.contains(.acknowledge) || (header.kind == .post && frame.isAwaitedPost)
     let offset = Self.deadlineOffset(of: header)
     deadline = offset.map { frame.bytes.integer(at: $0, as: UInt32.self) } ?? 0
+    target = header.kind == .cancel ? frame.bytes.integer(at: FrameHeader.length, as: Serial.self) : nil
   }
 
   /// Where its deadline stands, from its first byte.
