@@ -185,6 +185,7 @@ struct RenewalTests {
 
   @Test func aHoldWhoseTimeIsOverMeanwhileHasExpired() async throws {
     let bus = try ScriptedBus()
+    let isOver = Gate()
     let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
       let hold = try peer.next(.hold)
@@ -193,17 +194,20 @@ struct RenewalTests {
       let next = try bus.accept()
       try next.greet(as: 8)
       let again = try next.next(.hold)
-      let expiry = try again.decode(TribuneWire.Hold.self).expiry
-      while SystemClock.monotonicNanoseconds < expiry {}
+      isOver.wait()
+      #expect(try again.decode(TribuneWire.Hold.self).expiry <= SystemClock.monotonicNanoseconds)
       try next.send(Refusal(.invalidValue), serial: again.serial, text: "that is over")
       try next.confirmSuccession(of: 7, received: 0)
       try next.readToEnd()
     }
     let events = Events()
     let connection = try await connect(to: bus, events)
-    let hold = try await connection.hold("a.*", why: "because", expiresIn: .milliseconds(300))
-    #expect(await hold.expired())
+    let hold = try await connection.hold("a.*", why: "because", expiresIn: .milliseconds(50))
     #expect(await events.next() == "disconnected connectionLost")
+    // A query that was asked later, and waits as long, fails later.
+    #expect(await failure { try await connection.ask("a.late", deadline: .milliseconds(50)) } == .neverSent)
+    isOver.open()
+    #expect(await hold.expired())
     #expect(await events.next() == "reconnected 0")
     await connection.close()
     try await script.value

@@ -102,17 +102,3 @@ extension Delivery {
     }
   }
 }
-
-extension LinkState.Request {
-  var isPlain: Bool { if case .okay = self { true } else { false } }
-}
-
-extension Task where Success == Never, Failure == Never {
-  /// Lets others work until it holds.
-  static func yieldUntil(_ condition: () -> Bool) async throws {
-    while !condition() {
-      try Task.checkCancellation()
-      await Task.yield()
-    }
-  }
-}
