@@ -89,9 +89,10 @@ struct AwaitedPostTests {
     for serial in 1...100 as ClosedRange<Serial> { try poster.map { try post($0, serial: serial) } }
     let frames = try (0..<100).map { _ in try client.next() }
     let sender = frames[0].header.sender
+    let departures = try Departures(ofBusAt: bus.path)
     poster = nil
+    try departures.wait(for: sender)
     let other = try RawClient.greeted(bus)
-    while try other.entry(of: sender) != nil {}
     for frame in frames {
       try acknowledge(frame, by: client)
       #expect(try client.nextError() == .notAsked)
@@ -129,9 +130,10 @@ struct AwaitedPostTests {
       [try Programs.path(of: "tribunectl"), "post", "disk.willUnmount", "--wait=10min"],
       environment: ["TRIBUNE_ADDRESS": bus.address])
     let frame = try client.next()
+    let departures = try Departures(ofBusAt: bus.path)
     waiting.signal(SIGKILL)
     #expect(waiting.status() == -SIGKILL)
-    while try poster.entry(of: frame.header.sender) != nil {}
+    try departures.wait(for: frame.header.sender)
     try acknowledge(frame, by: client)
     #expect(try client.nextError() == .notAsked)
   }

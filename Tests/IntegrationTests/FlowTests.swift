@@ -74,6 +74,7 @@ struct FlowTests {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, _) = try Self.observer(on: bus)
     let other = try RawClient.greeted(bus)
+    let departures = try Departures(ofBusAt: bus.path)
     let posted: Int
     let id: ConnectionID
     do {
@@ -83,7 +84,7 @@ struct FlowTests {
       while try other.entry(of: id)?.isPaused == false { try stream.fill() }
       posted = stream.posted
     }
-    while try other.entry(of: id) != nil {}
+    try departures.wait(for: id)
     try other.send(Post(), serial: 2, name: "load.end")
     var last = ""
     var tally = Tally()
@@ -227,12 +228,15 @@ struct FlowTests {
     let bus = try TestBus(configuration: Self.hasty)
     let (observer, welcome) = try Self.observer(on: bus)
     let poster = try RawClient.greeted(bus)
+    let watcher = try RawClient.greeted(bus)
+    try watcher.observeMilestones(serial: 1)
     let stream = PostStream(poster)
     try stream.post(2000)
     try poster.settle()
     let posted = stream.posted
     try observer.send(Cancel(target: 1), serial: 2)
-    while try poster.entry(of: welcome.connection)?.observations != 0 {}
+    try observer.passMilestone()
+    try watcher.awaitMilestone()
     try stream.post(500)
     try poster.settle()
     var tally = Tally()

@@ -119,7 +119,9 @@ struct RetainedTests {
     for number in 0..<keptCount {
       #expect(try retain("a.n\(number)", text, by: poster) == nil)
     }
-    let (client, welcome) = try RawClient.welcomed(bus)
+    let client = try RawClient.greeted(bus)
+    let watcher = try RawClient.greeted(bus)
+    try watcher.observeMilestones(serial: 1)
     let before = try bus.privateMemory()
     let count = 1000
     try client.send {
@@ -128,8 +130,8 @@ struct RetainedTests {
       }
     }
     try client.send(Suspend(isSuspended: false), serial: 5000)
-    while try poster.entry(of: welcome.connection)?.observations == 0 {}
-    try poster.expectSilence()
+    try client.passMilestone()
+    try watcher.awaitMilestone()
     #expect(try bus.privateMemory() - before < 8 * 1024)
     var (answered, refused, pending) = (0, 0, 0)
     while true {
@@ -166,8 +168,11 @@ struct RetainedTests {
     let text = String(repeating: "x", count: 50_000)
     for number in 0..<keptCount { #expect(try retain("a.n\(number)", text, by: poster) == nil) }
     let (client, welcome) = try RawClient.welcomed(bus)
+    let watcher = try RawClient.greeted(bus)
+    try watcher.observeMilestones(serial: 1)
     try client.send(Observe(options: .retained), serial: 1, name: "a.**")
-    while try poster.entry(of: welcome.connection)?.observations == 0 {}
+    try client.passMilestone()
+    try watcher.awaitMilestone()
     let stream = PostStream(poster, name: "a.unit")
     while try poster.entry(of: welcome.connection)?.isLossy == false {
       try stream.post(1)
@@ -196,10 +201,14 @@ struct RetainedTests {
     let text = String(repeating: "x", count: 50_000)
     for number in 0..<30 { #expect(try retain("a.n\(number)", text, by: poster) == nil) }
     let clients = try (0..<30).map { _ in try RawClient.greeted(bus) }
+    try poster.observeMilestones(serial: 2)
     try poster.expectSilence()
     let before = try bus.privateMemory()
-    for client in clients { try client.send(Observe(options: .retained), serial: 1, name: "a.**") }
-    while try poster.busEntry().observations < clients.count {}
+    for client in clients {
+      try client.send(Observe(options: .retained), serial: 1, name: "a.**")
+      try client.passMilestone()
+    }
+    for _ in clients { try poster.awaitMilestone() }
     let grown = try bus.privateMemory() - before
     #expect(grown < 10 * 1024)
     for client in clients {

@@ -280,6 +280,8 @@ struct CrashTests {
     try observer.greet(capabilities: .descriptors)
     try observer.observe("a.*", serial: 1)
     let poster = try RawClient.greeted(bus)
+    let watcher = try RawClient.greeted(bus)
+    try watcher.observeMilestones(serial: 1)
     // It takes no file, so that the last one waits, and what is said behind it.
     let length = 500_000
     for serial in Serial(1)...9 {
@@ -288,7 +290,8 @@ struct CrashTests {
       _ = try poster.next(.ok)
     }
     for serial in Serial(2)...4 { try observer.send(Observe(), serial: serial, name: "c.d") }
-    while try poster.list(List(.observations)).count < 4 {}
+    try observer.passMilestone()
+    try watcher.awaitMilestone()
     for serial in Serial(1)..<40_000 {
       try poster.send(Post(), serial: serial, flags: .acknowledge, name: "load.unit")
       if serial % 500 == 0 { try poster.settle() }

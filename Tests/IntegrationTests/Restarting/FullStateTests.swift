@@ -125,20 +125,18 @@ struct FullStateTests {
   @Test("costs nobody its place whose predecessor's end had no room")
   func tenant() throws {
     let observer = try RawClient.greeted(bus)
-    let before = try observer.busEntry().connections
-    var leaving: [RawClient] = []
-    for _ in 0..<16 { leaving.append(try RawClient.greeted(bus)) }
+    let departures = try Departures(ofBusAt: bus.path)
+    var leaving: [(client: RawClient, welcome: Welcome)] = []
+    for _ in 0..<16 { leaving.append(try RawClient.welcomed(bus)) }
     try StateFilling(bus).fill(downTo: 256)
     // The ends of the first ones take what room is left.
     while !leaving.isEmpty {
-      leaving.removeFirst()
-      while try observer.busEntry().connections > before + UInt32(leaving.count) {}
+      let id = leaving.removeFirst().welcome.connection
+      try departures.wait(for: id)
     }
-    // Of what it does not know, the log says that it was read.
-    let more = StateFilling.configuration.replacing("=1M", with: "=2M") + "[Bus]\nUnknown=1\n"
-    try bus.folder.write(more, to: "etc/tribuned.conf")
-    kill(bus.pid, SIGHUP)
-    while try !bus.log().contains("Unknown") {}
+    try bus.folder.write(
+      StateFilling.configuration.replacing("=1M", with: "=2M"), to: "etc/tribuned.conf")
+    try bus.command("reload")
     try observer.settle()
     let late = try RawClient.greeted(bus)
     try late.observe("late.*", serial: 1)

@@ -168,14 +168,18 @@ struct RestartTests {
   @Test("what is declared keeps its protocol when its definer has gone", arguments: Way.allCases)
   func declarations(_ way: Way) throws {
     let declarer = try RawClient.greeted(bus)
+    let departures = try Departures(ofBusAt: bus.path)
+    let gone: ConnectionID
     do {
-      let definer = try RawClient.greeted(bus)
+      let (definer, welcome) = try RawClient.welcomed(bus)
+      gone = welcome.connection
       try definer.send(Declare(), serial: 1, text: "protocol P { optional did p.didTurn (by: int) }")
       _ = try definer.next(.ok)
       try declarer.send(Declare(protocolName: "P"), serial: 1, object: "wheel/1")
       _ = try declarer.next(.ok)
     }
-    while try declarer.list(List(.protocols)).count > 0 {}
+    try departures.wait(for: gone)
+    #expect(try declarer.list(List(.protocols)).isEmpty)
     for serial in Serial(2)...3 {
       // What is dead is left out of the state by the one that takes over.
       try restart(way)

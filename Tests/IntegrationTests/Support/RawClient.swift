@@ -35,8 +35,10 @@ final class RawClient {
   /// The descriptors that came, in order.
   private var passed = PassedDescriptors()
 
-  init(path: String) throws {
+  /// - Parameter isNamed: whether the kernel gives the client's end a name.
+  init(path: String, isNamed: Bool = false) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
+    if isNamed { try descriptor.takeName() }
     try UnixSocket.connect(descriptor, to: path)
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }

@@ -84,10 +84,14 @@ final class RestartedBus {
   }
 
   /// The daemon dies, when all its connections are kept and nothing of what was done before is under way.
+  ///
+  /// Connections are kept in the order in which they were accepted, so that all are when the last one is. Their number
+  /// would not say that: connections whose clients have gone are kept until the manager notices. A state that is full
+  /// has no room for one more, and so for none that would have to be waited for.
   func die() throws {
-    let probe = try RawClient(path: path)
-    try probe.greet()
-    try command("await c \(try probe.busEntry().connections)")
+    let probe = try RawClient(path: path, isNamed: true)
+    let id = try probe.greet().connection
+    if try probe.entry(of: id)?.isSurviving == true { try command("keeps \(try probe.name())") }
     try end(SIGKILL)
   }
 

@@ -14,7 +14,10 @@ commands on standard input, one a line, and answers each with one line:
     signal SIGNAL     sends a signal                      sent
     reload            has it read its configuration       ready PID, or ended STATUS
     wait              waits for the daemon to end         ended STATUS
-    await NAME COUNT  waits until so many are stored      there
+    await NAME COUNT  waits until so many are stored,     there
+                      none of which has hung up
+    keeps ADDRESS     waits until the connection of the   there
+                      client with that name is stored
     stored            what is in the store                stored NAME=COUNT...
     word OFFSET       reads 8 bytes of the stored state   word NUMBER
     flip OFFSET BITS  changes a byte of the stored state  flipped
@@ -98,6 +101,23 @@ def drop_gone():
     for descriptor, _ in polled.poll(0):
         store.remove(watched[descriptor])
         os.close(descriptor)
+
+
+def wait_until(holds):
+    drop_gone()
+    while not holds():
+        if not select.select([notifications], [], [], 60)[0]:
+            raise TimeoutError(f"only {len(store)} descriptors are stored")
+        hear(0)
+        drop_gone()
+    return "there"
+
+
+def address(descriptor):
+    """The abstract name of the client at the other end of a connection; None if it has none."""
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
+        name = connection.getpeername()
+    return name[1:].decode() if isinstance(name, bytes) else None
 
 
 def status(code):
@@ -259,12 +279,9 @@ def run(words):
     if verb == "wait":
         return ended(wait=True)
     if verb == "await":
-        while sum(entry[0] == rest[0] for entry in store) < int(rest[1]):
-            if not select.select([notifications], [], [], 60)[0]:
-                raise TimeoutError(f"only {len(store)} descriptors are stored")
-            hear(0)
-            drop_gone()
-        return "there"
+        return wait_until(lambda: sum(entry[0] == rest[0] for entry in store) >= int(rest[1]))
+    if verb == "keeps":
+        return wait_until(lambda: any(address(entry[1]) == rest[0] for entry in store if entry[0] == "c"))
     if verb == "stored":
         hear_all()
         drop_gone()
