@@ -33,6 +33,8 @@ installed_page = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(1)
 DOCUMENTS = README.md NEWS.md config/example.protocol $(wildcard docs/*.md)
 
 FUZZ_SECONDS ?= 60
+# All, if none is named.
+FUZZ_TARGETS ?=
 
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
@@ -49,7 +51,7 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test test-systemd examples check fmt bench fuzz docs install uninstall deb clean help
+.PHONY: build demo test test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -103,10 +105,15 @@ bench: build
 	@tools/setup bench
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --output=docs/benchmarks $(BENCH_OPTIONS)
 
-## fuzz       feeds the decoders with what nobody would send (FUZZ_SECONDS=60)
+## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:
-	@tools/setup build
-	FuzzTesting/run $(FUZZ_SECONDS)
+	@tools/setup build sanitizers
+	FuzzTesting/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+## fuzz-corpus  the same, and keeps what it finds in FuzzTesting/Corpus, to be committed
+fuzz-corpus:
+	@tools/setup build sanitizers
+	FuzzTesting/run --grow $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 ## docs       the library's documentation, in .build/docs
 docs:

@@ -72,8 +72,7 @@ private struct World: ~Copyable {
 
   mutating func step(_ header: FrameHeader, _ slice: ByteSlice) {
     let step = slice.bytes.integer(at: 28, as: UInt32.self)
-    now = now.advanced(byMilliseconds: step % 10_000)
-    bus.advance(to: now)
+    advance(to: now.advanced(byMilliseconds: step % 10_000))
     let slot = ConnectionSlot(index: Int(header.sender.rawValue % UInt64(Self.connectionCount)))
     switch header.kind {
     case nil:
@@ -105,9 +104,20 @@ private struct World: ~Copyable {
       receive(header, slice, from: slot)
     }
     perform()
-    if step & 0x10000 != 0 { bus.deliverSoon() }
-    if step & 0x20000 != 0 { bus.deliverIdle() }
-    perform()
+    if step & 0x10000 != 0 { while bus.deliverSoon() { perform() } }
+    if step & 0x20000 != 0 { while bus.deliverIdle() { perform() } }
+    precondition(bus.nextDeadline.map { $0 > now } ?? true)
+    for index in 0..<Self.connectionCount {
+      let held = bus.heldByteCount(at: ConnectionSlot(index: index))
+      precondition((held ?? 0) <= BusLimits.small.heldMax)
+    }
+  }
+
+  private mutating func advance(to moment: Instant) {
+    now = moment
+    bus.advance(to: now)
+    repeat { perform() } while bus.deliverDue(at: now)
+    precondition(bus.nextDeadline.map { $0 > now } ?? true)
   }
 
   private mutating func receive(_ header: FrameHeader, _ slice: ByteSlice, from slot: ConnectionSlot) {
@@ -132,34 +142,29 @@ private struct World: ~Copyable {
         precondition(tail.payloadLength >= 0)
       case .verdict: ended += 1
       case .refusal(_, _, let error) where error.code == .cancelled: ended += 1
-      case .notification(let slice, let slots, _):
-        precondition(Set(slots).count == slots.count)
-        precondition(slice.count > 0 && slots.allSatisfy { $0.index < Self.connectionCount })
+      case .notification(let slice, let receivers, _):
+        precondition(Set(receivers.map(\.slot)).count == receivers.count)
+        precondition(slice.count > 0 && receivers.allSatisfy { $0.slot.index < Self.connectionCount })
       case .held(_, let slices, let count, let lost):
         precondition(UInt64(slices.count) <= count && count + lost > 0)
       case .retained(_, _, _, _, let tail): precondition(tail.payloadLength > 0)
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
-      case .okay, .refusal, .progress, .concluded, .ended, .announcement: continue
+      case .spent, .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
+        .waitsNoMore:
+        continue
       }
     }
     effects.removeAll()
-    precondition(bus.nextDeadline.map { $0 > now } ?? true)
     precondition(ended + UInt64(bus.queryCount) >= asked)
-    precondition(bus.heldByteCount <= BusLimits.small.heldInAllMax)
   }
 
   mutating func end() {
-    while let next = bus.nextDeadline {
-      now = max(now, next)
-      bus.advance(to: now)
-      perform()
-    }
+    while let next = bus.nextDeadline { advance(to: max(now, next)) }
     precondition(bus.queryCount == 0)
     for index in 0..<Self.connectionCount { bus.disconnect(ConnectionSlot(index: index), at: now) }
     precondition(bus.delegateCount == 0 && bus.holdCount == 0)
     precondition(bus.observationCount == 0 && !bus.isMonitored)
     precondition(bus.declarationCount == 0 && bus.protocolCount == 0)
-    precondition(bus.heldByteCount == 0)
   }
 }
 
@@ -168,7 +173,7 @@ extension BusLimits {
   fileprivate static var small: BusLimits {
     var limits = BusLimits()
     limits.heldMax = 2_000
-    limits.heldInAllMax = 3_000
+    limits.heldTotalMax = 3_000
     limits.retainedUserMax = 3_000
     limits.retainedMax = 3_000
     return limits
