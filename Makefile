@@ -51,7 +51,7 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo test test-threads test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -75,6 +75,11 @@ test: build examples
 	@tools/setup test bench deb
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
+
+## test-threads  the client library's tests, and those of its system calls, with the thread sanitizer
+test-threads:
+	@tools/setup build sanitizers
+	tools/test-threads
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
