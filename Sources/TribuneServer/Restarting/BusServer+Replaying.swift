@@ -9,6 +9,8 @@ struct ReplayedState {
   /// By id.
   var found: [UInt64: FoundConnection] = [:]
   var takenSlots: Set<Int> = []
+  /// The ids that delegates and holds were given.
+  var givenDelegates: Set<UInt64> = []
   /// The inode of the file with what was under way, if the state was handed over, and when it was.
   var handedOver: (file: UInt64, moment: Instant)?
   /// Records that could not be made use of.
@@ -121,6 +123,13 @@ extension BusServer {
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
       header.frameLength == buffer.count
     else { return false }
+    // A daemon gives no id twice. A log that has it do so is damaged, whatever its checksums say.
+    switch header.kind {
+    case .ask where bus.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
+    case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
+    case .hold where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
+    default: break
+    }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
@@ -134,6 +143,9 @@ extension BusServer {
     let refusedBefore = bus.refusedCount
     _ = try bus.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)
+    if bus.lastGivenDelegate > recorded.lastDelegate {
+      replayed.givenDelegates.insert(recorded.lastDelegate + 1)
+    }
     if bus.refusedCount == refusedBefore {
       replayed.found[record.connection.rawValue]?.isRefused = found.isRefused
     }
