@@ -15,16 +15,34 @@ let instrumented: [SwiftSetting] = [
   .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"]),
 ]
 
+/// As in the daemon; what is internal to it can be reached.
+let mainActor: [SwiftSetting] =
+  instrumented + [.defaultIsolation(MainActor.self), .unsafeFlags(["-enable-testing"])]
+
 let linked: [LinkerSetting] = [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]
 
 let package = Package(
   name: "tribune-fuzz-testing",
   targets: [
     .systemLibrary(name: "CLibFuzzer"),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: instrumented),
     .target(name: "TribuneProtocols", dependencies: ["TribuneWire"], swiftSettings: instrumented),
     .target(
       name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: instrumented),
+    .target(name: "TribuneJSON", dependencies: ["CJansson", "TribuneWire"], swiftSettings: instrumented),
+    .target(
+      name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: instrumented),
+    .target(
+      name: "TribuneServer",
+      dependencies: [
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneProtocols",
+        "TribuneSystem", "TribuneWire",
+      ],
+      swiftSettings: mainActor),
     .executableTarget(
       name: "FuzzFrames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,
       linkerSettings: linked),
@@ -38,5 +56,9 @@ let package = Package(
       name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribuneWire"],
       swiftSettings: instrumented,
       linkerSettings: linked),
+    .executableTarget(
+      name: "FuzzLogs",
+      dependencies: ["CLibFuzzer", "TribuneCore", "TribuneServer", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor, linkerSettings: linked),
   ]
 )
