@@ -267,8 +267,10 @@ extension BusServer {
   /// - Throws: `malformedFrame`.
   func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
+    // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
     guard let slot = slotsByID[fields.predecessor.rawValue], let orphan = connections.value[slot],
-      orphan.isOrphan, orphan.peer.pid == connection.peer.pid, orphan.peer.uid == connection.peer.uid
+      orphan.isOrphan, connection.peer.pid != 0, orphan.peer.pid == connection.peer.pid,
+      orphan.peer.uid == connection.peer.uid
     else {
       refuse(
         connection, serial: frame.header.serial,

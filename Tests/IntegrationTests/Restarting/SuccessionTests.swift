@@ -21,6 +21,33 @@ struct SuccessionTests {
     #expect(try client.nextError() == .restarted)
   }
 
+  /// Has the bus die, and the next one find something else noted of who is behind connections.
+  ///
+  /// - Parameter identity: the pid, and the uid 32 bits higher.
+  private func restart(noting identity: UInt64, of ids: [ConnectionID]) throws {
+    try RawClient.greeted(bus).settle()
+    try bus.end(SIGKILL)
+    try bus.command("save state \(bus.folder.path)/saved")
+    var state = try SavedState(try bus.folder.read("saved"))
+    for record in state.records
+    where record.kind == StateRecordKind.connection.rawValue
+      && ids.contains(ConnectionID(rawValue: record.connection))
+    {
+      // Behind its slot and its cookie.
+      state.set(identity, at: 12, inBodyOf: record)
+    }
+    try bus.folder.write(state.text, to: "placed")
+    try bus.command("drop state")
+    try bus.command("place state \(bus.folder.path)/placed")
+    try bus.start()
+  }
+
+  private func isListed(_ id: ConnectionID, _ client: RawClient) throws -> Bool {
+    try client.list(List(.connections)).contains { entry in
+      if case .connection(let connection) = entry { connection.id == id } else { false }
+    }
+  }
+
   enum Stranger: CaseIterable { case process, user }
 
   @Test("only the process of the same user that it was succeeds a connection", arguments: Stranger.allCases)
@@ -28,31 +55,37 @@ struct SuccessionTests {
     let (client, welcome) = try RawClient.welcomed(bus)
     try client.observe("load.*", serial: 1)
     try orphan(client)
-    try RawClient.greeted(bus).settle()
-    try bus.end(SIGKILL)
-    try bus.command("save state \(bus.folder.path)/saved")
-    var state = try SavedState(try bus.folder.read("saved"))
     let (pid, uid) = (UInt64(getpid()), UInt64(getuid()))
-    let id = welcome.connection.rawValue
-    for record in state.records
-    where record.kind == StateRecordKind.connection.rawValue && record.connection == id {
-      // Behind its slot and its cookie.
-      state.set(
-        stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, at: 12, inBodyOf: record)
-    }
-    try bus.folder.write(state.text, to: "placed")
-    try bus.command("drop state")
-    try bus.command("place state \(bus.folder.path)/placed")
-    try bus.start()
+    try restart(
+      noting: stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, of: [welcome.connection])
     let successor = try RawClient.greeted(bus)
-    let listed = try successor.list(List(.connections)).contains { entry in
-      if case .connection(let connection) = entry { connection.id == welcome.connection } else { false }
-    }
-    #expect(listed)
+    #expect(try isListed(welcome.connection, successor))
     try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
     let frame = try successor.next()
     #expect(frame.kind == .error)
     #expect(try frame.decode(Refusal.self).code == .notFound)
+  }
+
+  /// Two processes outside the daemon's pid namespace have the same pid, which is none.
+  @Test("a process that the bus cannot see succeeds no connection, and releases no other's hold")
+  func unseen() throws {
+    let (holder, welcome) = try RawClient.welcomed(bus)
+    try holder.send(Hold(), serial: 1, name: "load.shouldStop", text: "a restore is running")
+    _ = try holder.next(.ok)
+    try orphan(holder)
+    let (other, otherWelcome) = try RawClient.welcomed(bus)
+    // Those that are gone are not counted any more.
+    _ = try bus.stored()
+    try bus.command("await c 1")
+    try restart(noting: UInt64(getuid()) << 32, of: [welcome.connection, otherWelcome.connection])
+    #expect(try isListed(welcome.connection, other))
+    try other.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
+    let frame = try other.next()
+    #expect(frame.kind == .error)
+    #expect(try frame.decode(Refusal.self).code == .notFound)
+    #expect(try isListed(welcome.connection, other))
+    let holds = try other.list(List(.holds)).count
+    #expect(holds == 1)
   }
 
   @Test("what is held for who had suspended is missed as well")

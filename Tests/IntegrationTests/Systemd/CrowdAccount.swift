@@ -21,6 +21,8 @@ struct CrowdAccount {
   private(set) var repeated: [String] = []
   private(set) var wrong: [String] = []
   private(set) var broken: [String] = []
+  /// Observers that do not know how many they have lost.
+  private(set) var interrupted: Set<String> = []
 
   /// Adds what a crowd has said.
   mutating func add(_ lines: [String]) throws {
@@ -39,6 +41,7 @@ struct CrowdAccount {
       case ("asked", 2): asked += try number(words[1])
       case ("repeated", _): repeated.append(line)
       case ("wrong", _): wrong.append(line)
+      case ("broken", 4) where words[2...] == ["received", "interrupted"]: interrupted.insert(words[1])
       case ("broken", _): broken.append(line)
       default: throw Programs.Missing(description: "a crowd says \"\(line)\"")
       }
@@ -69,7 +72,8 @@ struct CrowdAccount {
         problems.append("\(name) received something of \(poster), who is nobody")
       }
       // Of what did not come and is in doubt, each was either lost, and told, or never taken.
-      if !(missing...missing + doubtful).contains(observed.lost) {
+      let least = interrupted.contains(name) ? 0 : missing
+      if !(least...missing + doubtful).contains(observed.lost) {
         problems.append(
           "\(name) did not receive \(missing) (and \(doubtful) in doubt), and was told that it lost \(observed.lost)"
         )
@@ -85,7 +89,7 @@ struct CrowdAccount {
       \(posted.values.reduce(0, +)) posted (\(unsure.values.reduce(0) { $0 + $1.count }) in doubt), \
       \(observers.count) observers received \(received) and were told lost \
       \(observers.values.reduce(0) { $0 + $1.lost }); \(asked) asked, \(wrong.count) verdicts to judge; \
-      \(broken.count) errors
+      \(broken.count) errors; \(interrupted.count) do not know how many they lost
       """
   }
 }
