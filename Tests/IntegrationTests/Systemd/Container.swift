@@ -25,14 +25,29 @@ final class Container {
   /// - Parameters:
   ///   - enabled: the units that are enabled.
   ///   - hasTribune: whether Tribune is installed.
-  init(enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true) throws {
+  ///   - files: what it has from its first boot on, beside that: texts by their paths.
+  ///   - programs: the same, and executable.
+  init(
+    enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true, files: [String: String] = [:],
+    programs: [String: String] = [:]
+  ) throws {
     let parent = try Self.given("TRIBUNE_CONTAINER_FOLDER")
     let installed = try hasTribune ? [Self.given("TRIBUNE_CONTAINER_INSTALLED")] : []
     folder = try TestFolder(named: "\(parent)/\(UInt32.random(in: .min ... .max))")
     let notifications = try NotifySocket(path: "\(folder.path)/notify")
+    var own: [String] = []
+    if !(files.isEmpty && programs.isEmpty) {
+      own = ["\(folder.path)/own"]
+      for (path, text) in files { try folder.write(text, to: "own\(path)") }
+      for (path, text) in programs {
+        try folder.write(text, to: "own\(path)")
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o755], ofItemAtPath: "\(folder.path)/own\(path)")
+      }
+    }
     nspawn = try RunningProgram(
       [Script.repository.path + "/tools/systemd-container", folder.path]
-        + installed + [Self.given("TRIBUNE_CONTAINER_TREE"), "--"] + enabled,
+        + own + installed + [Self.given("TRIBUNE_CONTAINER_TREE"), "--"] + enabled,
       environment: ["NOTIFY_SOCKET": notifications.path])
     do {
       var leader: Int32?

@@ -84,6 +84,41 @@ struct SystemdGuardTests {
     #expect(try runs == 1)
   }
 
+  @Test("a unit that asks first while the machine boots asks the delegates in files, too")
+  func boot() throws {
+    let example = try String(
+      contentsOf: Script.repository.appending(path: "systemd/examples/ask-first.conf"), encoding: .utf8)
+    let machine = try Container(
+      enabled: ["tribuned.service", "tribune-delegates.service", "early.service"],
+      files: [
+        "/etc/systemd/system/early.service": """
+        [Service]
+        Type=oneshot
+        ExecStart=/bin/touch /var/lib/early
+        [Install]
+        WantedBy=multi-user.target
+
+        """,
+        "/etc/systemd/system/early.service.d/ask-first.conf": example,
+        // A unit that does not wait for the delegates has asked before they are attached.
+        "/etc/systemd/system/tribune-delegates.service.d/late.conf": """
+        [Service]
+        ExecStartPre=/bin/sh -c 'while systemctl list-jobs --no-legend early.service | grep running; do :; done'
+
+        """,
+      ],
+      programs: [
+        "/etc/tribune/delegates.d/unit.shouldStart/50-maintenance":
+          "#!/bin/sh\necho 'maintenance until noon'\nexit 1\n"
+      ])
+    // It is up when all that is started at boot has been.
+    try #require(try machine.run("test", "-e", "/var/lib/early").status == 1)
+    try machine.waitForEntry("UNIT=early.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
+    try machine.waitForEntry("_SYSTEMD_UNIT=early.service") {
+      ($0["MESSAGE"] as? String)?.contains("maintenance until noon") == true
+    }
+  }
+
   // MARK: OnFailure=
 
   @Test("a unit that fails is told of, and the last word on it is kept")
