@@ -192,6 +192,17 @@ struct UnitFilesTests {
     }
   }
 
+  @Test(
+    "have the daemon restarted by the signal that hands over, and stopped by another",
+    arguments: ["", "user/"])
+  func signals(manager: String) throws {
+    let text = try String(
+      contentsOfFile: repositoryFile("systemd/\(manager)tribuned.service"), encoding: .utf8)
+    let settings = text.split(separator: "\n")
+    #expect(settings.contains("KillSignal=SIGINT"))
+    #expect(settings.contains("RestartKillSignal=SIGTERM"))
+  }
+
   @Test("name a user that the system is told to make")
   func user() throws {
     let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)

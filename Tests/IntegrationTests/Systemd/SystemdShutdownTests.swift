@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 @Suite("Shutdown under systemd", .timeLimit(.minutes(5)))
 struct SystemdShutdownTests {
@@ -19,6 +20,37 @@ struct SystemdShutdownTests {
     ExecStop=-/bin/sh -c 'tribunectl ask host.shouldPowerOff >/var/lib/\(unit) 2>&1; echo "status $?" >>/var/lib/\(unit)'
 
     """
+  }
+
+  @Test(
+    "stopping the service or its socket dismisses the clients, and cancels their queries",
+    arguments: ["tribuned.service", "tribuned.socket"])
+  func stop(unit: String) throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let (asker, delegate) = (try RawClient(path: machine.bus), try RawClient(path: machine.bus))
+    for client in [asker, delegate] { try client.greet() }
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
+    _ = try delegate.nextQuestion()
+    // They stay connected over a restart, and the query goes on.
+    for restarted in ["tribuned.service", "tribuned.socket"] {
+      try machine.does("systemctl", "restart", restarted)
+      try asker.settle(serial: 2)
+    }
+
+    try machine.does("systemctl", "stop", unit)
+    func errors(_ frames: [RawClient.Frame]) throws -> [ErrorCode?] {
+      try frames.filter { $0.kind == .error }.map { try $0.decode(Refusal.self).code }
+    }
+    let answers = try asker.readToEnd()
+    #expect(answers.map(\.kind) == [.error])
+    #expect(try errors(answers) == [.shuttingDown])
+    let words = try delegate.readToEnd()
+    #expect(words.map(\.kind) == [.concluded, .error])
+    #expect(try words.first?.decode(Concluded.self).conclusion == .cancelled)
+    #expect(try errors(words) == [.shuttingDown])
+    #expect(try machine.property("ActiveState") == "inactive")
+    #expect(try machine.property("Result") == "success")
   }
 
   @Test("who asks while it stops gets its answer, and the bus stops behind all of them, in order")
