@@ -151,6 +151,38 @@ struct FloodTests {
     #expect(steadyTally.lost == 0)
   }
 
+  @Test("what a flood took is given back when those who did not read have gone")
+  func givingBack() throws {
+    let bus = try TestBus()
+    let other = try RawClient.greeted(bus)
+    try other.settle()
+    let before = try bus.privateMemory()
+    var observers: [RawClient] = []
+    // Each is queued something of its own, which its queue copies.
+    var frames: [UInt8] = []
+    for number in 0..<150 {
+      observers.append(try Self.observer(on: bus, of: "load.x\(number)"))
+      let frame = ByteBuffer(capacity: 1100)
+      frame.appendFrame(Post(), serial: 1, name: "load.x\(number)", text: String(repeating: "x", count: 1000))
+      frames += [UInt8](frame.bytes)
+    }
+    let poster = try RawClient.greeted(bus)
+    for _ in 0..<900 { try poster.send(frames) }
+    try poster.settle()
+    let grown = try bus.privateMemory() - before
+    #expect(grown > 64 * 1024)
+
+    observers.removeAll()
+    while try other.busEntry().connections > 2 {}
+    // It is given back in one of the first moments in which the bus has nothing to do.
+    var left = grown
+    for _ in 0..<1000 where left >= grown / 4 {
+      try other.settle()
+      left = try bus.privateMemory() - before
+    }
+    #expect(left < grown / 4, "of \(grown) KiB, \(left) are left")
+  }
+
   @Test("a million distinct names cost no memory, and each arrives or is told lost")
   func distinctNames() throws {
     let bus = try TestBus(configuration: Self.configuration)

@@ -8,10 +8,14 @@
 #include <linux/magic.h>
 #include <linux/memfd.h>
 #include <linux/sockios.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+
+/* <malloc.h> would make the C library's allocator this module's. */
+int malloc_trim(size_t pad);
 
 /* Declared only under _GNU_SOURCE. */
 int memfd_create(const char *_Nonnull name, unsigned int flags);

@@ -121,6 +121,9 @@ extension Bus {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
+  /// Bytes that are held for all suspended connections.
+  package var suspendedByteCount: Int { mutating get { heldByteCount } }
+
   /// Delivers all that is held, and suspends nobody any more.
   mutating func resumeAll() {
     for index in connections.indices where connections[index]?.held != nil {

@@ -118,6 +118,7 @@ final class BusServer: RunLoopTarget {
   var begunBuffers = BegunBuffers()
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
+  private var heapUse = HeapUse()
 
   var listeners: [Listener] = []
   var acceptIsPaused = false
@@ -249,16 +250,29 @@ final class BusServer: RunLoopTarget {
   @inline(never) private func isReady(toAcceptAt index: Int) { accept(on: listeners[index]) }
 
   /// Whether the run loop is to say when it has nothing to do.
-  var wantsIdle: Bool { bus.hasIdlePosts && !hasWork }
+  var wantsIdle: Bool { (bus.hasIdlePosts || heapUse.hasFallen) && !hasWork }
 
   /// Delivers all that waits for a better moment.
   func deliverPostponed() {
     deliverSoon()
-    isIdle()
+    deliverIdle()
   }
 
   func isIdle() {
+    if bus.hasIdlePosts { deliverIdle() }
+    guard heapUse.hasFallen else { return }
+    heapUse.beginAnew()
+    ProgramHeap.release()
+  }
+
+  private func deliverIdle() {
     deliver { bus in bus.deliverIdle() }
+  }
+
+  /// Bytes of the heap that others have taken, as far as they are much: what is queued, held and begun, and what a
+  /// connection has by itself, with the short frame that it may have begun.
+  private var heapByteCount: Int {
+    queuedByteCount + bus.suspendedByteCount + begunReserved + connectionCount * BegunBuffers.capacity
   }
 
   func deliverSoon() {
@@ -302,6 +316,7 @@ final class BusServer: RunLoopTarget {
       if connectionCount == 0 || stopBy <= now { return false }
       timer?.schedule(stopBy)
     }
+    heapUse.note(heapByteCount)
     scheduleTimer()
     passEnded?()
     return true
