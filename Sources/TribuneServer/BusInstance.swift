@@ -26,7 +26,7 @@ package final class BusInstance {
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, _ state: StateFile? = nil, log: Log,
     isStepped: Bool = false
-  ) throws(Errno) {
+  ) throws {
     self.passed = passed
     self.log = log
     loop = try RunLoop(hostsMainQueue: !isStepped)
@@ -39,7 +39,7 @@ package final class BusInstance {
   /// The state that another daemon has left, or an empty one.
   private static func state(
     _ configuration: Configuration, _ passed: PassedAtStart, _ store: DescriptorStore?, _ log: Log
-  ) throws(Errno) -> StateFile {
+  ) throws(NoState) -> StateFile {
     while let descriptor = passed.takeState() {
       do throws(StateFlaw) {
         let state = try StateFile(adopting: descriptor)
@@ -60,11 +60,26 @@ package final class BusInstance {
 
   /// A state that can be as long as any configuration lets it become, if this process may have something that long: for
   /// as long as there is this bus, it is only ever passed on.
-  private static func emptyState(_ configuration: Configuration) throws(Errno) -> StateFile {
+  private static func emptyState(_ configuration: Configuration) throws(NoState) -> StateFile {
     do throws(Errno) {
       return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
     } catch {
-      return try StateFile(cellCount: BusServer.cellCount, areaLength: configuration.stateMaxBytes)
+      let length = configuration.stateMaxBytes
+      do throws(Errno) {
+        return try StateFile(cellCount: BusServer.cellCount, areaLength: length)
+      } catch {
+        throw NoState(length: length, cause: error)
+      }
+    }
+  }
+
+  /// The state finds no room in what this process may have.
+  private struct NoState: Error, CustomStringConvertible {
+    let length: Int
+    let cause: Errno
+
+    var description: String {
+      "cannot make room for the state of the bus, twice the \(length) bytes of StateMax=: \(cause)"
     }
   }
 

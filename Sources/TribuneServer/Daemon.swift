@@ -131,7 +131,7 @@ package final class Daemon {
   private init(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart,
     _ replacement: Replacement?, _ log: Log
-  ) throws(Errno) {
+  ) throws {
     self.arguments = arguments
     self.log = log
     bus = try BusInstance(

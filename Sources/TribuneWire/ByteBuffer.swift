@@ -40,6 +40,14 @@
         base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity, attachment: attachment))
   }
 
+  /// Makes a buffer of memory that somebody else has allocated, and that is its own from now on.
+  ///
+  /// - Parameter base: valid for `capacity` bytes, aligned to 16 bytes, and to be freed by `deallocate()`.
+  @unsafe package init(adopting base: UnsafeMutableRawPointer, capacity: Int) {
+    unsafe state = .allocate(capacity: 1)
+    unsafe state.initialize(to: State(base: base, capacity: capacity))
+  }
+
   deinit {
     unsafe state.pointee.base.deallocate()
     unsafe state.deinitialize(count: 1)

@@ -197,7 +197,13 @@ extension BusServer {
     case .retained: lengthOffset = Retained.lengthOffset
     default: preconditionFailure("a frame of kind \(header.rawKind) has a file")
     }
-    let copy = ByteBuffer(capacity: header.frameLength + file.length)
+    let copy: ByteBuffer
+    do throws(WireError) {
+      copy = try ProgramHeap.buffer(capacity: header.frameLength + file.length)
+    } catch {
+      log.warning("a file of \(file.length) bytes cannot be read: \(error.message)")
+      return nil
+    }
     header.flags.remove(.descriptor)
     header.frameLength += file.length
     header.append(to: copy)

@@ -192,7 +192,7 @@ extension BusServer {
     guard begunReserved + reserved <= configuration.partialFramesMemoryMaxBytes else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
     }
-    let begun = isLong ? ByteBuffer(capacity: length) : begunBuffers.take(for: count)
+    let begun = isLong ? try ProgramHeap.buffer(capacity: length) : begunBuffers.take(for: count)
     begun.append(buffer.bytes(in: start..<buffer.count))
     releaseBegun(connection)
     connection.begun = begun

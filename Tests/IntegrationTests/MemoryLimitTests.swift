@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+/// Where the system gives no memory, what needs much of it is refused, and the bus stays.
+@Suite("Memory limits", .timeLimit(.minutes(2)))
+struct MemoryLimitTests {
+  private static let prlimit = "/usr/bin/prlimit"
+  private static let frameLength = 16 << 20
+
+  /// Begins a frame whose payload is to come.
+  private func begin(_ client: RawClient, serial: Serial) throws {
+    let name = "load.unit"
+    try client.send {
+      $0.appendHead(
+        of: Post(), flags: .acknowledge, sender: .bus, serial: serial, nameLength: name.utf8.count,
+        objectLength: 0, payloadLength: Self.frameLength)
+      $0.append(name.utf8.map { $0 })
+    }
+  }
+
+  private func end(_ client: RawClient) throws {
+    try client.send([UInt8](repeating: UInt8(ascii: "x"), count: Self.frameLength))
+  }
+
+  @Test("a long frame for which there is no memory ends its connection, and nobody else's")
+  func longFrames() throws {
+    let bus = try TestBus(configuration: "[Bus]\nPayloadMax=16M\nPartialFramesMemoryMax=1G\n")
+    let other = try RawClient.greeted(bus)
+    let clients = try (0..<6).map { _ in try RawClient.greeted(bus) }
+    try other.settle()
+    // There is room for two of them, and half of one more.
+    let limit = try bus.processStatus("VmSize") * 1024 + Self.frameLength / 2 * 5
+    let limited = try FinishedProgram([Self.prlimit, "--pid=\(bus.pid)", "--as=\(limit)"])
+    try #require(limited.status == 0, "\(limited.errors)")
+    for client in clients {
+      try begin(client, serial: 1)
+      // What was sent before has been read then.
+      try other.settle()
+    }
+    for client in clients[2...] { #expect(try client.nextError() == .outOfMemory) }
+    for client in clients[..<2] {
+      try end(client)
+      #expect(try client.next(.ok).header.serial == 1)
+    }
+    // There is room again.
+    let next = try RawClient.greeted(bus)
+    try begin(next, serial: 1)
+    try end(next)
+    #expect(try next.next(.ok).header.serial == 1)
+    try other.settle()
+  }
+
+  @Test("a daemon without room for its state says so, and does not start")
+  func state() throws {
+    let folder = try TestFolder()
+    let daemon = try FinishedProgram([
+      Self.prlimit, "--as=100000000", try Programs.path(of: "tribuned"), "--listen=\(folder.path)/bus",
+      "--config=\(folder.path)",
+    ])
+    #expect(daemon.status == 1)
+    #expect(daemon.errors.contains("StateMax="), "\(daemon.errors)")
+  }
+}
