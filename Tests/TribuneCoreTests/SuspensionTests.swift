@@ -182,8 +182,13 @@ struct SuspensionTests {
     _ = bus.take()
     try bus.plain("a.b", "1")
     try bus.plain("a.didClose", "2")
+    bus.post("a.didClose", text: "3", by: poster, .immediately)
     bus.ask("a.shouldClose", by: poster, serial: 1)
-    #expect(bus.take() == [" a.b 1", "B a.didClose 2", "B question 1 q1 d1 5000ms a.shouldClose"])
+    // What is held stays so.
+    #expect(
+      bus.take() == [
+        " a.b 1", "B a.didClose 2", "B a.didClose 3 from :1", "B question 1 q1 d1 5000ms a.shouldClose",
+      ])
   }
 
   @Test("Suspending twice is once, and so is resuming; who goes takes along what was held")
