@@ -79,6 +79,30 @@ struct EventTests {
     }
   }
 
+  // MARK: Who has not been greeted
+
+  @Test(
+    "who has said hello is greeted first by the next daemon, and goes on unless it was sending a frame",
+    arguments: [nil, 20])
+  func greeting(cut: Int?) async {
+    await #expect(processExitsWith: .success) { [cut] in
+      try await MainActor.run {
+        let bus = try SteppedBus()
+        let stranger = try bus.stranger()
+        let frame = ByteBuffer(capacity: 256)
+        frame.appendFrame(Observe(), serial: 1, name: "load.*")
+        if let cut { frame.truncate(to: cut) }
+        try stranger.send(frame)
+        try bus.read(stranger)
+        let before = try stranger.frames().count
+        let next = try bus.successor()
+        next.endPass()
+        let after = try stranger.frames(isGreeting: true).map(\.kind)
+        #expect(before == 0 && after == (cut == nil ? [.welcome, .ok] : [.error]))
+      }
+    }
+  }
+
   // MARK: What finds no room
 
   /// Something that an event causes.

@@ -87,7 +87,7 @@ final class SteppedBus {
       try send(frame)
     }
 
-    fileprivate func send(_ bytes: ByteBuffer) throws {
+    func send(_ bytes: ByteBuffer) throws {
       let socket = socket.descriptor.rawValue
       let array = bytes.array
       let sent = unsafe Glibc.send(socket, array, array.count, CInt(MSG_NOSIGNAL))
@@ -95,11 +95,14 @@ final class SteppedBus {
     }
 
     /// What has come since this was last asked: kinds and serials.
-    func frames() throws -> [(kind: FrameKind?, serial: Serial)] {
+    ///
+    /// - Parameter isGreeting: it begins with the bus's hello.
+    func frames(isGreeting: Bool = false) throws -> [(kind: FrameKind?, serial: Serial)] {
       let buffer = socket.received
       while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
+      if isGreeting { try #require(try Hello(buffer.bytes) != nil) }
       var frames: [(kind: FrameKind?, serial: Serial)] = []
-      var position = 0
+      var position = isGreeting ? Hello.length : 0
       while let header = try FrameHeader(buffer.bytes, at: position, limits: .fromBus) {
         frames.append((header.kind, header.serial))
         position += header.frameLength
@@ -111,6 +114,17 @@ final class SteppedBus {
 
   /// Somebody who has said hello, and has been welcomed.
   func client() throws -> Client {
+    let client = try stranger()
+    try read(client)
+    endPass()
+    // The hello is no frame.
+    let greeting = ByteBuffer(capacity: 4096)
+    _ = try UnixSocket.receive(from: client.socket.descriptor, into: greeting)
+    return client
+  }
+
+  /// Somebody who has been accepted, and whose hello the bus has still to read. Begins a pass.
+  func stranger() throws -> Client {
     let socket = Client.Socket(try UnixSocket.make(nonblocking: true))
     try UnixSocket.connect(socket.descriptor, to: "\(folder.path)/bus")
     server.beginPass()
@@ -119,11 +133,6 @@ final class SteppedBus {
     let hello = ByteBuffer(capacity: 64)
     Hello().append(to: hello)
     try client.send(hello)
-    try read(client)
-    endPass()
-    // The hello is no frame.
-    let greeting = ByteBuffer(capacity: 4096)
-    _ = try UnixSocket.receive(from: socket.descriptor, into: greeting)
     return client
   }
 
