@@ -102,29 +102,6 @@ struct RestartTests {
     #expect(try bus.endCountingFiles() == 0)
   }
 
-  @Test(
-    "connection ids are not used twice, and those of queries and delegates neither", arguments: Way.allCases)
-  func ids(_ way: Way) throws {
-    var last = ConnectionID(rawValue: 0)
-    var (lastQuery, lastDelegate): (UInt64, UInt64) = (0, 0)
-    for _ in 0..<4 {
-      do {
-        let (client, welcome) = try RawClient.welcomed(bus)
-        #expect(welcome.connection > last)
-        last = welcome.connection
-        let delegate = try client.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
-        #expect(delegate.rawValue > lastDelegate)
-        lastDelegate = delegate.rawValue
-        try client.send(Cancel(target: 1), serial: 2)
-        try client.send(Ask(), serial: 3, name: "a.shouldB")
-        let query = try client.nextVerdict().query
-        #expect(query.rawValue > lastQuery)
-        lastQuery = query.rawValue
-      }
-      try restart(way)
-    }
-  }
-
   @Test("a hold holds, and goes with its connection", arguments: Way.allCases)
   func hold(_ way: Way) throws {
     let asker = try RawClient.greeted(bus)

@@ -88,23 +88,6 @@ struct SuccessionTests {
     #expect(holds == 1)
   }
 
-  @Test("what is held for who had suspended is missed as well")
-  func suspended() throws {
-    let (client, welcome) = try RawClient.welcomed(bus)
-    try client.send(Observe(suspension: .hold), serial: 1, name: "load.*")
-    _ = try client.next(.ok)
-    try client.send(Suspend(isSuspended: true), serial: 2)
-    _ = try client.next(.ok)
-    try orphan(client)
-    let poster = try RawClient.greeted(bus)
-    for serial in Serial(1)...3 { try poster.send(Post(), serial: serial, name: "load.unit") }
-    try poster.settle()
-    let successor = try RawClient.greeted(bus)
-    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
-    #expect(try successor.next().decode(Lost.self).count == 3)
-    #expect(try successor.next().kind == .ok)
-  }
-
   @Test("the end of the bus is not taken for that of a delegate that has to connect again")
   func stopping() throws {
     let delegate = try RawClient.greeted(bus)
