@@ -6,7 +6,7 @@ import Tribune
 @testable import TribuneCommands
 
 /// How long a bus is waited for that goes meanwhile.
-@Suite("A bus's presence", .timeLimit(.minutes(1)))
+@Suite("A bus's presence", .timeLimit(.minutes(15)))
 struct BusPresenceTests {
   private static let loss = ConnectionEvent.disconnected(TribuneError(.connectionLost, "gone"))
 

@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// What a capture is written as, byte by byte.
-@Suite("Captures", .timeLimit(.minutes(1)))
+@Suite("Captures", .timeLimit(.minutes(15)))
 struct CaptureTests {
   @Test("A file begins with who writes it, and where its packets come from")
   func opening() {

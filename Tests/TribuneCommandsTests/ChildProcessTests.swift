@@ -6,7 +6,7 @@ import Testing
 import TribuneSystem
 
 /// Children get what they are given, and their end is told.
-@Suite("Child processes", .timeLimit(.minutes(1)))
+@Suite("Child processes", .timeLimit(.minutes(15)))
 struct ChildProcessTests {
   private static func start(
     _ script: String, environment: [[UInt8]]? = nil, input: [UInt8] = [], limit: Int = 1 << 20

@@ -6,7 +6,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// What may be typed is understood; what may not is told.
-@Suite("The command line", .timeLimit(.minutes(1)))
+@Suite("The command line", .timeLimit(.minutes(15)))
 struct CommandLineParserTests {
   private static func parse(_ line: [String]) throws -> CommandLineParser.Request {
     try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)

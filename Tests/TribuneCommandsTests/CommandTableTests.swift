@@ -5,7 +5,7 @@ import Testing
 @testable import TribuneCommands
 
 /// The one table is whole, and the help says all of it.
-@Suite("The table of options", .timeLimit(.minutes(1)))
+@Suite("The table of options", .timeLimit(.minutes(15)))
 struct CommandTableTests {
   private let table = CommandTable.standard
 

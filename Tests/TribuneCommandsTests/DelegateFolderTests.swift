@@ -6,7 +6,7 @@ import TribuneSystem
 
 @testable import TribuneCommands
 
-@Suite("Places in the chain", .timeLimit(.minutes(1)))
+@Suite("Places in the chain", .timeLimit(.minutes(15)))
 struct ChainPlacesTests {
   private static func orders(_ places: ChainPlaces<Int>, _ keys: [Int]) -> [Int32] {
     keys.compactMap { places.order(of: $0) }
@@ -59,7 +59,7 @@ struct ChainPlacesTests {
   }
 }
 
-@Suite("Files as delegates", .timeLimit(.minutes(1)))
+@Suite("Files as delegates", .timeLimit(.minutes(15)))
 struct DelegateFileTests {
   @Test(
     "what is hidden, left over or not there yet is left aside",
@@ -125,7 +125,7 @@ struct DelegateFileTests {
   }
 }
 
-@Suite("Watching folders", .timeLimit(.minutes(1)))
+@Suite("Watching folders", .timeLimit(.minutes(15)))
 struct FolderWatchTests {
   @Test("what comes, goes or is changed is told, with its name, and then no more")
   func changes() async throws {

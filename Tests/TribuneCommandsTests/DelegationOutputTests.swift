@@ -8,7 +8,7 @@ import TribuneSystem
 @testable import TribuneCommands
 
 /// What people and scripts see of holds, values, objects and protocols.
-@Suite("Output about delegation", .timeLimit(.minutes(1)))
+@Suite("Output about delegation", .timeLimit(.minutes(15)))
 struct DelegationOutputTests {
   private static func context() throws -> Context {
     guard case .run(let invocation) = try CommandLineParser.parse([Array("list".utf8)], by: .standard)

@@ -5,7 +5,7 @@ import Testing
 @testable import TribuneCommands
 
 /// The man page and the completions say all that the table has.
-@Suite("What is made of the table of options", .timeLimit(.minutes(1)))
+@Suite("What is made of the table of options", .timeLimit(.minutes(15)))
 struct ManualTests {
   private let table = CommandTable.standard
   private let verbs = Manual.verbs

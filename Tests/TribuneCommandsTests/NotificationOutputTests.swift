@@ -8,7 +8,7 @@ import TribuneSystem
 @testable import TribuneCommands
 
 /// What people and programs see of notifications, and what commands are told of them.
-@Suite("Output about notifications", .timeLimit(.minutes(1)))
+@Suite("Output about notifications", .timeLimit(.minutes(15)))
 struct NotificationOutputTests {
   private static func context() throws -> Context {
     try Context(

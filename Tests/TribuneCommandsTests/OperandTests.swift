@@ -6,7 +6,7 @@ import Tribune
 @testable import TribuneCommands
 
 /// Operands are checked before the bus is bothered.
-@Suite("Operands", .timeLimit(.minutes(1)))
+@Suite("Operands", .timeLimit(.minutes(15)))
 struct OperandTests {
   private static func prepare(_ line: [String]) throws -> any Command {
     guard case .run(let invocation) = try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)

@@ -8,7 +8,7 @@ import TribuneSystem
 @testable import TribuneCommands
 
 /// What people see.
-@Suite("Output", .timeLimit(.minutes(1)))
+@Suite("Output", .timeLimit(.minutes(15)))
 struct OutputTests {
   private static func context(_ line: [String] = [], of verb: [String] = ["list"]) throws -> Context {
     guard

@@ -6,7 +6,7 @@ import Tribune
 @testable import TribuneCommands
 
 /// Questions go in and lines go in; what is shown and answered comes out.
-@Suite("Questions at the terminal", .timeLimit(.minutes(1)))
+@Suite("Questions at the terminal", .timeLimit(.minutes(15)))
 struct QuestionDeskTests {
   /// What can happen, a second after what was before.
   enum Event: Sendable {
@@ -141,7 +141,7 @@ struct QuestionDeskTests {
   }
 }
 
-@Suite("Lines from pieces", .timeLimit(.minutes(1)))
+@Suite("Lines from pieces", .timeLimit(.minutes(15)))
 struct LineBufferTests {
   private static func lines(_ pieces: [String], limit: Int = 100) -> [String] {
     var buffer = LineBuffer(limit: limit)

@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// What `tribunectl monitor` says of what passes.
-@Suite("Traffic in words", .timeLimit(.minutes(1)))
+@Suite("Traffic in words", .timeLimit(.minutes(15)))
 struct TrafficTextTests {
   private static func item(_ fill: (ByteBuffer) -> Void) throws -> TrafficItem {
     let frame = ByteBuffer(capacity: 64)

@@ -7,7 +7,7 @@ import TribuneJSON
 @testable import TribuneCommands
 
 /// What was posted is shown as what it is.
-@Suite("userInfo", .timeLimit(.minutes(1)))
+@Suite("userInfo", .timeLimit(.minutes(15)))
 struct UserInfoTests {
   @Test("userInfo appears as what it is")
   func userInfo() {

@@ -5,7 +5,7 @@ import Testing
 @testable import TribuneCommands
 
 /// Who is being waited for, as a terminal shows it.
-@Suite("Who is being waited for", .timeLimit(.minutes(1)))
+@Suite("Who is being waited for", .timeLimit(.minutes(15)))
 struct WaitingDisplayTests {
   enum Event: Sendable {
     case asked(UInt64, at: Int)

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Attachments in the outbound queue", .timeLimit(.minutes(2)))
+@Suite("Attachments in the outbound queue", .timeLimit(.minutes(15)))
 struct AttachmentQueueTests {
   @Test("An attachment weighs what it holds, until the first byte of its frame has been sent")
   func weight() {

@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-@Suite("Awaited notifications", .timeLimit(.minutes(1)))
+@Suite("Awaited notifications", .timeLimit(.minutes(15)))
 struct AwaitingTests {
   let bus = BusUnderTest()
   let (poster, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)

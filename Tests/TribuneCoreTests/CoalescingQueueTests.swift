@@ -5,7 +5,7 @@ import TribuneTestSupport
 
 @testable import TribuneCore
 
-@Suite("A coalescing queue", .timeLimit(.minutes(1)))
+@Suite("A coalescing queue", .timeLimit(.minutes(15)))
 struct CoalescingQueueTests {
   @Test("Gives out what was put in, in order, without what was taken out under a key", arguments: Seeds.all)
   func likeAnArray(seed: UInt64) {

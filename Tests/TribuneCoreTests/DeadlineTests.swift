@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Deadlines", .timeLimit(.minutes(1)))
+@Suite("Deadlines", .timeLimit(.minutes(15)))
 struct DeadlineTests {
   /// An asker A, and delegates B, C … for the name x, with a timeout each.
   private func bus(
@@ -256,7 +256,7 @@ struct DeadlineTests {
   }
 }
 
-@Suite("Instants", .timeLimit(.minutes(1)))
+@Suite("Instants", .timeLimit(.minutes(15)))
 struct InstantTests {
   @Test("The end of time is not passed")
   func saturation() {

@@ -17,7 +17,7 @@ let scrollView = """
   }
   """
 
-@Suite("Declarations", .timeLimit(.minutes(1)))
+@Suite("Declarations", .timeLimit(.minutes(15)))
 struct DeclarationTests {
   let bus = BusUnderTest()
 

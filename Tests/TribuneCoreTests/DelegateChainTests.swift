@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Delegate chains", .timeLimit(.minutes(1)))
+@Suite("Delegate chains", .timeLimit(.minutes(15)))
 struct DelegateChainTests {
   @Test("A chain goes by order, and then by the time of attaching")
   func order() throws {

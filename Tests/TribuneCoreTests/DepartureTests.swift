@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Leaving in the middle", .timeLimit(.minutes(1)))
+@Suite("Leaving in the middle", .timeLimit(.minutes(15)))
 struct DepartureTests {
   /// An asker A, and delegates B and C for the name x.
   private func ask(

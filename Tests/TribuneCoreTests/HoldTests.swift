@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Holds", .timeLimit(.minutes(1)))
+@Suite("Holds", .timeLimit(.minutes(15)))
 struct HoldTests {
   @Test(
     "A hold is against the names that match its pattern, of its object or of any",

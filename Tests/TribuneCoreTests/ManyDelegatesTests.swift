@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Many delegates", .timeLimit(.minutes(5)))
+@Suite("Many delegates", .timeLimit(.minutes(15)))
 struct ManyDelegatesTests {
   @Test(
     "Ten thousand delegates of one object are all asked, and nothing is left", arguments: QueryMode.allCases)

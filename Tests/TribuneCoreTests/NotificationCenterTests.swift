@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("The notification center", .timeLimit(.minutes(2)))
+@Suite("The notification center", .timeLimit(.minutes(15)))
 struct NotificationCenterTests {
   @Test(
     "An observation receives what its pattern and its object let through",

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("A notification center in which everything happens", .timeLimit(.minutes(5)))
+@Suite("A notification center in which everything happens", .timeLimit(.minutes(15)))
 struct NotificationSimulationTests {
   @Test(
     "Gives each exactly what a plain account of it says, in that order, and is empty in the end",

@@ -3,7 +3,7 @@
 import Testing
 import TribuneCore
 
-@Suite("Patterns of objects", .timeLimit(.minutes(1)))
+@Suite("Patterns of objects", .timeLimit(.minutes(15)))
 struct ObjectPatternTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let pattern: String

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("The outbound queue", .timeLimit(.minutes(2)))
+@Suite("The outbound queue", .timeLimit(.minutes(15)))
 struct OutboundQueueTests {
   @Test(
     "What is queued is read in order, whatever it lies in, and nothing of it twice",

@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneTestSupport
 
-@Suite("Places of outcomes", .timeLimit(.minutes(2)))
+@Suite("Places of outcomes", .timeLimit(.minutes(15)))
 struct OutcomePlacesTests {
   @Test("are those that were put in, however many there are", arguments: Seeds.all)
   func oracle(seed: UInt64) {

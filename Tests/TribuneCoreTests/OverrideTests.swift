@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Overrides, dry runs and required delegates", .timeLimit(.minutes(1)))
+@Suite("Overrides, dry runs and required delegates", .timeLimit(.minutes(15)))
 struct OverrideTests {
   // MARK: Overrides
 

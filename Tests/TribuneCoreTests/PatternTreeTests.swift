@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("The pattern tree", .timeLimit(.minutes(2)))
+@Suite("The pattern tree", .timeLimit(.minutes(15)))
 struct PatternTreeTests {
   private struct Registration {
     var key: Int

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Places of queries", .timeLimit(.minutes(2)))
+@Suite("Places of queries", .timeLimit(.minutes(15)))
 struct PlacesByIDTests {
   @Test("are found by ids, however far apart those are that are there", arguments: Seeds.all)
   func oracle(seed: UInt64) {

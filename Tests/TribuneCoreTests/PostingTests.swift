@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-@Suite("Posting styles and coalescing", .timeLimit(.minutes(1)))
+@Suite("Posting styles and coalescing", .timeLimit(.minutes(15)))
 struct PostingTests {
   let bus = BusUnderTest()
   let (poster, observer): (ConnectionSlot, ConnectionSlot)

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Progress and deferrals", .timeLimit(.minutes(1)))
+@Suite("Progress and deferrals", .timeLimit(.minutes(15)))
 struct ProgressTests {
   @Test("An asker that wants it hears of each that is asked, and of what came of it")
   func stages() {

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Queries", .timeLimit(.minutes(1)))
+@Suite("Queries", .timeLimit(.minutes(15)))
 struct QueryTests {
   /// What a delegate does when it is asked.
   enum Reply: Sendable {

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("What an outbound queue counts, and how it is handed over", .timeLimit(.minutes(2)))
+@Suite("What an outbound queue counts, and how it is handed over", .timeLimit(.minutes(15)))
 struct QueueCountTests {
   /// Queues some of everything.
   private func traffic(_ pool: BufferPool?) -> QueuedTraffic {

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Queries within queries", .timeLimit(.minutes(1)))
+@Suite("Queries within queries", .timeLimit(.minutes(15)))
 struct RecursionTests {
   @Test(
     "A query within one of the same name and object is refused, whatever else differs",

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Setting a delegate", .timeLimit(.minutes(1)))
+@Suite("Setting a delegate", .timeLimit(.minutes(15)))
 struct ReplacingTests {
   @Test("Replaces an object's chain, whoever is in it, and tells those that it replaces, after the ok")
   func replaces() throws {

@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneCore
 
 /// What of the configuration decides something, in a bus that takes another's place.
-@Suite("The configuration in a bus that takes another's place", .timeLimit(.minutes(1)))
+@Suite("The configuration in a bus that takes another's place", .timeLimit(.minutes(15)))
 struct RestoredConfigurationTests {
   let bus: BusUnderTest
 

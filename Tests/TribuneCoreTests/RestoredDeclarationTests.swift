@@ -6,7 +6,7 @@ import TribuneWire
 @testable import TribuneCore
 
 /// What was declared stays what it was in a bus that takes another's place, whoever had defined what it relies on.
-@Suite("Declarations in a bus that takes another's place", .timeLimit(.minutes(1)))
+@Suite("Declarations in a bus that takes another's place", .timeLimit(.minutes(15)))
 struct RestoredDeclarationTests {
   /// How a definition ends.
   enum Ending: CaseIterable {

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("A bus that takes another's place", .timeLimit(.minutes(2)))
+@Suite("A bus that takes another's place", .timeLimit(.minutes(15)))
 struct RestoringTests {
   let bus = BusUnderTest()
   let asker: ConnectionSlot

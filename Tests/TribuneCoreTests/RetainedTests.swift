@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Retained notifications", .timeLimit(.minutes(2)))
+@Suite("Retained notifications", .timeLimit(.minutes(15)))
 struct RetainedTests {
   let bus = BusUnderTest()
   let poster: ConnectionSlot

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("A bus on which everything happens", .timeLimit(.minutes(5)))
+@Suite("A bus on which everything happens", .timeLimit(.minutes(15)))
 struct SimulationTests {
   @Test("Ends every query once, tells everyone who was asked, and is empty in the end", arguments: Seeds.all)
   func invariants(seed: UInt64) {

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("Fields that were spoilt", .timeLimit(.minutes(5)))
+@Suite("Fields that were spoilt", .timeLimit(.minutes(15)))
 struct SpoiltFieldsTests {
   /// What a bus can be made to restore.
   enum Part: CaseIterable, Sendable {

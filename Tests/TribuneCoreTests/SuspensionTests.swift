@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-@Suite("Suspension", .timeLimit(.minutes(1)))
+@Suite("Suspension", .timeLimit(.minutes(15)))
 struct SuspensionTests {
   let bus = BusUnderTest()
   let (poster, observer): (ConnectionSlot, ConnectionSlot)

@@ -6,7 +6,7 @@ import TribuneTestSupport
 import TribuneWire
 
 /// What has to be remembered over a restart is bounded for each user, so that nobody takes the room of the others.
-@Suite("What is remembered for a user", .timeLimit(.minutes(1)))
+@Suite("What is remembered for a user", .timeLimit(.minutes(15)))
 struct UserAccountTests {
   private let bus: BusUnderTest
   private let (one, other, stranger): (ConnectionSlot, ConnectionSlot, ConnectionSlot)

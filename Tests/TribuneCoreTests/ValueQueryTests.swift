@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Value queries", .timeLimit(.minutes(1)))
+@Suite("Value queries", .timeLimit(.minutes(15)))
 struct ValueQueryTests {
   /// What a data source does when it is asked.
   enum Reply: Sendable {

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Wills and dids", .timeLimit(.minutes(1)))
+@Suite("Wills and dids", .timeLimit(.minutes(15)))
 struct WillDidTests {
   @Test(
     "A delegate receives those that it responds to, of its object or of any",

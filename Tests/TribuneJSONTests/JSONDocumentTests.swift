@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 /// JSON as a tree that is read.
-@Suite("JSON documents", .timeLimit(.minutes(1)))
+@Suite("JSON documents", .timeLimit(.minutes(15)))
 struct JSONDocumentTests {
   private static func root(_ text: String) throws -> JSONNode {
     try JSONDocument(text.utf8Bytes).root

@@ -4,7 +4,7 @@ import Testing
 import TribuneJSON
 
 /// JSON goes in and out without losing anything.
-@Suite("JSON as text", .timeLimit(.minutes(1)))
+@Suite("JSON as text", .timeLimit(.minutes(15)))
 struct JSONTextTests {
   @Test(
     "what was written stays, but for the spaces",

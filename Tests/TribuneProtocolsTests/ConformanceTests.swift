@@ -6,7 +6,7 @@ import TribuneWire
 @testable import TribuneProtocols
 
 /// What a delegate has to be to join an object's chain.
-@Suite("Conformance", .timeLimit(.minutes(1)))
+@Suite("Conformance", .timeLimit(.minutes(15)))
 struct ConformanceTests {
   private static func library() -> Library {
     Library.loading(

@@ -4,7 +4,7 @@ import Testing
 import TribuneProtocols
 
 /// Protocols that inherit from others.
-@Suite("Inheritance", .timeLimit(.minutes(1)))
+@Suite("Inheritance", .timeLimit(.minutes(15)))
 struct InheritanceTests {
   @Test("what is inherited says where it comes from")
   func origins() throws {

@@ -4,7 +4,7 @@ import Testing
 import TribuneProtocols
 
 /// The protocols that there are: from files, which are loaded again, and from owners, who come and go.
-@Suite("The library of protocols", .timeLimit(.minutes(1)))
+@Suite("The library of protocols", .timeLimit(.minutes(15)))
 struct LibraryTests {
   private static func source(_ text: String) -> ProtocolSource { ProtocolSource(text, file: "wire") }
 

@@ -5,7 +5,7 @@ import TribuneProtocols
 import TribuneTestSupport
 
 /// The language of protocol files.
-@Suite("Protocol files", .timeLimit(.minutes(1)))
+@Suite("Protocol files", .timeLimit(.minutes(15)))
 struct ParserTests {
   @Test("what is written is what is read")
   func all() throws {

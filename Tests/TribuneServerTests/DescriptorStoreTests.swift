@@ -101,7 +101,7 @@ private final class Reader: Sendable {
   }
 }
 
-@Suite("The descriptor store", .timeLimit(.minutes(3)))
+@Suite("The descriptor store", .timeLimit(.minutes(15)))
 struct DescriptorStoreTests {
   @Test("is there where the manager says how much it keeps, or the unit does for it")
   func capacity() async {

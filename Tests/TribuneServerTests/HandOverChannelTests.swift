@@ -32,7 +32,7 @@ private struct Pair {
 
 /// What daemons say to each other when one takes the other's place: whoever is at the other end can neither keep
 /// this one waiting nor have it take what it does not expect.
-@MainActor @Suite("The channel between two daemons", .timeLimit(.minutes(1)))
+@MainActor @Suite("The channel between two daemons", .timeLimit(.minutes(15)))
 struct HandOverChannelTests {
   @Test(
     "a message arrives as it was sent",

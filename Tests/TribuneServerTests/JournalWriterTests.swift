@@ -34,7 +34,7 @@ private final class StuckJournal: Sendable {
   }
 }
 
-@Suite("Writing to the journal", .timeLimit(.minutes(1)))
+@Suite("Writing to the journal", .timeLimit(.minutes(15)))
 struct JournalWriterTests {
   private func entry(_ text: String) -> JournalItem { .entry(JournalEntry(.info, text)) }
 

@@ -71,7 +71,7 @@ private func foreignFile() throws -> CInt {
   return try retrying { unsafe open(folder.path + "/file", O_RDONLY | O_CLOEXEC) }
 }
 
-@Suite("What is passed at the start", .timeLimit(.minutes(2)))
+@Suite("What is passed at the start", .timeLimit(.minutes(15)))
 struct PassedAtStartTests {
   // MARK: Sockets to listen on
 

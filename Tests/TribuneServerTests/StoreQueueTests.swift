@@ -68,7 +68,7 @@ private struct QueueUnderTest {
   var counts: [Int] { sent.map(\.descriptors.count) }
 }
 
-@Suite("The queue for the service manager's store", .timeLimit(.minutes(2)))
+@Suite("The queue for the service manager's store", .timeLimit(.minutes(15)))
 struct StoreQueueTests {
   @Test("sends connections that lie behind each other with one message, as many as one can take")
   func batches() throws {

@@ -6,7 +6,7 @@ import TribuneTestSupport
 
 @testable import TribuneServer
 
-@Suite("Timeouts", .timeLimit(.minutes(2)))
+@Suite("Timeouts", .timeLimit(.minutes(15)))
 struct TimeoutsTests {
   private static func timeouts(due: [UInt64]) -> Timeouts {
     var timeouts = Timeouts()

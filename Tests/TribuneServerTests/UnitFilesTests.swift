@@ -39,7 +39,7 @@ struct SystemdRun {
   }
 }
 
-@Suite("The unit files", .timeLimit(.minutes(2)))
+@Suite("The unit files", .timeLimit(.minutes(15)))
 struct UnitFilesTests {
   private let folder: TemporaryFolder
 

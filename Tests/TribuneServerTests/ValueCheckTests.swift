@@ -6,7 +6,7 @@ import TribuneServer
 import TribuneWire
 
 /// userInfo and values are held against what a protocol says of them.
-@Suite("Values and their types", .timeLimit(.minutes(1)))
+@Suite("Values and their types", .timeLimit(.minutes(15)))
 struct ValueCheckTests {
   private static let types =
     "type Item (name: string, size: int, tags: ?[]string) type Kind (near, far) "

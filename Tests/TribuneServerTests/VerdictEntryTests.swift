@@ -180,7 +180,7 @@ struct VerdictEntryTests {
   }
 }
 
-@Suite("The message catalog", .timeLimit(.minutes(2)))
+@Suite("The message catalog", .timeLimit(.minutes(15)))
 struct CatalogTests {
   @Test("explains each kind of entry, to the journal's own reader")
   func catalog() throws {

@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Files in memory", .timeLimit(.minutes(2)))
+@Suite("Files in memory", .timeLimit(.minutes(15)))
 struct MemoryFileTests {
   static let seals = [
     TRIBUNE_F_SEAL_SEAL, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW, TRIBUNE_F_SEAL_WRITE,

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Descriptors that are passed", .timeLimit(.minutes(2)))
+@Suite("Descriptors that are passed", .timeLimit(.minutes(15)))
 struct PassedDescriptorTests {
   @Test("A file goes with the first byte of its frame, and is closed when a program is started")
   func withItsFrame() throws {

@@ -8,7 +8,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Files in memory that are written to where they are mapped", .timeLimit(.minutes(2)))
+@Suite("Files in memory that are written to where they are mapped", .timeLimit(.minutes(15)))
 struct SharedFileTests {
   @Test("What is stored in one mapping is in every other, and in the file")
   func shared() throws {

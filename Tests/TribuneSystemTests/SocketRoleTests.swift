@@ -5,7 +5,7 @@ import Testing
 import TribuneSystem
 import TribuneTestSupport
 
-@Suite("What a socket is there for", .timeLimit(.minutes(1)))
+@Suite("What a socket is there for", .timeLimit(.minutes(15)))
 struct SocketRoleTests {
   private func pair(_ domain: CInt = AF_UNIX, _ type: __socket_type) throws -> (CInt, CInt) {
     var ends: [CInt] = [-1, -1]

@@ -6,7 +6,7 @@ import TribuneWire
 @testable import Tribune
 
 /// Observing what its poster waits for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct AcknowledgingTests {
   @Test func theBusIsToldWhatWasSaidFirst() async throws {
     let bus = try ScriptedBus()

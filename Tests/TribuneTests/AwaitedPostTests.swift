@@ -6,7 +6,7 @@ import TribuneWire
 @testable import Tribune
 
 /// Posting what others have to do something about first.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct AwaitedPostTests {
   @Test func theReplyNamesThoseWhoHaveNotDoneIt() async throws {
     let bus = try ScriptedBus()

@@ -5,7 +5,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct ConnectingTests {
   @Test func aConnectionKnowsWhoItIsAndWhomItSpeaksTo() async throws {
     let bus = try ScriptedBus()

@@ -5,7 +5,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct DeclaringTests {
   @Test func aDeclarationReachesTheBusAndIsWithdrawnOnce() async throws {
     let bus = try ScriptedBus()

@@ -7,7 +7,7 @@ import TribuneWire
 @testable import Tribune
 
 /// What delegates are told besides questions.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct DelegateNewsTests {
   @Test func aDelegateIsToldWhatItsObjectWillDoAndDidInOrder() async throws {
     let bus = try ScriptedBus()

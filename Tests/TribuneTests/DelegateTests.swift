@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct DelegateTests {
   @Test(arguments: [
     (Tribune.Answer.approve, AnswerKind.approve, ""),

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct HoldTests {
   @Test func aHoldReachesTheBusAndIsReleasedOnce() async throws {
     let bus = try ScriptedBus()

@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct PostingTests {
   @Test func aPostIsOneFrameWithItsNameObjectAndUserInfo() async throws {
     let bus = try ScriptedBus()

@@ -8,7 +8,7 @@ import TribuneWire
 @testable import Tribune
 
 /// What becomes of a connection whose bus is gone and comes back.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct ReconnectingTests {
   @Test func whatWasMissedIsToldBetweenWhatHadComeAndWhatComes() async throws {
     let bus = try ScriptedBus()

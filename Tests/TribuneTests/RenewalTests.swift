@@ -7,7 +7,7 @@ import TribuneWire
 @testable import Tribune
 
 /// What a client has registered with a bus that is gone, with the next.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct RenewalTests {
   @Test func everythingThatIsRegisteredIsRegisteredAgain() async throws {
     let bus = try ScriptedBus()

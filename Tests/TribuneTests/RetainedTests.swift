@@ -6,7 +6,7 @@ import TribuneWire
 @testable import Tribune
 
 /// Observing what was posted before.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct RetainedTests {
   @Test func theSnapshotComesFirstAndGoesToItsOwnSequenceAlone() async throws {
     let bus = try ScriptedBus()

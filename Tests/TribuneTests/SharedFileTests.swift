@@ -10,7 +10,7 @@ import TribuneWire
 @testable import Tribune
 
 /// userInfo in files, to a bus and from one that may cheat.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
   private static let long = [UInt8](repeating: 0x61, count: floor)

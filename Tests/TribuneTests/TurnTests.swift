@@ -8,7 +8,7 @@ import TribuneWire
 @testable import Tribune
 
 /// Where delegates and the tasks of a connection's executor run, and that a connection receives all the same.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
     let bus = try ScriptedBus()

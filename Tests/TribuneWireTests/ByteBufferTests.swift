@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Byte buffers", .timeLimit(.minutes(2)))
+@Suite("Byte buffers", .timeLimit(.minutes(15)))
 struct ByteBufferTests {
   @Test("What is appended is there, in order, however often the storage grows", arguments: [0, 1, 7, 4096])
   func growth(capacity: Int) {
@@ -175,7 +175,7 @@ struct ByteBufferTests {
   }
 }
 
-@Suite("The buffer pool", .timeLimit(.minutes(1)))
+@Suite("The buffer pool", .timeLimit(.minutes(15)))
 struct BufferPoolTests {
   @Test("A buffer from the pool is empty, whatever its storage held before")
   func reuse() {

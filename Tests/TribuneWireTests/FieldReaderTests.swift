@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Fields", .timeLimit(.minutes(1)))
+@Suite("Fields", .timeLimit(.minutes(15)))
 struct FieldReaderTests {
   /// One byte of a vector's fields that holds an enumeration, and a number past its last.
   struct Enumeration: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("The frame header", .timeLimit(.minutes(1)))
+@Suite("The frame header", .timeLimit(.minutes(15)))
 struct FrameHeaderTests {
   /// A header's lengths, as they stand in its bytes.
   struct Lengths: Sendable, CustomTestStringConvertible {
@@ -137,7 +137,7 @@ struct FrameHeaderTests {
   }
 }
 
-@Suite("Error codes", .timeLimit(.minutes(1)))
+@Suite("Error codes", .timeLimit(.minutes(15)))
 struct ErrorCodeTests {
   @Test("Those under 64 close the connection, and no other does")
   func closing() {
@@ -150,7 +150,7 @@ struct ErrorCodeTests {
   }
 }
 
-@Suite("Connection ids", .timeLimit(.minutes(1)))
+@Suite("Connection ids", .timeLimit(.minutes(15)))
 struct ConnectionIDTests {
   @Test(
     "Are read with or without the colon",

@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Golden frames", .timeLimit(.minutes(2)))
+@Suite("Golden frames", .timeLimit(.minutes(15)))
 struct FrameVectorTests {
   @Test("Every kind of frame has a vector, and every vector an expectation")
   func coverage() throws {

@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("The hello", .timeLimit(.minutes(1)))
+@Suite("The hello", .timeLimit(.minutes(15)))
 struct HelloTests {
   static let vectors: Set<String> = ["hello", "hello-newer", "hello-descriptors"]
 

@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Names and objects", .timeLimit(.minutes(1)))
+@Suite("Names and objects", .timeLimit(.minutes(15)))
 struct NameTests {
   @Test(
     "A name is tokens with dots between them",
@@ -98,7 +98,7 @@ struct NameTests {
   }
 }
 
-@Suite("Text", .timeLimit(.minutes(1)))
+@Suite("Text", .timeLimit(.minutes(15)))
 struct TextTests {
   @Test(
     "What could act on a terminal or break a line is spelled out",

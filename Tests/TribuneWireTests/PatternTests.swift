@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Patterns", .timeLimit(.minutes(1)))
+@Suite("Patterns", .timeLimit(.minutes(15)))
 struct PatternTests {
   @Test(
     "A pattern is a name with stars for tokens, and two of them last",

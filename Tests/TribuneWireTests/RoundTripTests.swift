@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Frames made at random", .timeLimit(.minutes(2)))
+@Suite("Frames made at random", .timeLimit(.minutes(15)))
 struct RoundTripTests {
   @Test("What is written is what is read", arguments: Seeds.all)
   func roundTrip(seed: UInt64) throws {

@@ -9,7 +9,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// What one event causes is known by the next daemon as a whole, in its order, and before anybody has heard of it.
-@Suite("Events", .timeLimit(.minutes(2)))
+@Suite("Events", .timeLimit(.minutes(15)))
 struct EventTests {
   // MARK: What is due
 

@@ -7,7 +7,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// Who a connection is that a state speaks of.
-@Suite("Peers in a state", .timeLimit(.minutes(1)))
+@Suite("Peers in a state", .timeLimit(.minutes(15)))
 struct FoundPeerTests {
   @Test(
     "are who the state says, and who the kernel says where another bus has passed both",

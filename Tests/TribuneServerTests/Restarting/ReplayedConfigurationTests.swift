@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// What was decided under one configuration is not decided again under another when the log is replayed.
-@Suite("A log of another configuration", .timeLimit(.minutes(2)))
+@Suite("A log of another configuration", .timeLimit(.minutes(15)))
 struct ReplayedConfigurationTests {
   /// What is in force before the daemon dies, and what afterwards.
   enum Change: CaseIterable, Codable {

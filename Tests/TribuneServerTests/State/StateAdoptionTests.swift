@@ -10,7 +10,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@MainActor @Suite("A state that another daemon left", .timeLimit(.minutes(5)))
+@MainActor @Suite("A state that another daemon left", .timeLimit(.minutes(15)))
 struct StateAdoptionTests {
   /// Three records of each kind, and five cells, the last of which is free.
   private static func filled() throws -> StateFile {

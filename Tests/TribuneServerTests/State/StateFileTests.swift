@@ -10,7 +10,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@MainActor @Suite("The state that outlives the bus", .timeLimit(.minutes(2)))
+@MainActor @Suite("The state that outlives the bus", .timeLimit(.minutes(15)))
 struct StateFileTests {
   private static func state(cellCount: Int = 8, areaLength: Int = 65_536) throws -> StateFile {
     try StateFile(cellCount: cellCount, areaLength: areaLength)

@@ -9,7 +9,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@MainActor @Suite("The sweep of a state's log", .timeLimit(.minutes(5)))
+@MainActor @Suite("The sweep of a state's log", .timeLimit(.minutes(15)))
 struct StateSweepTests {
   private static func state(areaLength: Int = 65_536) throws -> StateFile {
     try StateFile(cellCount: 8, areaLength: areaLength)
