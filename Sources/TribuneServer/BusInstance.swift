@@ -125,13 +125,18 @@ package final class BusInstance {
   package var isSucceeded: Bool { store.map { !$0.hasFailed } ?? false }
 
   /// Leaves everything to the next daemon. Nothing happens on the bus any more.
-  package func handOver() {
+  ///
+  /// - Returns: whether it was everything; else the next one finds what it would after this one's death.
+  @discardableResult
+  package func handOver() -> Bool {
     guard let store else { preconditionFailure("nobody keeps what is handed over") }
     let count = server.connectionCount
+    var isWhole = true
     do throws(Errno) {
       try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
     } catch {
       log.error("cannot hand over: \(error)")
+      isWhole = false
     }
     // Whatever is missing then, the next daemon finds more than nothing.
     server.isHandedOver = true
@@ -139,7 +144,9 @@ package final class BusInstance {
       log.info("handed over \(count.counted("connection"))")
     } else {
       log.error("the service manager has not taken everything in \(Self.storeGrace)")
+      isWhole = false
     }
+    return isWhole
   }
 
   // MARK: Stepped

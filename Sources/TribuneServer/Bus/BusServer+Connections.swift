@@ -83,7 +83,9 @@ extension BusServer {
   ///
   /// Some places are left for what is stored when the bus is handed over.
   func keepOpen(_ connection: Connection) {
-    guard let store, store.count + DescriptorStore.handOverRoom < store.capacity else { return }
+    // One that was handed over before it said hello lies there already.
+    guard let store, !connection.isStored, store.count + DescriptorStore.handOverRoom < store.capacity
+    else { return }
     connection.isStored = store.store(connection.descriptor, as: .connection)
   }
 

@@ -52,19 +52,21 @@ extension BusServer {
   /// Queues what was held while a connection was suspended. It is bounded, and the connection has not been sent
   /// it yet: its flow is looked at with what comes next.
   private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
-    tellLost(lost, to: connection)
-    for slice in slices { enqueue(slice, for: connection, isNotification: true, count: slice.frameCount) }
+    tellLost(lost, to: connection, wereHeld: true)
+    for slice in slices {
+      enqueue(slice, for: connection, isNotification: true, count: slice.frameCount, wereHeld: true)
+    }
     noteHeld(for: connection)
     if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
   }
 
   /// Says that notifications were dropped that never came to be queued.
-  func tellLost(_ count: UInt64, to connection: Connection) {
+  func tellLost(_ count: UInt64, to connection: Connection, wereHeld: Bool = false) {
     guard count > 0, !connection.isDeaf, connection.isServed else { return }
     let before = connection.queue.byteCount
     connection.queue.appendLost(count)
     queuedByteCount += connection.queue.byteCount - before
-    noteQueued(Int(clamping: count), for: connection)
+    noteQueued(Int(clamping: count), for: connection, wereHeld: wereHeld)
     lostCount += count
     markDirty(connection)
   }
@@ -107,21 +109,22 @@ extension BusServer {
   ///   - count: frames that `slice` is.
   ///   - lingers: it is sent with what comes next.
   ///   - isRecorded: it is to survive the death of the daemon if it must not be lost.
+  ///   - wereHeld: they are counted already, among those that are held.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
-    count: Int = 1, lingers: Bool = false, isRecorded: Bool = true
+    count: Int = 1, lingers: Bool = false, isRecorded: Bool = true, wereHeld: Bool = false
   ) {
     guard !connection.isDeaf, connection.isServed else {
       // What it misses is told to the connection that comes in its place.
-      if connection.isOrphan, isNotification { noteQueued(count, for: connection) }
+      if connection.isOrphan, isNotification { noteQueued(count, for: connection, wereHeld: wereHeld) }
       return
     }
     if slice.buffer.attachment != nil, !connection.takesFiles {
       guard let inlined = inlined(slice) else {
-        tellLost(1, to: connection)
+        tellLost(1, to: connection, wereHeld: wereHeld)
         return
       }
-      return enqueue(inlined, rest, for: connection, isNotification: isNotification)
+      return enqueue(inlined, rest, for: connection, isNotification: isNotification, wereHeld: wereHeld)
     }
     connection.queue.append(
       slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
@@ -131,7 +134,7 @@ extension BusServer {
       queuedByteCount += rest.count
     }
     if isNotification {
-      noteQueued(count, for: connection)
+      noteQueued(count, for: connection, wereHeld: wereHeld)
     } else {
       recordSaid(slice, rest, to: connection, isRecorded: isRecorded)
     }

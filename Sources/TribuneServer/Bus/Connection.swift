@@ -42,8 +42,8 @@ final class Connection {
     /// Notifications that were queued, ever; and other frames, since this daemon has it.
     var queuedCount: UInt32 = 0
     var saidCount: UInt32 = 0
-    /// Notifications that daemons which died had held for it. They are told as lost, and stay counted where they were:
-    /// each word of a cell is a store of its own, and none of them may be true only together with another.
+    /// Notifications that were held for it, and are queued or told as lost by now. They stay counted where they were: each
+    /// word of a cell is a store of its own, and none of them may be true only together with another.
     var heldBefore: UInt32 = 0
     /// What waits for it to be read.
     var queue = OutboundQueue()

@@ -224,7 +224,13 @@ extension BusServer {
     state.set(.queued, of: slot.index, to: traffic.queuedCount)
   }
 
-  func noteQueued(_ count: Int, for connection: Connection) {
+  /// - Parameter wereHeld: they are counted in the cell already, and go on being counted where they are: no two words of a
+  ///   cell change at once.
+  func noteQueued(_ count: Int, for connection: Connection, wereHeld: Bool = false) {
+    guard !wereHeld else {
+      connection.traffic.value.heldBefore &+= UInt32(truncatingIfNeeded: count)
+      return
+    }
     noteQueued(count, at: connection.slot, &connection.traffic.value)
   }
 

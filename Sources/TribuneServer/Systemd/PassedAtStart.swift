@@ -151,8 +151,9 @@ nonisolated package final class PassedAtStart {
   // MARK: What there is
 
   package var connectionCount: Int { connections.count }
-  package var connectionCookies: [UInt64] { Array(connections.keys) }
-  package var fileInodes: [UInt64] { Array(files.keys) }
+  /// The oldest first.
+  package var connectionCookies: [UInt64] { connections.keys.sorted() }
+  package var fileInodes: [UInt64] { files.keys.sorted() }
 
   /// Whether something of the bus's has this name: under it, nothing foreign can be taken out of the store alone.
   func isInUse(_ name: String) -> Bool {
