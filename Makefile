@@ -51,7 +51,7 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test test-threads test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo test simulate simulate-seeds test-threads test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -80,6 +80,17 @@ test: build examples
 test-threads:
 	@tools/setup build sanitizers
 	tools/test-threads
+
+## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
+##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
+simulate: build
+	$(SWIFT_BUILD) --product simulate
+	$(RELEASE)/simulate $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
+
+## simulate-seeds  the same for the lives that once found something
+simulate-seeds: build
+	$(SWIFT_BUILD) --product simulate
+	$(RELEASE)/simulate --seeds=Tests/Simulation/Seeds
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build

@@ -64,6 +64,14 @@ let package = Package(
     .executableTarget(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
       swiftSettings: strict),
+    .target(name: "CSimulatedKernel", path: "Tests/CSimulatedKernel"),
+    .executableTarget(
+      name: "simulate",
+      dependencies: [
+        "CSimulatedKernel", "TribuneCore", "TribuneServer", "TribuneSystem", "TribuneTestSupport",
+        "TribuneWire",
+      ],
+      path: "Tests/Simulation", exclude: ["Seeds"], swiftSettings: mainActor),
     .testTarget(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
       swiftSettings: strict),

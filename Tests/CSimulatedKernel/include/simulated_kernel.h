@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel and the service manager as a bus under simulation meets them. This target defines the C library's
+ * functions that the daemon's code calls; linked into the simulation, they come before the library's own. Outside of
+ * the bus (sim_enter, sim_leave), and on other threads than the first, they are plain system calls.
+ *
+ * Inside, what a call does is the kernel's own, but for what sim_faults has go wrong; and all that clients could notice
+ * is noted, in order (sim_event). The bus can be told to die: at a system call, before or after it, or at any store
+ * into memory that it shares with the next daemon. What it does after its death has no effect.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum sim_event_kind {
+	/* The bus has read `count` bytes, 0 at the end of a connection; negative: the error. */
+	SIM_RECEIVED,
+	/* The bus has found nothing to read. */
+	SIM_TRIED,
+	/* The bus has sent `count` bytes, which lie at `bytes`. */
+	SIM_SENT,
+	/* The kernel took less than what was offered. */
+	SIM_BLOCKED,
+	SIM_ACCEPTED,
+	SIM_SHUT_DOWN,
+	/* A descriptor that came with what was read could not be had. */
+	SIM_DESCRIPTOR_LOST,
+	/* The service manager was told what lies at `bytes`, with `count` descriptors: copies, in `descriptors`. */
+	SIM_NOTIFIED,
+	/* Nothing was ready; `count` is whether the bus would have waited. */
+	SIM_IDLE,
+	/* The bus could not have a descriptor, or memory, that it asked for. */
+	SIM_REFUSED,
+	SIM_DIED,
+};
+
+struct sim_event {
+	enum sim_event_kind kind;
+	/* Of the socket on the bus's side. */
+	uint64_t cookie;
+	int64_t count;
+	/* What the event has bytes of: offset and length in sim_bytes(). */
+	uint64_t offset;
+	uint64_t length;
+	int descriptors[64];
+};
+
+/* One in so many calls goes wrong so; 0 for none. */
+struct sim_faults {
+	uint32_t again;
+	uint32_t short_receive;
+	uint32_t short_send;
+	uint32_t no_descriptor;
+	uint32_t no_memory;
+	uint32_t lost_descriptor;
+	/* Of what is ready, something is reported later, or in another order. */
+	uint32_t reorder;
+};
+
+/* To be called once, on the first thread. `note` is what is said to `descriptor` when the process crashes. */
+void sim_begin(const char *note, int descriptor);
+
+/* Another life begins: nothing of the one before is known any more. */
+void sim_reset(void);
+
+/* Between these two, calls are the bus's. `seed` decides what goes wrong. */
+void sim_enter(uint64_t seed, const struct sim_faults *faults);
+void sim_leave(void);
+
+/* The time that the bus sees; each look at it takes `tick`. */
+void sim_set_clock(uint64_t nanoseconds, uint64_t tick);
+uint64_t sim_clock(void);
+
+/* The moment for which the bus has set its alarm; 0 for none. */
+uint64_t sim_alarm(void);
+/* Has the alarm go off if its time has come. */
+void sim_ring(void);
+
+/* Who connects next: in the order in which connections are accepted. */
+void sim_push_peer(int32_t pid, uint32_t uid);
+
+/* This process's own socket: not the bus's, so that it outlives the bus. */
+void sim_keep(int descriptor, int is_kept);
+
+/* Has the bus die at the point that lies `points` ahead: stores into shared memory, system calls, and their ends. */
+void sim_die_after(uint64_t points);
+/* Takes that back. Returns how many points were left. */
+uint64_t sim_live_on(void);
+int sim_is_dead(void);
+/* A new bus lives. */
+void sim_revive(void);
+
+/* What has been noted since sim_forget. */
+uint64_t sim_event_count(void);
+struct sim_event sim_event_at(uint64_t index);
+const uint8_t *sim_bytes(void);
+void sim_forget(void);
+
+/* Descriptors that this process has open. */
+int sim_open_descriptors(void);

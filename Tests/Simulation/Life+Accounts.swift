@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// What must add up when everything is at rest.
+extension Life {
+  /// Everything is at rest: what was to come has come.
+  func settle(isFinal: Bool) throws(Violation) {
+    for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.id != 0 {
+      try settleNotifications(of: link)
+      for operation in link.operations where operation.isTaken && operation.awaitsReply {
+        if case .ask(let query) = operation.what, query.due > Kernel.now { continue }
+        if case .post = operation.what, !isFinal { continue }
+        throw fail("link \(link.number) was not answered to \(operation.serial): \(operation.what)")
+      }
+      for put in link.puts where put.conclusion == nil && put.registration.certainty == .certain {
+        try require(
+          put.query.due > Kernel.now && !isFinal,
+          "link \(link.number) did not hear how query \(put.query.number) ended")
+      }
+      for put in link.puts {
+        guard let verdict = put.query.verdict, let conclusion = put.conclusion else { continue }
+        let expected: ConclusionKind = verdict.verdict == .allowed ? .allowed : .vetoed
+        try require(
+          conclusion == expected,
+          "link \(link.number) heard that query \(put.query.number) was \(conclusion), and it was \(expected)"
+        )
+      }
+    }
+    for query in queries {
+      guard let verdict = query.verdict, verdict.verdict == .allowed, !verdict.isOverridden,
+        !query.mode.isForValues
+      else { continue }
+      for (registration, answer, operation) in query.answers
+      where answer == .veto && operation.certainty == .certain && !operation.isRefused
+        && !registration.link.hasEnded && !registration.link.isClosed
+      {
+        throw fail("the veto of r\(registration.number) on query \(query.number) did nothing")
+      }
+    }
+    queries.removeAll {
+      $0.due < Kernel.now && ($0.verdict != nil || $0.isCancelled || $0.link.isForgotten) && isFinal
+    }
+  }
+
+  func settleNotifications(of link: Link) throws(Violation) {
+    guard !link.isMonitor else {
+      link.expected.removeAll { !$0.isBuffered }
+      link.lostCount = 0
+      return
+    }
+    let due = link.expected.filter { !$0.isBuffered }
+    let certain = due.count { $0.certainty == .certain }
+    let mayBe = link.expected.count { $0.isBuffered && $0.certainty == .possible }
+    let isExact = UInt64(certain) <= link.lostCount && link.lostCount <= UInt64(due.count + mayBe)
+    if !isExact {
+      let first =
+        due.first { $0.certainty == .certain }.map { "\($0.post.number)\($0.isSnapshot ? ", retained" : "")" }
+        ?? "-"
+      throw fail(
+        """
+        link \(link.number) was told that \(link.lostCount) are lost, and misses \(certain) to \(due.count); \
+        the first is post \(first); \(due.map { "\($0.post.number)\($0.isSnapshot ? "r" : "")\($0.certainty == .certain ? "" : "?")" })
+        """)
+    }
+    link.expected.removeAll { !$0.isBuffered }
+    link.lostCount = 0
+  }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// What clients do.
+extension Life {
+  /// The client of a seat does something, if only to connect.
+  func act(_ seat: Int) {
+    guard let link = links[seat] else {
+      if random.oneIn(2) { connect(seat) }
+      return
+    }
+    if link.hasEnded || link.isClosed {
+      comeBack(seat)
+      return
+    }
+    guard link.isOpen else { return }
+    for _ in 0..<(random.oneIn(6) ? Int.random(in: 2...20, using: &random) : 1) { doSomething(link) }
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: link.send(atMost: Int.random(in: 1...60, using: &random))
+    case 1: break
+    default: link.send()
+    }
+  }
+
+  @discardableResult
+  func connect(_ seat: Int, isHonest: Bool = false) -> Link? {
+    linkCount += 1
+    let link = Link(
+      number: linkCount, seat: seat, pid: processes[seat], uid: 1000 + UInt32(seat % 3),
+      takesFiles: random.oneIn(2))
+    do throws(Errno) {
+      try link.connect(to: path)
+    } catch {
+      return nil
+    }
+    links[seat] = link
+    known.append(link)
+    unaccepted.append(link)
+    if !isHonest, random.oneIn(60) {
+      link.compose(.garbage) { $0.append("GET / HTTP/1.1\r\n") }
+    } else {
+      link.compose(.hello) { Hello(capabilities: link.takesFiles ? .descriptors : []).append(to: $0) }
+    }
+    if random.oneIn(2) { link.send() }
+    return link
+  }
+
+  /// The client goes, as a process that ends or a library that closes.
+  func leave(_ seat: Int) {
+    guard let link = links[seat] else { return }
+    if random.oneIn(2) { link.send() }
+    link.isClosed = true
+    link.close()
+    for registration in link.registrations where registration.certainty == .certain {
+      registration.certainty = .possible
+    }
+    links[seat] = nil
+    // Another process takes the seat.
+    processes[seat] += 1000
+  }
+
+  /// As the library does it when its connection has been ended: it connects, registers again, and asks what it missed.
+  private func comeBack(_ seat: Int) {
+    guard let old = links[seat] else { return }
+    guard random.oneIn(2) else {
+      if random.oneIn(8) { leave(seat) }
+      return
+    }
+    old.close()
+    links[seat] = nil
+    guard let link = connect(seat), !old.isDismissed, old.id != 0, old.detachedUntil != nil, !old.isSucceeded
+    else { return }
+    for registration in old.registrations where registration.certainty != .gone {
+      switch registration.what {
+      case .observation(let behavior, let isAwaited):
+        observe(link, registration.patterns[0], registration.object, behavior, isAwaited, snapshot: false)
+      case .delegate(let isSet, let policy, let timeout, let order) where !isSet:
+        attach(link, registration.patterns, registration.object, false, policy, timeout, order)
+      case .hold(let expiry) where expiry == 0:
+        hold(link, registration.patterns[0], registration.object, expiry: 0)
+      default: break
+      }
+    }
+    let serial = link.serial()
+    link.compose(.succeed(old), serial: serial, awaitsReply: true) {
+      $0.appendFrame(
+        Succeed(predecessor: ConnectionID(rawValue: old.id), received: old.receivedCount), serial: serial)
+    }
+    if !random.oneIn(4) { link.send() }
+  }
+
+  // MARK: One thing
+
+  private func doSomething(_ link: Link) {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<38: post(link)
+    case 38..<48:
+      observe(
+        link, random.oneIn(5) ? "" : random.pick(Naming.patterns), random.pick(Naming.objects),
+        random.pick(SuspensionBehavior.allCases), random.oneIn(4), snapshot: random.oneIn(4))
+    case 48..<54:
+      attach(
+        link, (0..<Int.random(in: 1...2, using: &random)).map { _ in random.pick(Naming.queryPatterns) },
+        random.pick(Naming.objects), random.oneIn(8), random.oneIn(2) ? .veto : .abstain,
+        random.oneIn(3) ? 0 : UInt32.random(in: 20...900, using: &random),
+        Int32.random(in: -2...2, using: &random))
+    case 54..<58:
+      let expiry =
+        random.oneIn(2) ? 0 : Kernel.now + UInt64.random(in: 1_000_000...9_000_000_000, using: &random)
+      hold(link, random.pick(Naming.queryPatterns), random.pick(Naming.objects), expiry: expiry)
+    case 58..<68: ask(link)
+    case 68..<82: answer(link)
+    case 82..<86: cancel(link)
+    case 86..<90: suspend(link)
+    case 90..<92: monitor(link)
+    case 92..<94: list(link)
+    case 94..<97: acknowledge(link)
+    case 97: declare(link)
+    case 98:
+      if random.oneIn(6) { link.compose(.garbage) { $0.append(String(repeating: "\u{1}", count: 64)) } }
+    default: strayFrame(link)
+    }
+  }
+
+  private func post(_ link: Link) {
+    let name = random.pick(Naming.names)
+    let object = random.pick(Naming.objects)
+    let serial = link.serial()
+    var options: PostOptions = []
+    var style = PostingStyle.now
+    let isPlain = random.oneIn(2)
+    if !isPlain {
+      style = random.pick([.now, .now, .asSoonAsPossible, .whenIdle])
+      if random.oneIn(4) { options.insert(.retain) }
+      if random.oneIn(6) { options.insert(.immediately) }
+      if random.oneIn(5) { options.insert(random.pick([.coalesceByName, .coalesceByObject, .coalescing])) }
+      if style == .now, options.isDisjoint(with: .coalescing), random.oneIn(5) { options.insert(.awaited) }
+    }
+    let isEmpty = options.contains(.retain) && random.oneIn(4)
+    let post = Posting(
+      number: number(), link: link, name: name, object: object, style: style, options: options,
+      isEmpty: isEmpty)
+    post.serial = serial
+    posts[post.number] = post
+    count { $0.posts += 1 }
+    let acknowledges = random.oneIn(5)
+    let flags: FrameFlags = acknowledges ? .acknowledge : .none
+    let awaits = acknowledges || options.contains(.awaited)
+    let deadline: UInt32 = options.contains(.awaited) ? UInt32.random(in: 50...1500, using: &random) : 0
+    var length =
+      random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
+    post.size = length + 128
+    if !isPlain, !isEmpty, style == .now, random.oneIn(20) {
+      post.size = 1 << 16
+      length = 65_536
+      post.isFile = true
+      let bytes =
+        Array("\(post.number);".utf8) + [UInt8](repeating: 32, count: length - "\(post.number);".utf8.count)
+      do throws(Errno) {
+        let file = try MemoryFile(holding: bytes.raw)
+        link.compose(.post(post), serial: serial, awaitsReply: awaits, file: file) {
+          $0.appendFrame(
+            Post(options: options, style: style, deadline: deadline, length: UInt32(length)),
+            flags: flags.union(.descriptor), serial: serial, name: name, object: object)
+        }
+      } catch {
+        preconditionFailure("no file in memory: \(error)")
+      }
+      return
+    }
+    let text = isEmpty ? "" : "\(post.number);" + String(repeating: " ", count: length)
+    link.compose(.post(post), serial: serial, awaitsReply: awaits) { buffer in
+      if isPlain {
+        buffer.append(plainHeader(flags, serial, name, object, text))
+      } else {
+        buffer.appendFrame(
+          Post(options: options, style: style, deadline: deadline), flags: flags, serial: serial, name: name,
+          object: object, text: text)
+      }
+    }
+  }
+
+  /// A post without fields.
+  private func plainHeader(
+    _ flags: FrameFlags, _ serial: Serial, _ name: String, _ object: String, _ text: String
+  ) -> RawSpanBytes {
+    let buffer = ByteBuffer(capacity: 256)
+    FrameHeader(
+      kind: .post, flags: flags, serial: serial, nameLength: name.utf8.count, objectLength: object.utf8.count,
+      payloadLength: text.utf8.count
+    ).append(to: buffer)
+    buffer.append(name + object + text)
+    return RawSpanBytes(buffer.array)
+  }
+
+  func observe(
+    _ link: Link, _ pattern: String, _ object: String, _ behavior: SuspensionBehavior, _ isAwaited: Bool,
+    snapshot: Bool
+  ) {
+    let registration = register(link, .observation(behavior, isAwaited: isAwaited), [pattern], object)
+    registration.wantsSnapshot = snapshot
+    var options: ObserveOptions = []
+    if isAwaited { options.insert(.awaited) }
+    if snapshot { options.insert(.retained) }
+    compose(registration) {
+      $0.appendFrame(
+        Observe(options: options, suspension: behavior), serial: registration.serial, name: pattern,
+        object: object)
+    }
+  }
+
+  func attach(
+    _ link: Link, _ patterns: [String], _ object: String, _ isSet: Bool, _ policy: FailurePolicy,
+    _ timeout: UInt32, _ order: Int32
+  ) {
+    let what = Registration.What.delegate(isSet: isSet, policy, timeout: timeout, order: order)
+    let registration = register(link, what, patterns, object)
+    compose(registration) {
+      $0.appendFrame(
+        Attach(
+          order: order, failurePolicy: policy, timeout: timeout, label: registration.label,
+          patterns: patterns,
+          isSet: isSet), serial: registration.serial, object: object)
+    }
+  }
+
+  func hold(_ link: Link, _ pattern: String, _ object: String, expiry: UInt64) {
+    let registration = register(link, .hold(expiry: expiry), [pattern], object)
+    compose(registration) {
+      $0.appendFrame(
+        Hold(expiry: expiry), serial: registration.serial, name: pattern, object: object,
+        text: registration.label)
+    }
+  }
+
+  private func monitor(_ link: Link) {
+    guard random.oneIn(4) else { return }
+    let registration = register(link, .monitor, [random.oneIn(2) ? "" : random.pick(Naming.patterns)], "")
+    compose(registration) {
+      $0.appendFrame(Monitor(), serial: registration.serial, name: registration.patterns[0])
+    }
+  }
+
+  private func declare(_ link: Link) {
+    let registration = register(link, .declaration, [], "declared/\(numbers + 1)")
+    let name = "P\(registration.number)"
+    compose(registration) {
+      $0.appendFrame(
+        Declare(protocolName: name), serial: registration.serial, object: registration.object,
+        text: "protocol \(name) { optional should thing.shouldGo (now: bool) }")
+    }
+  }
+
+  private func register(
+    _ link: Link, _ what: Registration.What, _ patterns: [String], _ object: String
+  ) -> Registration {
+    Registration(
+      number: number(), link: link, serial: link.serial(), what: what, patterns: patterns, object: object)
+  }
+
+  private func compose(_ registration: Registration, _ write: (ByteBuffer) -> Void) {
+    registration.link.compose(
+      .register(registration), serial: registration.serial, awaitsReply: true, write)
+  }
+
+  private func ask(_ link: Link) {
+    let serial = link.serial()
+    var flags: QueryFlags = []
+    let mode = random.pick(QueryMode.allCases)
+    if random.oneIn(6) { flags.insert(.isDryRun) }
+    if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
+    if random.oneIn(3) { flags.insert(.tellsProgress) }
+    let query = Query(
+      number: number(), link: link, serial: serial, name: random.pick(Naming.queryNames),
+      object: random.pick(Naming.objects), mode: mode, fallback: random.oneIn(3) ? .vetoed : .allowed,
+      flags: flags, deadline: random.oneIn(4) ? nil : UInt32.random(in: 20...3000, using: &random))
+    queries.append(query)
+    link.compose(.ask(query), serial: serial, awaitsReply: true) {
+      $0.appendFrame(
+        Ask(
+          deadline: query.deadline, mode: mode, fallback: query.fallback,
+          flags: flags, overrideReason: flags.contains(.overrides) ? "because" : ""), serial: serial,
+        name: query.name, object: query.object, text: "\(query.number);")
+    }
+  }
+
+  private func answer(_ link: Link) {
+    guard let put = link.puts.filter({ !$0.isAnswered }).randomElement(using: &random) else { return }
+    let (query, delegate) = (QueryID(rawValue: put.query.id), DelegateID(rawValue: put.delegate))
+    let serial = link.serial()
+    if random.oneIn(5) {
+      link.compose(.defer(put), serial: serial) {
+        $0.appendFrame(
+          Defer(query: query, delegate: delegate, extension: UInt32.random(in: 10...800, using: &random)),
+          serial: serial, text: "later")
+      }
+      return
+    }
+    put.isAnswered = true
+    let isForValue = put.query.mode.isForValues
+    let kind = random.pick(
+      isForValue
+        ? [.value, .value, .abstain, .failed, .approve]
+        : [AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
+    link.compose(.answer(put, kind), serial: serial) {
+      $0.appendFrame(
+        Answer(query: query, delegate: delegate, answer: kind), serial: serial,
+        text: String(repeating: "w", count: random.oneIn(20) ? 2000 : 5))
+    }
+  }
+
+  private func cancel(_ link: Link) {
+    let serials =
+      link.registrations.filter { $0.certainty == .certain }.map(\.serial)
+      + queries.filter { $0.link === link && $0.verdict == nil }.map(\.serial)
+    guard let target = serials.randomElement(using: &random) else { return }
+    let serial = link.serial()
+    link.compose(.cancel(target), serial: serial, awaitsReply: true) {
+      $0.appendFrame(Cancel(target: target), serial: serial)
+    }
+  }
+
+  private func suspend(_ link: Link) {
+    let isSuspended = link.isSuspended == true ? random.oneIn(4) : random.oneIn(2)
+    let serial = link.serial()
+    link.compose(.suspend(isSuspended), serial: serial, awaitsReply: true) {
+      $0.appendFrame(Suspend(isSuspended: isSuspended), serial: serial)
+    }
+  }
+
+  private func list(_ link: Link) {
+    let serial = link.serial()
+    let subject = random.pick([
+      ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
+    ])
+    link.compose(.list, serial: serial, awaitsReply: true) {
+      $0.appendFrame(
+        List(subject), serial: serial, name: subject == .chain ? Naming.queryNames[0] : "")
+    }
+  }
+
+  private func acknowledge(_ link: Link) {
+    guard !link.owed.isEmpty else { return }
+    let (poster, post) = link.owed.removeFirst()
+    let serial = link.serial()
+    link.compose(.done, serial: serial) {
+      $0.appendFrame(
+        Done(poster: ConnectionID(rawValue: poster), post: post, hasFailed: random.oneIn(4)), serial: serial)
+    }
+  }
+
+  /// A frame that changes nothing, and that the bus refuses.
+  private func strayFrame(_ link: Link) {
+    let serial = link.serial()
+    link.compose(.list, serial: serial, awaitsReply: true) {
+      $0.appendFrame(Cancel(target: 1 << 40), serial: serial)
+    }
+  }
+}
+
+/// Bytes on their way into a buffer.
+struct RawSpanBytes {
+  let bytes: [UInt8]
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+}
+
+extension ByteBuffer {
+  func append(_ bytes: RawSpanBytes) { append(bytes.bytes.raw) }
+}

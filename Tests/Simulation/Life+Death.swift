@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneServer
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// What is doubtful when a daemon dies, and what is certain again when the next one has taken over.
+extension Life {
+  /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
+  func noteDeath() {
+    let reading = readInIteration.last
+    // It may not have come to note that a connection has ended.
+    if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
+    writtenAtDeath += 1
+    // A daemon that died while it took over may have come to detach a connection, and not to shut it.
+    for link in known where isTakingOver && link.fate != .survives { link.mayBeDetached = true }
+    // What is held is lost with it, and told, unless another daemon can take it over once more.
+    for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
+    for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
+      if !systemd.has(cookie: link.cookie) {
+        link.fate = .ends
+      } else if link.fate != .ends {
+        let isRead =
+          readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
+        let isLate = !link.isOnBus && link.acceptedTime + 10_000_000_000 <= Kernel.now
+        if isRead || isLate || link.isPartial || link.isBlocked || link.boundary.isMidFrame
+          || link === sentLast
+          || link.isLongListed
+          || setting.isTight
+          // What is told to who has much to read is not written down.
+          || link.pendingCount > setting.configuration.highMarkBytes / 2 || link.fate == .mayEnd
+        {
+          link.fate = .mayEnd
+        }
+      }
+    }
+    if let reading { doubtful.append(reading) }
+    doubtUnstored()
+    doubtWhatHadNoRoom()
+    for post in idleDelivered {
+      doubt(post)
+      waiting.append(post)
+    }
+    waiting.sort { $0.takenAt < $1.takenAt }
+    // What was to be delivered when it had read all.
+    for post in waiting where post.style == .asSoonAsPossible {
+      post.certainty = .possible
+      deliver(post)
+    }
+    waiting.removeAll { $0.style == .asSoonAsPossible }
+  }
+
+  /// Where the log has no room, what is retained and what waits may be lost, and connections have to register again.
+  func doubtWhatHadNoRoom() {
+    guard setting.isTight else { return }
+    possiblyRetained += retained
+    retained = []
+    doubtWaiting()
+    for link in known where link.fate == .survives && link.detachedUntil == nil { link.fate = .mayEnd }
+  }
+
+  /// A file that nobody has stored may be gone with the daemon.
+  func doubtUnstored() {
+    possiblyRetained += retained.filter { $0.isFile && !$0.isStored }
+    retained.removeAll { $0.isFile && !$0.isStored }
+  }
+
+  func noteHandOver(isWhole: Bool) {
+    guard isWhole else { return noteDeath() }
+    doubtWhatHadNoRoom()
+    doubtUnstored()
+    isHandedOver = true
+    // Nothing is handed over of who has no socket.
+    for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
+    for link in known
+    where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil
+      && !systemd.has(cookie: link.cookie)
+    {
+      link.fate = .ends
+    }
+  }
+
+  /// A daemon is about to start: what systemd has lost by now is not there.
+  func noteMissing() {
+    // A bus that finds nothing begins anew.
+    if !systemd.hasState {
+      for link in known where link.isOnBus || link.cookie != 0 { link.fate = .ends }
+      for link in known where link.detachedUntil != nil { forgetAll(of: link) }
+      (retained, possiblyRetained, waiting) = ([], [], [])
+      epoch += 1
+      isHandedOver = false
+    }
+    for link in known
+    where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil
+      && !systemd.has(cookie: link.cookie)
+    {
+      link.fate = .ends
+    }
+  }
+
+  /// A daemon has taken over.
+  func tookOver() {
+    tell(
+      "a daemon has taken over: \(known.filter { !$0.isForgotten }.map { "\($0.number) \($0.fate)\($0.isShut ? " shut" : "")" })"
+    )
+    for link in known where !link.isForgotten {
+      switch link.fate {
+      case .survives: break
+      case .ends:
+        guard link.mayBeDetached else {
+          forgetAll(of: link)
+          continue
+        }
+        doubtRegistrations(of: link)
+        link.detachedUntil = link.detachedUntil ?? Kernel.now + 5_000_000_000
+      case .mayEnd: if !link.isShut { link.fate = .survives }
+      }
+    }
+    for (link, operations) in doubtful where link.isShut || link.isForgotten || link.fate == .ends {
+      for operation in operations { doubt(operation) }
+    }
+    doubtful = []
+    writtenAtDeath = 0
+    isHandedOver = false
+    for link in known where link.isShut {
+      // What had no room is not known any more.
+      if setting.isTight { doubtRegistrations(of: link) }
+      for query in queries where query.link === link { query.isCancelled = true }
+    }
+  }
+
+  /// It is not known whether the bus has taken a connection's end, which came then.
+  func revive(_ link: Link, since moment: Int) {
+    link.isForgotten = false
+    link.isDismissed = false
+    for registration in link.registrations where registration.goneAt >= moment && registration.goneAt < .max {
+      registration.certainty = .possible
+      registration.goneAt = .max
+    }
+  }
+
+  /// It is not known whether this was taken.
+  func doubt(_ operation: Operation) {
+    operation.certainty = .possible
+    for registration in operation.ended {
+      registration.certainty = .possible
+      registration.goneAt = .max
+    }
+    switch operation.what {
+    case .register(let registration):
+      if registration.certainty == .certain { registration.certainty = .possible }
+      for post in registration.deliveredBefore { doubt(post) }
+      let link = registration.link
+      for index in link.expected.indices where registration.wantsSnapshot && link.expected[index].isSnapshot {
+        link.expected[index].certainty = .possible
+      }
+    case .post(let post): doubt(post)
+    case .ask(let query): query.certainty = .possible
+    case .suspend: operation.link.isSuspended = nil
+    case .succeed(let old):
+      for index in operation.link.expected.indices { operation.link.expected[index].certainty = .possible }
+      // It may stand where it stood.
+      revive(old, since: operation.takenAt)
+    case .garbage:
+      // It may go on where it was.
+      let link = operation.link
+      if link.detachedUntil != nil { revive(link, since: operation.takenAt) }
+    case .hello, .cancel, .answer, .defer, .done, .list: break
+    }
+  }
+
+  func doubt(_ post: Posting) {
+    post.certainty = .possible
+    for link in known {
+      for index in link.expected.indices where link.expected[index].post === post {
+        link.expected[index].certainty = .possible
+      }
+    }
+    if post.options.contains(.retain) {
+      if retained.contains(where: { $0 === post }) {
+        retained.removeAll { $0 === post }
+        possiblyRetained.append(post)
+      }
+      possiblyRetained += post.displaced
+    }
+    for other in post.replaced {
+      other.certainty = .possible
+      waiting.append(other)
+    }
+    waiting.sort { $0.takenAt < $1.takenAt }
+  }
+}

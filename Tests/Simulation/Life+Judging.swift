@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneServer
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// What must be, by plain lists that are gone through as a whole: what the bus has read is taken here in the same order,
+/// and each connection's account is kept.
+///
+/// When a daemon dies, what it was just reading may have been taken or not. Whoever survives on its connection must
+/// find that it was; for whoever has to connect again, it is possible.
+extension Life {
+  // MARK: Events
+
+  func take(_ events: [KernelEvent]) throws(Violation) {
+    for event in events {
+      tell(event)
+      switch event {
+      case .accepted(let cookie):
+        guard !unaccepted.isEmpty else { throw fail("somebody was accepted who has not connected") }
+        let link = unaccepted.removeFirst()
+        link.cookie = cookie
+        link.epoch = epoch
+        link.acceptedTime = Kernel.now
+      case .received(let cookie, let count): received(cookie, count)
+      case .tried(let cookie): if let link = link(cookie) { triedInIteration.append(link) }
+      case .sent(let cookie, let bytes):
+        guard let link = link(cookie) else { continue }
+        link.boundary.feed(bytes)
+        link.isBlocked = false
+        link.pendingCount = 0
+        sentLast = link
+        if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
+      case .blocked(let cookie): link(cookie)?.isBlocked = true
+      case .shutDown(let cookie): try shutDown(cookie)
+      case .descriptorLost(let cookie): if let link = link(cookie) { lostDescriptor(link) }
+      case .notified(let text, let descriptors): systemd.take(text, descriptors)
+      case .idle: deliverIdle(olderThan: 0)
+      case .refused: for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
+      case .died: return
+      }
+    }
+  }
+
+  func link(_ cookie: UInt64) -> Link? { cookie == 0 ? nil : known.last { $0.cookie == cookie } }
+
+  func received(_ cookie: UInt64, _ count: Int) {
+    guard let link = link(cookie) else { return }
+    guard count > 0 else {
+      readInIteration.append((link, []))
+      guard !link.isForgotten else { return }
+      taken += 1
+      link.endTakenAt = taken
+      return forgetAll(of: link)
+    }
+    link.takenCount += count
+    link.readAt = Kernel.now
+    var operations: [Operation] = []
+    while let next = link.untaken.first, next.end <= link.takenCount, !link.isForgotten {
+      link.untaken.removeFirst()
+      operations.append(next)
+      take(next)
+    }
+    // A part of it can be enough.
+    if let next = link.untaken.first, case .garbage = next.what, link.isPartial {
+      doubtRegistrations(of: link)
+    }
+    readInIteration.append((link, operations))
+  }
+
+  func shutDown(_ cookie: UInt64) throws(Violation) {
+    guard let link = link(cookie), isTakingOver, !link.isShut else { return }
+    if link.fate == .survives, !link.isForgotten, !link.isClosed {
+      // Each daemon that died was just about to write to one.
+      try require(writtenAtDeath > 0, "link \(link.number) was not under way, and is ended by a restart")
+      writtenAtDeath -= 1
+      link.fate = .mayEnd
+    }
+    if link.detachedUntil == nil { link.detachedUntil = Kernel.now + 5_000_000_000 }
+    link.isShut = true
+  }
+
+  /// A file did not come: the post that it belongs to is refused.
+  func lostDescriptor(_ link: Link) { link.losesFiles = true }
+
+  // MARK: Operations
+
+  func tell(_ event: KernelEvent) {
+    guard Life.isTold else { return }
+    func name(_ cookie: UInt64) -> String { link(cookie).map { "link \($0.number)" } ?? "nobody" }
+    switch event {
+    case .accepted: tell("accepts link \(unaccepted.first?.number ?? 0)")
+    case .received(let cookie, let count): tell("reads \(count) bytes of \(name(cookie))")
+    case .tried(let cookie): tell("has nothing to read of \(name(cookie))")
+    case .sent(let cookie, let bytes): tell("sends \(bytes.count) bytes to \(name(cookie))")
+    case .blocked(let cookie): tell("cannot send more to \(name(cookie))")
+    case .shutDown(let cookie): tell("shuts \(name(cookie))")
+    case .descriptorLost(let cookie): tell("loses a descriptor of \(name(cookie))")
+    case .notified(let text, let descriptors):
+      tell("notifies \(text.split(separator: "\n")) \(descriptors.count)")
+    case .idle: tell("is idle")
+    case .refused: tell("is refused something")
+    case .died: tell("dies")
+    }
+  }
+
+  func take(_ operation: Operation) {
+    taken += 1
+    operation.takenAt = taken
+    tell("  takes \(operation.text) of link \(operation.link.number)")
+    operation.isTaken = true
+    let link = operation.link
+    switch operation.what {
+    case .hello: link.isOnBus = true
+    case .garbage: dismiss(link)
+    case .post(let post): take(post)
+    case .register(let registration): take(registration, operation)
+    case .cancel(let target): cancel(target, of: link, operation)
+    case .ask(let query): take(query)
+    case .answer(let put, let answer):
+      put.query.answers.append((put.registration, answer, operation))
+    case .suspend(let isSuspended):
+      link.isSuspended = isSuspended
+      link.suspensionChangedAt = taken
+      if !isSuspended { releaseBuffered(of: link) }
+    case .succeed(let old): succeed(old, by: link)
+    case .defer, .done, .list: break
+    }
+  }
+
+  func dismiss(_ link: Link) {
+    link.isDismissed = true
+    forgetAll(of: link)
+  }
+
+  /// The bus knows nothing of a connection any more.
+  func forgetAll(of link: Link) {
+    link.isForgotten = true
+    for registration in link.registrations { forget(registration) }
+    for query in queries where query.link === link { query.isCancelled = true }
+  }
+
+  func doubtRegistrations(of link: Link) {
+    for registration in link.registrations where registration.certainty == .certain {
+      registration.certainty = .possible
+    }
+    for index in link.expected.indices { link.expected[index].certainty = .possible }
+  }
+
+  func forget(_ registration: Registration) {
+    guard registration.certainty != .gone else { return }
+    registration.certainty = .gone
+    registration.goneAt = taken
+  }
+
+  /// It was refused, which is learnt late.
+  func retract(_ registration: Registration) {
+    forget(registration)
+    let link = registration.link
+    for index in link.expected.indices
+    where registration.isFor(link.expected[index].post.name, link.expected[index].post.object) {
+      link.expected[index].certainty = .possible
+    }
+    for query in queries where query.takenAt > registration.takenAt {
+      for list in [\Query.delegates, \Query.holds]
+      where query[keyPath: list].contains(where: { $0 === registration }) {
+        query[keyPath: list].removeAll { $0 === registration }
+      }
+    }
+  }
+
+  func take(_ registration: Registration, _ operation: Operation) {
+    let link = registration.link
+    registration.takenAt = taken
+    registration.defaultTimeout = UInt32(setting.configuration.delegateTimeoutNanoseconds / 1_000_000)
+    if case .delegate(let isSet, _, _, _) = registration.what {
+      let same = link.registrations.filter {
+        $0.isDelegate && $0.certainty != .gone && $0.object == registration.object
+          && $0.patterns == registration.patterns && $0.label == registration.label
+      }
+      precondition(same.isEmpty, "labels are used once")
+      if isSet {
+        for other in known.flatMap(\.registrations)
+        where other.isDelegate && other.certainty != .gone && other.object == registration.object {
+          operation.ended.append(other)
+          // It may be refused for want of room.
+          if setting.isTight { other.certainty = .possible } else { forget(other) }
+        }
+      }
+    }
+    if case .monitor = registration.what { link.isMonitor = true }
+    // A moment that is over is refused.
+    if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
+      registration.certainty = .possible
+    }
+    // It may be refused for want of room: its reply says so.
+    if setting.isTight { registration.certainty = .possible }
+    link.registrations.append(registration)
+    guard registration.wantsSnapshot else { return }
+    // It is delivered first what is to be before anything is written.
+    registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
+    deliverSoon()
+    // What is held comes before the snapshot.
+    if link.isBlocked { doubtBuffered(of: link) } else { releaseBuffered(of: link) }
+    for post in retained + possiblyRetained
+    where registration.isFor(post.name, post.object) {
+      let isCertain =
+        retained.contains { $0 === post }
+        && !possiblyRetained.contains { $0.name == post.name && $0.object == post.object }
+      link.expected.append(
+        Expectation(
+          post: post, isSnapshot: true, certainty: isCertain && !link.isBlocked ? .certain : .possible))
+    }
+  }
+
+  func cancel(_ target: Serial, of link: Link, _ operation: Operation) {
+    if let registration = link.registration(target), registration.certainty != .gone {
+      operation.ended.append(registration)
+      forget(registration)
+    }
+    if let query = queries.last(where: { $0.link === link && $0.serial == target }) {
+      query.isCancelled = true
+    }
+  }
+
+  func take(_ query: Query) {
+    query.takenAt = taken
+    query.takenTime = Kernel.now
+    if query.isDefault {
+      query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
+    }
+    query.isForbidden = query.name == required && !query.mode.isForValues
+    for registration in known.flatMap(\.registrations) where registration.isFor(query.name, query.object) {
+      let isCertain = isCertain(registration)
+      if registration.isDelegate {
+        if isCertain {
+          query.delegates.append(registration)
+        } else if registration.certainty != .gone {
+          query.possibleDelegates.append(registration)
+        }
+      } else if registration.isHold, !query.mode.isForValues {
+        if isCertain {
+          query.holds.append(registration)
+        } else if registration.certainty != .gone {
+          query.possibleHolds.append(registration)
+        }
+      }
+    }
+  }
+
+  func isCertain(_ registration: Registration) -> Bool {
+    guard registration.certainty == .certain else { return false }
+    if let until = registration.link.detachedUntil, until <= Kernel.now { return false }
+    if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now { return false }
+    return true
+  }
+
+  func succeed(_ old: Link, by link: Link) {
+    guard !old.isForgotten else { return }
+    // What it was to receive is told to its successor, or received there.
+    for entry in old.expected { link.expected.append(entry.settledLater) }
+    link.lostCount += old.lostCount
+    // What passed there counts as well.
+    if old.isMonitor { link.isMonitor = true }
+    old.expected = []
+    old.isSucceeded = true
+    count { $0.succeeded += 1 }
+    forgetAll(of: old)
+  }
+
+  // MARK: Notifications
+
+  func take(_ post: Posting) {
+    post.takenAt = taken
+    post.takenTime = Kernel.now
+    if post.link.losesFiles, post.isFile {
+      post.certainty = .possible
+    }
+    // There may be no room for whom it waits for.
+    if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
+    if !post.options.isDisjoint(with: .coalescing) {
+      post.replaced = waiting.filter { post.replaces($0) }
+      if post.certainty == .certain {
+        waiting.removeAll { post.replaces($0) }
+      } else {
+        // It may be refused, and replace nothing.
+        for other in post.replaced { other.certainty = .possible }
+      }
+      // One that waits for the end of the iteration can have been delivered early.
+      for other in post.replaced where other.style == .asSoonAsPossible { deliver(other, as: .possible) }
+    }
+    if post.style == .now { deliver(post) } else { waiting.append(post) }
+  }
+
+  /// What waits for the end of the iteration is delivered.
+  func deliverSoon() {
+    let soon = waiting.filter { $0.style == .asSoonAsPossible }
+    waiting.removeAll { $0.style == .asSoonAsPossible }
+    for post in soon { deliver(post) }
+  }
+
+  /// What waits for the bus to be idle is.
+  func deliverIdle(olderThan age: UInt64) {
+    let idle = waiting.filter { $0.style == .whenIdle && $0.takenTime + age <= Kernel.now }
+    waiting.removeAll { post in idle.contains { $0 === post } }
+    for post in idle { deliver(post) }
+    idleDelivered += idle
+  }
+
+  func deliver(_ post: Posting, as certainty: Certainty? = nil) {
+    if post.options.contains(.retain) { retain(post, certainty ?? post.certainty) }
+    for link in known where !link.isForgotten && !link.isClosed {
+      deliver(post, to: link, certainty ?? post.certainty)
+    }
+  }
+
+  func deliver(_ post: Posting, to link: Link, _ certainty: Certainty) {
+    // What is delivered when all has been read may have been delivered before.
+    let since = post.style == .asSoonAsPossible ? post.takenAt : taken
+    var strongest: Int?
+    var strongestPossible: Int?
+    for registration in link.registrations where registration.isFor(post.name, post.object) {
+      let strength: Int
+      switch registration.what {
+      case .observation(let behavior, _): strength = Self.strength(of: behavior)
+      case .delegate where Naming.announces(post.name): strength = 4
+      default: continue
+      }
+      // What came or went since it was taken may have been there, or not.
+      let isThere =
+        registration.certainty == .certain && registration.takenAt <= since
+        && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
+      if isThere {
+        strongest = max(strongest ?? 0, strength)
+      } else if registration.certainty != .gone || registration.goneAt > since {
+        strongestPossible = max(strongestPossible ?? 0, strength)
+      }
+    }
+    guard strongest != nil || strongestPossible != nil else { return }
+    var entry = Expectation(post: post, isSnapshot: false, certainty: certainty)
+    if strongest == nil { entry.certainty = .possible }
+    if link.suspensionChangedAt > since { entry.certainty = .possible }
+    switch link.isSuspended {
+    case false: break
+    case nil: entry.certainty = .possible
+    case true?:
+      let awaited = link.registrations.filter { $0.isAwaited && $0.isFor(post.name, post.object) }
+      let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.certainty == .certain }
+      // What delegates receive is not suspended, and overtakes what is.
+      if strongest == 4 || strongestPossible == 4 {
+        for index in link.expected.indices where link.expected[index].isBuffered {
+          link.expected[index].wasHeld = true
+        }
+      }
+      if strongest == 4 { break }
+      let isNow = post.options.contains(.immediately) || strongest == 3 || isAwaited && (strongest ?? 0) > 0
+      let mayBeNow =
+        (strongestPossible ?? 0) >= 3 || strongest == nil
+        || post.options.contains(.awaited) && awaited.contains { $0.certainty == .possible }
+      if !isNow {
+        guard max(strongest ?? 0, strongestPossible ?? 0) > 0 else { return }
+        if strongest == 0 || (strongestPossible ?? 0) > (strongest ?? 0) { entry.certainty = .possible }
+        entry.isBuffered = true
+        entry.coalesces = strongest == 1
+      }
+      if isNow, entry.certainty == .certain, strongestPossible != 4 {
+        releaseBuffered(of: link)
+      } else if isNow || mayBeNow {
+        entry.certainty = .possible
+        doubtBuffered(of: link)
+      }
+    }
+    if entry.isBuffered {
+      for index in link.expected.indices.reversed()
+      where link.expected[index].isBuffered && link.expected[index].post.name == post.name
+        && link.expected[index].post.object == post.object
+        && (link.expected[index].coalesces || entry.coalesces)
+      {
+        if entry.certainty == .certain, entry.coalesces, link.expected[index].coalesces,
+          link.expected[index].certainty == .certain
+        {
+          link.expected.remove(at: index)
+        } else {
+          link.expected[index].certainty = .possible
+        }
+      }
+    }
+    tell(
+      "    link \(link.number) is to receive post \(post.number), \(entry.certainty)\(entry.isBuffered ? " later" : "")"
+    )
+    link.expected.append(entry)
+    link.pendingCount += post.size
+  }
+
+  private static func strength(of behavior: SuspensionBehavior) -> Int {
+    switch behavior {
+    case .drop: 0
+    case .coalesce: 1
+    case .hold: 2
+    case .deliverImmediately: 3
+    }
+  }
+
+  /// It is lost, and told.
+  func loseBuffered(of link: Link) {
+    for index in link.expected.indices where link.expected[index].isBuffered {
+      link.expected[index].isBuffered = false
+      link.expected[index].wasHeld = true
+    }
+  }
+
+  /// It may have been delivered, or may still be held.
+  func doubtBuffered(of link: Link) {
+    for index in link.expected.indices where link.expected[index].isBuffered {
+      link.expected[index].certainty = .possible
+    }
+  }
+
+  func releaseBuffered(of link: Link) {
+    for index in link.expected.indices { link.expected[index].isBuffered = false }
+  }
+
+  func retain(_ post: Posting, _ certainty: Certainty) {
+    let same = retained.filter { $0.name == post.name && $0.object == post.object }
+    // Without room to write it down, what was retained before can come back.
+    if certainty == .certain, !setting.isTight {
+      post.displaced = same + possiblyRetained.filter { $0.name == post.name && $0.object == post.object }
+      possiblyRetained.removeAll { $0.name == post.name && $0.object == post.object }
+      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      if !post.isEmpty { retained.append(post) }
+    } else {
+      possiblyRetained += same
+      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      if !post.isEmpty { possiblyRetained.append(post) }
+    }
+  }
+
+  /// What waits for the bus to be idle may have been delivered, or may still be.
+  func doubtWaiting() {
+    for post in waiting where post.style == .whenIdle {
+      post.certainty = .possible
+      deliver(post)
+    }
+  }
+
+  // MARK: Time
+
+  /// The bus has looked at its deadlines.
+  func pastDeadlines() {
+    deliverIdle(olderThan: 1_000_000_000)
+    for link in known {
+      if link.isPartial, link.readAt + 60_000_000_000 <= Kernel.now { doubtRegistrations(of: link) }
+      if let until = link.detachedUntil, until <= Kernel.now, !link.isForgotten { forgetAll(of: link) }
+      for registration in link.registrations {
+        if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
+          forget(registration)
+        }
+      }
+    }
+  }
+}
+
+extension Expectation {
+  /// The same for another connection, which goes on.
+  var settledLater: Expectation {
+    var later = self
+    later.isBuffered = false
+    return later
+  }
+}
+
+extension Registration {
+  var isAwaited: Bool { if case .observation(_, let isAwaited) = what { isAwaited } else { false } }
+}

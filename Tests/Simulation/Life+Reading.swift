@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// What clients read, held against what must be.
+extension Life {
+  /// The client of a seat reads, if it does.
+  func read(_ seat: Int, everything: Bool = false) throws(Violation) {
+    guard let link = links[seat], let socket = link.socket, everything || link.reads else {
+      if let link = links[seat], random.oneIn(10) { link.reads = true }
+      return
+    }
+    var isEnd = false
+    while true {
+      let most = everything || random.oneIn(2) ? 1 << 16 : Int.random(in: 1...200, using: &random)
+      let buffer = ByteBuffer(capacity: most)
+      do throws(Errno) {
+        let received = try UnixSocket.receive(from: socket.descriptor, into: buffer, &link.inboundFiles)
+        switch received {
+        case .bytes: break
+        case .nothing: break
+        case .end: isEnd = true
+        case .descriptors: throw Errno(rawValue: EPROTO)
+        }
+        guard case .bytes = received else { break }
+      } catch {
+        // The bus was gone before it had read all.
+        isEnd = true
+        break
+      }
+      if buffer.count > 0 { tell("link \(link.number) reads \(buffer.count)") }
+      digest.add(buffer.bytes)
+      link.inbound.append(buffer.bytes)
+      if !everything { break }
+    }
+    try readFrames(link)
+    if isEnd { try ended(link) }
+  }
+
+  private func readFrames(_ link: Link) throws(Violation) {
+    var position = 0
+    let bytes = ByteBuffer(holding: link.inbound.array)
+    do throws(WireError) {
+      if !link.isGreeted {
+        guard try Hello(bytes.bytes) != nil else { return }
+        link.isGreeted = true
+        position = Hello.length
+      }
+    } catch {
+      throw fail("link \(link.number) was greeted with nonsense: \(error.message)")
+    }
+    while true {
+      let header: FrameHeader
+      do throws(WireError) {
+        guard let next = try FrameHeader(bytes.bytes, at: position, limits: .fromBus) else { break }
+        header = next
+      } catch {
+        throw fail("link \(link.number) was sent no frame: \(error.message)")
+      }
+      guard bytes.count - position >= header.frameLength else { break }
+      let range = position..<position + header.frameLength
+      position = range.upperBound
+      do throws(WireError) {
+        try take(FrameView(header, bytes.bytes(in: range)), link)
+      } catch {
+        if let violation = pendingViolation { throw violation }
+        throw fail("link \(link.number) was sent a \(header.rawKind) that cannot be read: \(error.message)")
+      }
+      if !Life.isTold, let violation = pendingViolation { throw violation }
+    }
+    if let violation = pendingViolation { throw violation }
+    link.inbound.truncate(to: 0)
+    link.inbound.append(bytes.bytes(in: position..<bytes.count))
+  }
+
+  private func violate(_ what: String) {
+    if Life.isTold { tell("VIOLATION: \(what)") }
+    if pendingViolation == nil { pendingViolation = fail(what) }
+  }
+
+  private func check(_ condition: Bool, _ what: @autoclosure () -> String) {
+    if !condition { violate(what()) }
+  }
+
+  // MARK: Frames
+
+  private func take(_ frame: FrameView, _ link: Link) throws(WireError) {
+    let header = frame.header
+    tell("link \(link.number) is sent \(header.kind.map { "\($0)" } ?? "?") \(header.serial)")
+    switch header.kind {
+    case .welcome: welcome(try frame.decode(Welcome.self), link)
+    case .post: notification(frame, link, isSnapshot: false)
+    case .retained: notification(frame, link, isSnapshot: true)
+    case .traffic: link.receivedCount += 1
+    case .lost: lost(try frame.decode(Lost.self).count, link)
+    case .ok: okay(try frame.decode(Okay.self), header.serial, link)
+    case .error: error(try frame.decode(Refusal.self), frame, link)
+    case .question: question(try frame.decode(Question.self), frame, link)
+    case .verdict: verdict(try frame.decode(Verdict.self), header.serial, link)
+    case .concluded: concluded(try frame.decode(Concluded.self), header.serial, link)
+    case .awaited: reply(header.serial, link)
+    case .ended: ended(header.serial, try frame.decode(Ended.self), link)
+    case .progress:
+      let isAsked = queries.contains { $0.link === link && $0.serial == header.serial }
+      check(isAsked, "link \(link.number) hears of the progress of what it did not ask")
+    case .entry:
+      check(link.operation(header.serial) != nil, "link \(link.number) is listed what it did not ask for")
+    default: violate("link \(link.number) was sent a frame of kind \(header.rawKind)")
+    }
+  }
+
+  private func welcome(_ welcome: Welcome, _ link: Link) {
+    check(link.id == 0, "link \(link.number) was welcomed twice")
+    link.id = welcome.connection.rawValue
+    check(
+      connectionIDs.insert(link.id | link.epoch << 48).inserted,
+      "the connection's id \(link.id) was given before")
+  }
+
+  /// The post that a frame says it is, by the first of its userInfo.
+  private func number(_ frame: FrameView, _ link: Link) -> Int? {
+    var text = Array(frame.payload.extracting(first: min(frame.payload.byteCount, 20)).array)
+    if frame.header.flags.contains(.descriptor) {
+      guard case .descriptor(let file)? = link.inboundFiles.popFirst() else {
+        violate("link \(link.number) was sent no file with its frame")
+        return nil
+      }
+      text = [UInt8](repeating: 0, count: 20)
+      let descriptor = file.rawValue
+      _ = unsafe pread(descriptor, &text, 20, 0)
+    }
+    return Int(String(decoding: text.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self))
+  }
+
+  private func notification(_ frame: FrameView, _ link: Link, isSnapshot: Bool) {
+    link.receivedCount += 1
+    count { $0.received += 1 }
+    let header = frame.header
+    let found =
+      frame.header.payloadLength == 0 && !header.flags.contains(.descriptor)
+      ? emptyPost(frame, link) : number(frame, link).flatMap { posts[$0] }
+    guard let post = found else {
+      return violate("link \(link.number) received what nobody has posted")
+    }
+    check(
+      header.sender.rawValue == post.link.id || post.link.id == 0,
+      "post \(post.number) has the sender \(header.sender)")
+    tell("  which is post \(post.number)")
+    // What a predecessor was to receive as well, it may have missed.
+    let own = link.expected.firstIndex {
+      $0.post === post && $0.isSnapshot == isSnapshot && $0.certainty == .certain
+    }
+    guard
+      let index = own ?? link.expected.firstIndex(where: { $0.post === post && $0.isSnapshot == isSnapshot })
+    else {
+      return violate(
+        "link \(link.number) received post \(post.number) (\(post.name), \(post.object)) of link \(post.link.number), "
+          + "which it should not, or twice")
+    }
+    let entry = link.expected[index]
+    check(
+      !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),
+      "link \(link.number) is suspended and received post \(post.number)")
+    // What lies before it, of the same poster and style, is lost.
+    let before = link.expected[..<index].filter {
+      $0.certainty == .certain && !$0.isSnapshot && !isSnapshot && !$0.isBuffered && !$0.wasHeld
+        && $0.post.link === post.link
+        && $0.post.style == post.style
+    }
+    check(
+      UInt64(before.count) <= link.lostCount,
+      "link \(link.number) received post \(post.number) before post \(before.first?.post.number ?? 0), or without "
+        + "having been told that it is lost")
+    link.expected.remove(at: index)
+    if post.options.contains(.awaited), !isSnapshot {
+      link.owed.append((header.sender.rawValue, header.serial))
+    }
+  }
+
+  /// A post without userInfo, by its poster and serial.
+  private func emptyPost(_ frame: FrameView, _ link: Link) -> Posting? {
+    let name = String(decoding: frame.name.array, as: UTF8.self)
+    let object = String(decoding: frame.object.array, as: UTF8.self)
+    let (sender, serial) = (frame.header.sender.rawValue, frame.header.serial)
+    let found = link.expected.map(\.post).filter {
+      $0.isEmpty && $0.serial == serial && $0.name == name && $0.object == object
+    }
+    // Its poster may not have read its own id yet.
+    return found.first { $0.link.id == sender } ?? found.first { $0.link.id == 0 }
+  }
+
+  private func lost(_ number: UInt64, _ link: Link) {
+    count { $0.lost += Int(number) }
+    tell("  which is \(number)")
+    check(number > 0, "link \(link.number) was told that nothing is lost")
+    link.lostCount += number
+    link.receivedCount += number
+  }
+
+  /// What asked for a reply has one.
+  @discardableResult
+  private func reply(_ serial: Serial, _ link: Link) -> Operation? {
+    // Without room in the log, the next daemon may not know that it was answered.
+    if setting.isTight, let operation = link.operation(serial), !operation.awaitsReply { return nil }
+    guard let operation = link.operation(serial), operation.awaitsReply else {
+      violate("link \(link.number) was answered to \(serial), which it did not ask, or twice")
+      return nil
+    }
+    check(operation.isTaken, "link \(link.number) was answered to \(serial) before it was read")
+    operation.awaitsReply = false
+    return operation
+  }
+
+  private func okay(_ okay: Okay, _ serial: Serial, _ link: Link) {
+    guard let operation = link.operation(serial) else {
+      return violate("link \(link.number) was told that \(serial) is done, which it did not send")
+    }
+    // An awaited post that is acknowledged has two replies.
+    if case .post(let post) = operation.what, post.options.contains(.awaited) { return }
+    reply(serial, link)
+    guard case .register(let registration) = operation.what, registration.isDelegate || registration.isHold
+    else { return }
+    let named = link.registration(okay.registration) ?? registration
+    if named === registration {
+      if let other = delegateIDs[okay.delegate | link.epoch << 48] {
+        violate("the id \(okay.delegate) of r\(registration.number) was given to r\(other.number) before")
+      }
+      delegateIDs[okay.delegate | link.epoch << 48] = registration
+      registration.id = okay.delegate
+    }
+  }
+
+  private func error(_ refusal: Refusal, _ frame: FrameView, _ link: Link) {
+    let message = String(decoding: frame.payload.array, as: UTF8.self)
+    guard frame.header.serial != 0 else { return dismissed(link, refusal.code, message) }
+    guard let operation = link.operation(frame.header.serial) else {
+      return violate(
+        "link \(link.number) was refused \(frame.header.serial), which it did not send: \(message)")
+    }
+    operation.isRefused = true
+    switch operation.what {
+    case .answer, .done, .defer:
+      check(refusal.code == .notAsked, "link \(link.number) may not answer: \(message)")
+    case .cancel, .succeed: reply(frame.header.serial, link)
+    case .list: reply(frame.header.serial, link)
+    case .ask(let query):
+      reply(frame.header.serial, link)
+      query.isCancelled = true
+      switch refusal.code {
+      case .cancelled: break
+      case .limitExceeded where setting.isTight: break
+      default: violate("link \(link.number) may not ask: \(message)")
+      }
+    case .post(let post):
+      if operation.awaitsReply { reply(frame.header.serial, link) }
+      check(
+        post.certainty != .certain || refusal.code == .cancelled,
+        "link \(link.number) may not post: \(message)")
+    case .register(let registration):
+      reply(frame.header.serial, link)
+      var isOver = false
+      if case .hold(let expiry) = registration.what { isOver = expiry != 0 && expiry <= Kernel.now }
+      check(
+        isOver || setting.isTight && refusal.code == .limitExceeded
+          || registration.wantsSnapshot && refusal.code == .limitExceeded,
+        "link \(link.number) may not register: \(message)")
+      retract(registration)
+    case .suspend: violate("link \(link.number) may not suspend: \(message)")
+    case .hello, .garbage: break
+    }
+  }
+
+  /// The bus closes the connection, and says why.
+  private func dismissed(_ link: Link, _ code: ErrorCode?, _ message: String) {
+    link.isDismissed = true
+    switch code {
+    case .restarted:
+      link.isDismissed = false
+      check(
+        link.detachedUntil != nil || link.fate != .survives,
+        "link \(link.number) must connect again for nothing")
+      return
+    case .helloTimeout, .frameTimeout:
+      check(
+        link.sentCount < link.composedCount || link.takenCount < link.composedCount || link.id == 0,
+        "link \(link.number) was closed for a frame that it has ended")
+    case .badMagic, .malformedFrame, .frameTooLong, .unknownCriticalKind:
+      let isGarbage = link.operations.contains { if case .garbage = $0.what { true } else { false } }
+      check(isGarbage, "link \(link.number) was closed for nothing: \(message)")
+    default: violate("link \(link.number) was closed: \(message)")
+    }
+    forgetAll(of: link)
+  }
+
+  /// The bus has closed the connection.
+  private func ended(_ link: Link) throws(Violation) {
+    guard !link.hasEnded else { return }
+    link.hasEnded = true
+    tell("link \(link.number) has ended")
+    try require(
+      link.isDismissed || link.isForgotten || link.detachedUntil != nil || link.fate == .ends
+        || bus == nil && !systemd.has(cookie: link.cookie)
+        || link.cookie == 0 && link.fate != .survives,
+      "link \(link.number) was closed without a word and without need")
+  }
+
+  // MARK: Queries
+
+  private func question(_ question: Question, _ frame: FrameView, _ link: Link) {
+    guard let number = number(frame, link), let query = queries.first(where: { $0.number == number }) else {
+      return violate("link \(link.number) was asked what nobody asks")
+    }
+    let id = question.query.rawValue
+    check(
+      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
+      "the query's id \(id) was given before")
+    check(query.id == 0 || query.id == id, "query \(number) has two ids")
+    queryIDs[id | link.epoch << 48] = query
+    query.id = id
+    guard let registration = link.registration(frame.header.serial), registration.isDelegate else {
+      return violate("link \(link.number) was asked under \(frame.header.serial), which is no delegate")
+    }
+    let isInChain = query.delegates.contains { $0 === registration }
+    let mayBe = query.possibleDelegates.contains { $0 === registration }
+    check(isInChain || mayBe, "r\(registration.number) was asked query \(number), and is not in its chain")
+    check(
+      !link.puts.contains { $0.query === query && $0.registration === registration },
+      "r\(registration.number) was asked query \(number) twice")
+    link.puts.append(Put(query: query, registration: registration, delegate: question.delegate.rawValue))
+  }
+
+  private func concluded(_ concluded: Concluded, _ serial: Serial, _ link: Link) {
+    guard
+      let put = link.puts.first(where: {
+        $0.query.id == concluded.query.rawValue && $0.registration.serial == serial
+      })
+    else { return violate("link \(link.number) heard how a query ended that it was not asked") }
+    // Without room in the log, that a query has ended may not be known to the next daemon.
+    check(
+      put.conclusion == nil || setting.isTight,
+      "link \(link.number) heard twice how query \(put.query.number) ended")
+    put.conclusion = concluded.conclusion
+    put.isAnswered = true
+  }
+
+  private func ended(_ serial: Serial, _ ended: Ended, _ link: Link) {
+    guard let registration = link.registration(serial) else {
+      return violate("link \(link.number) was told of the end of what it has not registered")
+    }
+    if case .expired = ended, case .hold(let expiry) = registration.what {
+      check(
+        expiry != 0 && expiry <= Kernel.now, "the hold r\(registration.number) has expired before its time")
+    }
+    forget(registration)
+  }
+
+  private func verdict(_ verdict: Verdict, _ serial: Serial, _ link: Link) {
+    count { $0.verdicts += 1 }
+    guard let operation = reply(serial, link), case .ask(let query) = operation.what else { return }
+    let id = verdict.query.rawValue
+    check(
+      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
+      "the query's id \(id) was given before")
+    queryIDs[id | link.epoch << 48] = query
+    query.id = id
+    query.verdict = verdict
+    tell(
+      "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"
+    )
+    judge(query, verdict)
+  }
+
+  private func judge(_ query: Query, _ verdict: Verdict) {
+    let title = "query \(query.number)"
+    let isForLeave = !query.mode.isForValues
+    let overrides = query.flags.contains(.overrides)
+    if isForLeave, !query.holds.isEmpty {
+      check(
+        verdict.verdict == .vetoed || verdict.isOverridden,
+        "\(title) was allowed against the hold r\(query.holds[0].number)")
+    }
+    var vetoes = 0
+    var consents = 0
+    var heard: [Registration] = []
+    if query.isForbidden {
+      check(
+        verdict.verdict == .vetoed || verdict.isOverridden,
+        "\(title) was allowed without the delegate that is required")
+    }
+    for outcome in verdict.outcomes {
+      if outcome.delegate.label == Self.requiredLabel {
+        check(query.isForbidden, "\(title) lacks a delegate that is not required")
+        vetoes += 1
+        continue
+      }
+      if outcome.outcome == .held {
+        let holds = query.holds + query.possibleHolds
+        check(
+          holds.contains { $0.label == outcome.reason }, "\(title) met \(outcome.reason), which did not stand"
+        )
+        vetoes += 1
+        continue
+      }
+      guard
+        let registration = (query.delegates + query.possibleDelegates).first(where: {
+          $0.label == outcome.delegate.label
+        })
+      else {
+        violate("\(title) has an outcome of \(outcome.delegate.label), which was not in its chain")
+        continue
+      }
+      check(!heard.contains { $0 === registration }, "\(title) has two outcomes of r\(registration.number)")
+      heard.append(registration)
+      guard case .delegate(_, let policy, let timeout, _) = registration.what else { continue }
+      let said = query.answers.filter { $0.registration === registration }.map(\.answer)
+      switch outcome.outcome {
+      case .approved:
+        check(said.contains(.approve), "\(title): r\(registration.number) has not approved")
+        consents += 1
+      case .vetoed:
+        check(said.contains(.veto), "\(title): r\(registration.number) has not vetoed")
+        vetoes += 1
+      case .abstained: check(said.contains(.abstain), "\(title): r\(registration.number) has not abstained")
+      case .answered:
+        check(said.contains(.value), "\(title): r\(registration.number) has given no value")
+        consents += 1
+      case .timedOut:
+        let limit = min(timeout == 0 ? registration.defaultTimeout : timeout, query.deadline)
+        check(
+          Kernel.now - query.takenTime >= UInt64(limit) * 1_000_000,
+          "\(title): r\(registration.number) had more time")
+        if policy == .veto { vetoes += 1 }
+      case .gone:
+        check(
+          setting.isTight || registration.certainty != .certain || registration.goneAt < .max,
+          "\(title): r\(registration.number) is not gone")
+        if policy == .veto { vetoes += 1 }
+      case .failed: if policy == .veto { vetoes += 1 }
+      case .held: break
+      }
+    }
+    if isForLeave {
+      check(
+        verdict.verdict == .vetoed || vetoes == 0 || overrides,
+        "\(title) was allowed against \(vetoes) vetoes")
+      check(verdict.isOverridden == (overrides && vetoes > 0), "\(title) is overridden or not")
+      if vetoes == 0 {
+        check(
+          verdict.verdict == (consents > 0 ? .allowed : query.fallback),
+          "\(title) has a verdict that nobody gave")
+      }
+      // At the first veto the others are not waited for, unless all are to be heard.
+      if vetoes == 0 || query.mode == .all || overrides {
+        for registration in query.delegates {
+          check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
+        }
+      }
+    } else if query.mode == .collect {
+      for registration in query.delegates {
+        check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
+      }
+    }
+  }
+}
+
+extension RawSpan {
+  var array: [UInt8] { Array(self) }
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSimulatedKernel
+import Glibc
+import TribuneCore
+import TribuneServer
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// Something that must not be.
+struct Violation: Error {
+  let step: Int
+  let what: String
+}
+
+/// One life of a bus, of its clients and of systemd, which a number determines.
+///
+/// It is made of steps. What happens in one follows from the life's number, from that of the step, and from what is there:
+/// so a life from which steps are left out is another life in which the rest is tried.
+final class Life {
+  /// What is the same all through a life.
+  struct Setting {
+    var seatCount = 24
+    var storeCapacity = 200
+    var configuration = Configuration()
+    /// Not all that is registered has room in the state.
+    var isTight = false
+
+    init(using random: inout SplitMix64) {
+      seatCount = random.pick([6, 12, 24, 40])
+      // A store that has no room for all, now and then.
+      storeCapacity = random.oneIn(8) ? seatCount / 2 + 4 : 200
+      configuration.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
+      configuration.lowMarkBytes = configuration.highMarkBytes / 4
+      configuration.heldMaxBytes = 1 << 20
+      configuration.delegateTimeoutNanoseconds = 1_000_000_000
+      configuration.deadlineNanoseconds = 2_000_000_000
+      configuration.logLevel = Life.logLevel
+      isTight = Life.fillsLog && random.oneIn(2)
+      if isTight { configuration.stateMaxBytes = random.pick([24 << 10, 64 << 10]) }
+    }
+  }
+
+  static var logLevel = Log.Level.error
+  static var isTold = false
+  /// Half of the lives have a log that is too short for what happens in them.
+  static var fillsLog = false
+
+  let seed: UInt64
+  var setting: Setting
+  /// Of the step.
+  var random: SplitMix64
+  private(set) var step = 0
+  let path: String
+  let listener: Socket
+  let systemd: SystemdStore
+  var bus: BusInstance?
+  /// The bus's first iteration is over, so that its death says nothing about what it took over.
+  var hasServed = false
+  /// Daemons that have died before that, one after the other.
+  var earlyDeaths = 0
+
+  /// By seat.
+  var links: [Link?]
+  /// All that the bus may know.
+  var known: [Link] = []
+  var processes: [Int32]
+  var linkCount = 0
+  var unaccepted: [Link] = []
+  var numbers = 0
+  /// Frames that the bus has taken, ever: the order of everything.
+  var taken = 0
+
+  // What is the case on the bus.
+  var queries: [Query] = []
+  var waiting: [Posting] = []
+  var retained: [Posting] = []
+  var possiblyRetained: [Posting] = []
+  var posts: [Int: Posting] = [:]
+  /// The name that no query can be allowed under, for want of a delegate that is required.
+  var required: String?
+  /// Buses that have begun with nothing.
+  var epoch: UInt64 = 0
+  // What may never come again, of one of them.
+  var connectionIDs: Set<UInt64> = []
+  var queryIDs: [UInt64: Query] = [:]
+  var delegateIDs: [UInt64: Registration] = [:]
+
+  /// Found while a frame was read.
+  var pendingViolation: Violation?
+
+  // What the bus was doing.
+  var readInIteration: [(link: Link, operations: [Operation])] = []
+  /// Of which the bus had nothing to read.
+  var triedInIteration: [Link] = []
+  /// Posts that were delivered because the bus was idle.
+  var idleDelivered: [Posting] = []
+  var sentLast: Link?
+  /// Connections that daemons were about to write to when they died, one each.
+  var writtenAtDeath = 0
+  /// The last daemon has handed everything over, and no other has taken it yet.
+  var isHandedOver = false
+  var isTakingOver = false
+  /// Operations of which it is not known whether a daemon that died has taken them.
+  var doubtful: [(link: Link, operations: [Operation])] = []
+
+  var digest = Digest()
+  private(set) var counts = Counts()
+
+  struct Counts {
+    var steps = 0, deaths = 0, restarts = 0, posts = 0, received = 0, lost = 0, verdicts = 0, succeeded = 0
+  }
+
+  init(seed: UInt64, folder: String) throws {
+    self.seed = seed
+    random = SplitMix64(seed: seed)
+    setting = Setting(using: &random)
+    path = "\(folder)/bus"
+    _ = unsafe unlink(path)
+    let socket = try UnixSocket.make(nonblocking: true)
+    try UnixSocket.bind(socket, to: path)
+    try UnixSocket.listen(socket)
+    listener = Socket(socket)
+    systemd = SystemdStore(capacity: setting.storeCapacity)
+    _ = unsafe setenv("FDSTORE", "\(setting.storeCapacity)", 1)
+    links = Array(repeating: nil, count: setting.seatCount)
+    processes = (0..<setting.seatCount).map { 5_000_000 + Int32($0) }
+    Kernel.setClock(1_000_000_000_000)
+    sim_reset()
+  }
+
+  func number() -> Int {
+    numbers += 1
+    return numbers
+  }
+
+  func count(_ body: (inout Counts) -> Void) { body(&counts) }
+
+  /// Says what happens, where somebody wants to see it.
+  func tell(_ what: @autoclosure () -> String) {
+    if Life.isTold { StandardError.writeLine("\(step) at \(Kernel.now / 1000) µs: \(what())") }
+  }
+
+  func fail(_ what: String) -> Violation { Violation(step: step, what: what) }
+
+  func require(_ condition: Bool, _ what: @autoclosure () -> String) throws(Violation) {
+    if !condition { throw fail(what()) }
+  }
+
+  // MARK: Steps
+
+  /// Lives through the steps that are kept.
+  func live(steps: Int, keeping isKept: (Int) -> Bool = { _ in true }) throws(Violation) {
+    for step in 1...steps {
+      guard isKept(step) else { continue }
+      self.step = step
+      random = SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
+      Progress.note(seed: seed, step: step)
+      counts.steps += 1
+      try happen()
+      if step % 500 == 0 { try rest(isFinal: false) }
+    }
+    self.step = steps + 1
+    random = SplitMix64(seed: seed ^ 0xABCD)
+    Progress.note(seed: seed, step: self.step)
+    try rest(isFinal: true)
+    try end()
+  }
+
+  private func happen() throws(Violation) {
+    let seat = Int.random(in: 0..<setting.seatCount, using: &random)
+    switch Int.random(in: 0..<200, using: &random) {
+    case 0..<76: act(seat)
+    case 76..<120: try iterate()
+    case 120..<150: try read(seat)
+    case 150..<160: links[seat]?.send()
+    case 160..<184: passTime()
+    case 184..<187: planDeath()
+    case 187: try restart()
+    case 188: try reconfigure()
+    case 189..<191: leave(seat)
+    case 191: links[seat]?.reads = false
+    case 192: if random.oneIn(4) { systemd.lose(using: &random) }
+    default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
+    }
+  }
+
+  private func passTime() {
+    let milliseconds: UInt64 =
+      switch Int.random(in: 0..<100, using: &random) {
+      case 0..<70: UInt64.random(in: 0...2, using: &random)
+      case 70..<95: UInt64.random(in: 2...200, using: &random)
+      case 95..<99: UInt64.random(in: 200...3000, using: &random)
+      // The machine was asleep.
+      default: UInt64.random(in: 1...20, using: &random) * 3_600_000
+      }
+    Kernel.setClock(Kernel.now + milliseconds * 1_000_000 + UInt64.random(in: 0...999_999, using: &random))
+  }
+
+  private func planDeath() {
+    guard earlyDeaths < 2 else { return }
+    let range = random.pick([2, 8, 32, 128, 512, 2048])
+    Kernel.dieAfter(Int.random(in: 0..<range, using: &random))
+  }
+
+  private func faults() -> Faults {
+    var faults = Faults()
+    guard random.oneIn(2) else { return faults }
+    let often: [UInt32] = [2, 4, 16]
+    if random.oneIn(3) { faults.again = random.pick(often) }
+    if random.oneIn(3) { faults.shortReceive = random.pick(often) }
+    if random.oneIn(3) { faults.shortSend = random.pick(often) }
+    if random.oneIn(3) { faults.reorder = 2 }
+    if random.oneIn(40) { faults.noDescriptor = random.pick(often) }
+    if random.oneIn(20) { faults.lostDescriptor = 2 }
+    return faults
+  }
+
+  // MARK: The bus
+
+  /// Has the bus do something, and looks at what came of it.
+  private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
+    guard let bus else { return }
+    let events = Kernel.run(seed: random.next(), faults) { body(bus) }
+    try take(events)
+  }
+
+  func iterate(faults given: Faults? = nil) throws(Violation) {
+    guard bus != nil else { return try start() }
+    readInIteration = []
+    triedInIteration = []
+    idleDelivered = []
+    sentLast = nil
+    let faults = given ?? faults()
+    Kernel.ringAlarm()
+    var goesOn = true
+    var error: Errno?
+    if let due = bus?.nextLook, due.nanoseconds <= Kernel.now {
+      try runBus(faults) { $0.lookAtDeadlines() }
+      if Kernel.busIsDead {
+        doubtWaiting()
+        return died()
+      }
+      pastDeadlines()
+    }
+    try runBus(faults) { bus in
+      do throws(Errno) {
+        goesOn = try bus.iterate()
+      } catch let failure {
+        error = failure
+      }
+    }
+    if let error { throw fail("the run loop failed: \(error)") }
+    guard !Kernel.busIsDead else { return died() }
+    try require(goesOn, "the bus has ended")
+    deliverSoon()
+    hasServed = true
+    earlyDeaths = 0
+    if !random.oneIn(4) { try sendToManager() }
+    if Kernel.busIsDead { died() }
+  }
+
+  /// What the bus wants stored is.
+  private func sendToManager() throws(Violation) {
+    try runBus(Faults()) { $0.sendToManager() }
+    guard !Kernel.busIsDead, setting.storeCapacity == 200 else { return }
+    for post in retained where !post.isUnstorable { post.isStored = true }
+  }
+
+  /// Starts a daemon with what the last one has left.
+  func start() throws(Violation) {
+    if random.oneIn(2) { systemd.dropHungUp() }
+    var passed = systemd.passed(using: &random)
+    passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
+    noteMissing()
+    var faults = Faults()
+    if random.oneIn(12) { faults.noMemory = 3 }
+    readInIteration = []
+    sentLast = nil
+    isTakingOver = true
+    hasServed = false
+    Kernel.revive()
+    var started: BusInstance?
+    var flaw: (any Error)?
+    let configuration = setting.configuration
+    let events = Kernel.run(seed: random.next(), faults) {
+      do {
+        let atStart = try PassedAtStart(passed, isStoreKept: true)
+        let bus = try BusInstance(
+          configuration, taking: atStart, log: Log(level: Life.logLevel, destination: .standardError),
+          isStepped: true)
+        started = bus
+        bus.takeOver()
+        for socket in atStart.takeListening() {
+          try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: path))
+        }
+        bus.start()
+      } catch {
+        flaw = error
+        started = nil
+      }
+    }
+    bus = started
+    try take(events)
+    if Kernel.busIsDead { return died() }
+    isTakingOver = false
+    if let flaw {
+      try require(faults.noMemory > 0, "the bus does not start: \(flaw)")
+      bus = nil
+      return
+    }
+    tookOver()
+  }
+
+  /// The bus has died.
+  private func died() {
+    counts.deaths += 1
+    tell("the bus dies")
+    if !hasServed { earlyDeaths += 1 }
+    bus = nil
+    Kernel.liveOn()
+    noteDeath()
+    readInIteration = []
+    sentLast = nil
+  }
+
+  /// systemd restarts the daemon as planned.
+  private func restart() throws(Violation) {
+    guard bus != nil else { return }
+    counts.restarts += 1
+    tell("the bus is restarted")
+    readInIteration = []
+    sentLast = nil
+    var faults = Faults()
+    if random.oneIn(10) { faults.noMemory = 1 }
+    var isWhole = false
+    try runBus(faults) { isWhole = $0.handOver() }
+    guard !Kernel.busIsDead else {
+      // It may have delivered what waited for it to be idle.
+      doubtWaiting()
+      return died()
+    }
+    deliverSoon()
+    deliverIdle(olderThan: 0)
+    Kernel.liveOn()
+    bus = nil
+    noteHandOver(isWhole: isWhole && !systemd.hasDropped)
+    // What systemd does next is nobody's step.
+    if random.oneIn(2) { try start() }
+  }
+
+  /// The operator changes the configuration, for a bus that runs or for the next one.
+  private func reconfigure() throws(Violation) {
+    var configuration = setting.configuration
+    configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
+    configuration.delegateTimeoutNanoseconds = random.pick([700_000_000, 1_000_000_000, 1_300_000_000])
+    required = random.oneIn(3) ? random.pick(Naming.queryNames) : nil
+    configuration.policy.requirements =
+      required.map { name in
+        do throws(WireError) {
+          return [BusPolicy.Requirement(pattern: try Pattern(name), names: [Self.requiredLabel])]
+        } catch {
+          preconditionFailure("\(name) is no pattern")
+        }
+      } ?? []
+    setting.configuration = configuration
+    tell(
+      "the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \(required ?? "nothing")"
+    )
+    try runBus(Faults()) { $0.reconfigure(configuration) }
+    if Kernel.busIsDead { died() }
+  }
+
+  /// What no delegate has.
+  static let requiredLabel = "guard"
+
+  // MARK: The end
+
+  /// A client takes all back that is retained.
+  private func clearRetained() throws(Violation) {
+    let seat = 0
+    links[seat]?.close()
+    links[seat] = nil
+    guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
+    for name in Naming.names {
+      for object in Set(Naming.objects) {
+        let post = Posting(
+          number: number(), link: link, name: name, object: object, style: .now, options: .retain,
+          isEmpty: true)
+        post.serial = link.serial()
+        link.compose(.post(post), serial: post.serial) {
+          $0.appendFrame(Post(options: .retain), serial: post.serial, name: name, object: object)
+        }
+      }
+    }
+    try rest(isFinal: true)
+    try require(retained.isEmpty, "what is retained cannot be taken back")
+  }
+
+  /// Lets everything come to rest: whoever has something to send sends it, everybody reads, and time passes.
+  private func rest(isFinal: Bool) throws(Violation) {
+    Kernel.liveOn()
+    var quiet = 0
+    var rounds = 0
+    while quiet < 6 {
+      rounds += 1
+      try require(rounds < 3000, "the bus does not come to rest")
+      let before = digest
+      for link in links { link?.send() }
+      let wasAway = bus == nil
+      try iterate(faults: Faults())
+      try sendToManager()
+      for seat in links.indices {
+        links[seat]?.reads = true
+        try read(seat, everything: true)
+      }
+      if digest == before, !wasAway {
+        quiet += 1
+        // What is due by now has been looked at.
+        if quiet == 6 { break }
+        // What lingers, what is paced, what waits for a second.
+        Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
+        if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }
+      } else {
+        quiet = 0
+      }
+    }
+    try settle(isFinal: isFinal)
+  }
+
+  /// Ends before its time.
+  func abandon() {
+    Kernel.liveOn()
+    bus = nil
+    systemd.end()
+  }
+
+  /// Everybody goes, and nothing is left of them.
+  private func end() throws(Violation) {
+    try clearRetained()
+    for link in known { link.isClosed = true }
+    for seat in links.indices {
+      links[seat]?.close()
+      links[seat] = nil
+    }
+    for _ in 0..<20 {
+      Kernel.setClock(Kernel.now + 2_000_000_000)
+      try iterate(faults: Faults())
+      try sendToManager()
+    }
+    systemd.dropHungUp()
+    let left = bus?.holdings.filter { $0.count != 0 } ?? []
+    try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
+    try require(
+      bus?.nextLook == nil || bus?.nextLook.map { $0.nanoseconds > Kernel.now } == true,
+      "a deadline is past, and nobody looks at it")
+    bus = nil
+    systemd.end()
+  }
+}
+
+/// What clients have read, as one number.
+struct Digest: Equatable {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  mutating func add(_ number: UInt64) { value = (value ^ number) &* 0x100_0000_01B3 }
+
+  mutating func add(_ bytes: RawSpan) {
+    for index in 0..<bytes.byteCount { add(UInt64(bytes.integer(at: index, as: UInt8.self))) }
+  }
+}
+
+extension SplitMix64 {
+  mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: 0..<choices.count, using: &self)] }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Names, patterns and objects that live in the simulation: few, so that much of what happens meets.
+enum Naming {
+  static let names = [
+    "unit.state", "unit.didStart", "unit.willStop", "unit.shouldStop", "load.level", "load.shouldRise",
+    "load.didRise", "door.shouldOpen", "door.willOpen", "backup.run.state", "backup.shouldPrune", "x",
+  ]
+  static let patterns = [
+    "unit.*", "unit.**", "**", "*", "*.state", "load.*", "door.**", "unit.state", "load.level",
+    "backup.*.state",
+    "*.shouldStop", "x", "backup.**", "nothing.*",
+  ]
+  static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "unit.*"]
+  static let queryNames = ["unit.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
+  static let objects = ["", "", "disk", "disk/1"]
+
+  /// Whether a pattern stands for a name, as docs/PROTOCOL.md has it; an empty one stands for any.
+  static func matches(_ pattern: String, _ name: String) -> Bool {
+    if pattern.isEmpty { return true }
+    let wanted = pattern.split(separator: ".")
+    let tokens = name.split(separator: ".")
+    for (index, token) in wanted.enumerated() {
+      if token == "**" { return tokens.count > index }
+      guard index < tokens.count, token == "*" || token == tokens[index] else { return false }
+    }
+    return wanted.count == tokens.count
+  }
+
+  /// Whether delegates receive what is posted under the name.
+  static func announces(_ name: String) -> Bool {
+    guard let last = name.split(separator: ".").last else { return false }
+    for word in ["will", "did"] where last.hasPrefix(word) {
+      guard let next = last.dropFirst(word.count).first else { return false }
+      return !next.isLowercase
+    }
+    return false
+  }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// How much is known of something: it is so; it may be, since a daemon has died while it was being done; or not any more.
+enum Certainty {
+  case certain, possible, gone
+}
+
+/// What a client has registered.
+final class Registration {
+  enum What {
+    case observation(SuspensionBehavior, isAwaited: Bool)
+    case delegate(isSet: Bool, FailurePolicy, timeout: UInt32, order: Int32)
+    /// Until when, in nanoseconds; 0 for ever.
+    case hold(expiry: UInt64)
+    case monitor
+    case declaration
+  }
+
+  let number: Int
+  unowned let link: Link
+  let serial: Serial
+  let what: What
+  let patterns: [String]
+  let object: String
+  var certainty = Certainty.certain
+  /// When the bus took it, and took it back, in what was taken before.
+  var takenAt = 0
+  var goneAt = Int.max
+  /// Milliseconds that a delegate has that named none.
+  var defaultTimeout: UInt32 = 0
+  /// What the bus calls a delegate or a hold.
+  var id: UInt64 = 0
+  /// Something else of the same object, names and label stands for it.
+  var isRepetition = false
+  var wantsSnapshot = false
+  /// Posts that were delivered before, for its sake.
+  var deliveredBefore: [Posting] = []
+
+  init(number: Int, link: Link, serial: Serial, what: What, patterns: [String], object: String) {
+    self.number = number
+    self.link = link
+    self.serial = serial
+    self.what = what
+    self.patterns = patterns
+    self.object = object
+  }
+
+  var isDelegate: Bool { if case .delegate = what { true } else { false } }
+  var isHold: Bool { if case .hold = what { true } else { false } }
+  var isObservation: Bool { if case .observation = what { true } else { false } }
+  /// By which verdicts name it.
+  var label: String { "r\(number)" }
+
+  func isFor(_ name: String, _ object: String) -> Bool {
+    (self.object.isEmpty || self.object == object) && patterns.contains { Naming.matches($0, name) }
+  }
+}
+
+/// A notification that a client has posted.
+final class Posting {
+  let number: Int
+  unowned let link: Link
+  let name: String
+  let object: String
+  let style: PostingStyle
+  let options: PostOptions
+  let isEmpty: Bool
+  var serial: Serial = 0
+  var isFile = false
+  /// Bytes, about.
+  var size = 0
+  /// There was no descriptor to store its file with.
+  var isUnstorable = false
+  /// The service systemd has its file.
+  var isStored = false
+  var certainty = Certainty.certain
+  var takenAt = 0
+  var takenTime: UInt64 = 0
+  /// Posts that waited, and that it has taken the place of.
+  var replaced: [Posting] = []
+  /// What was retained under its name and object before.
+  var displaced: [Posting] = []
+
+  init(
+    number: Int, link: Link, name: String, object: String, style: PostingStyle, options: PostOptions,
+    isEmpty: Bool
+  ) {
+    self.number = number
+    self.link = link
+    self.name = name
+    self.object = object
+    self.style = style
+    self.options = options
+    self.isEmpty = isEmpty
+  }
+
+  /// Whether it takes the place of another one that waits.
+  func replaces(_ other: Posting) -> Bool {
+    guard !options.isDisjoint(with: .coalescing), other.link.uid == link.uid else { return false }
+    if options.contains(.coalesceByName), other.name != name { return false }
+    if options.contains(.coalesceByObject), other.object != object { return false }
+    return true
+  }
+}
+
+/// A notification that a connection is to receive, or to be told that it is lost.
+struct Expectation {
+  let post: Posting
+  let isSnapshot: Bool
+  var certainty: Certainty
+  /// It waits for the connection to resume; and is replaced by the next of its name and object.
+  var isBuffered = false
+  var coalesces = false
+  /// It was held, and others were not: it is not in order.
+  var wasHeld = false
+}
+
+/// A query that a client has asked.
+final class Query {
+  let number: Int
+  unowned let link: Link
+  let serial: Serial
+  let name: String
+  let object: String
+  let mode: QueryMode
+  let fallback: VerdictKind
+  let flags: QueryFlags
+  /// Milliseconds.
+  var deadline: UInt32
+  /// It is the bus's own.
+  let isDefault: Bool
+  var certainty = Certainty.certain
+  var takenAt = 0
+  var takenTime: UInt64 = 0
+  /// Those that stood when it was asked.
+  var delegates: [Registration] = []
+  var possibleDelegates: [Registration] = []
+  var holds: [Registration] = []
+  var possibleHolds: [Registration] = []
+  /// The configuration demanded a delegate then that is not there.
+  var isForbidden = false
+  var id: UInt64 = 0
+  var isCancelled = false
+  var verdict: Verdict?
+  var answers: [(registration: Registration, answer: AnswerKind, operation: Operation)] = []
+
+  init(
+    number: Int, link: Link, serial: Serial, name: String, object: String, mode: QueryMode,
+    fallback: VerdictKind, flags: QueryFlags, deadline: UInt32?
+  ) {
+    self.number = number
+    self.link = link
+    self.serial = serial
+    self.name = name
+    self.object = object
+    self.mode = mode
+    self.fallback = fallback
+    self.flags = flags
+    self.deadline = deadline ?? 0
+    isDefault = deadline == nil
+  }
+
+  var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
+}
+
+/// A question that a client has read.
+final class Put {
+  let query: Query
+  let registration: Registration
+  let delegate: UInt64
+  var isAnswered = false
+  var conclusion: ConclusionKind?
+
+  init(query: Query, registration: Registration, delegate: UInt64) {
+    self.query = query
+    self.registration = registration
+    self.delegate = delegate
+  }
+}
+
+/// One thing that a client has sent.
+final class Operation {
+  enum What {
+    case hello
+    case post(Posting)
+    case register(Registration)
+    case cancel(Serial)
+    case ask(Query)
+    case answer(Put, AnswerKind)
+    case `defer`(Put)
+    case done
+    case suspend(Bool)
+    case list
+    case succeed(Link)
+    /// What no client sends: the connection is to be closed for it.
+    case garbage
+  }
+
+  unowned let link: Link
+  let what: What
+  let serial: Serial
+  /// Where it ends in all that the client sends.
+  let end: Int
+  /// It waits for a reply.
+  var awaitsReply: Bool
+  var isTaken = false
+  var takenAt = 0
+  var isRefused = false
+  var certainty = Certainty.certain
+  /// For people.
+  var text: String {
+    switch what {
+    case .hello: "a hello"
+    case .post(let post):
+      "post \(post.number) \(post.name) \"\(post.object)\" \(post.style) options \(post.options.rawValue)\(post.isFile ? " file" : "")\(post.isEmpty ? " empty" : "")"
+    case .register(let registration):
+      "r\(registration.number) \(registration.what) \(registration.patterns) \"\(registration.object)\""
+    case .cancel(let serial): "cancel \(serial)"
+    case .ask(let query):
+      "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)"
+    case .answer(let put, let answer): "\(answer) of r\(put.registration.number) to query \(put.query.number)"
+    case .defer(let put): "defer of r\(put.registration.number) to query \(put.query.number)"
+    case .done: "done"
+    case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
+    case .list: "list"
+    case .succeed(let old): "succeed link \(old.number)"
+    case .garbage: "garbage"
+    }
+  }
+
+  /// What it has ended, as far as the bus took it.
+  var ended: [Registration] = []
+
+  init(_ link: Link, _ what: What, serial: Serial, end: Int, awaitsReply: Bool) {
+    self.link = link
+    self.what = what
+    self.serial = serial
+    self.end = end
+    self.awaitsReply = awaitsReply
+  }
+}

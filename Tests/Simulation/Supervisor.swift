@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+
+/// Has workers live through lives, adds up what they say, and makes the history of the first failure short.
+@MainActor
+final class Supervisor {
+  /// How long a history is made shorter, at most.
+  private static let shrinkingSeconds = 90
+
+  private let options: Options
+  private let began = time(nil)
+
+  init(_ options: Options) { self.options = options }
+
+  func run() -> Int32 {
+    if let seed = options.seed {
+      if options.isTold { return tell(seed) }
+      return report(on: [seed], steps: options.steps ?? Simulation.stepsOfLife)
+    }
+    if let file = options.seedFile { return replay(file) }
+    let first = UInt64.random(in: 0...(1 << 48))
+    let steps = options.steps ?? 1_000_000
+    let lives = (steps + Simulation.stepsOfLife - 1) / Simulation.stepsOfLife
+    print("simulate: \(lives) lives of \(Simulation.stepsOfLife) steps, seeds from \(first) on")
+    return report(on: (0..<UInt64(lives)).map { first + $0 }, steps: Simulation.stepsOfLife)
+  }
+
+  /// Those that once found something.
+  private func replay(_ file: String) -> Int32 {
+    guard let lines = Self.lines(of: file) else {
+      StandardError.writeLine("simulate: \(file) cannot be read")
+      return 1
+    }
+    let seeds = lines.compactMap { UInt64($0.prefix { $0.isNumber }) }
+    print("simulate: \(seeds.count) lives that once found something")
+    return report(on: seeds, steps: Simulation.stepsOfLife)
+  }
+
+  private static func lines(of path: String) -> [Substring]? {
+    guard let file = unsafe fopen(path, "r") else { return nil }
+    defer { unsafe fclose(file) }
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = unsafe fread(&buffer, 1, buffer.count, file)
+      if count == 0 { break }
+      text += buffer.prefix(count)
+    }
+    return String(decoding: text, as: UTF8.self).split(separator: "\n")
+  }
+
+  // MARK: Lives
+
+  private func report(on seeds: [UInt64], steps: Int) -> Int32 {
+    var total = Life.Counts()
+    var next = 0
+    var failed: (order: Order, what: String)?
+    var running: [(process: WorkerProcess, order: Order)] = []
+    var digests: [UInt64: UInt64] = [:]
+    var told = began
+    let isLimited = options.seed == nil && options.seedFile == nil
+    func order() -> Order? {
+      guard next < seeds.count, failed == nil else { return nil }
+      if isLimited, time(nil) - began >= options.seconds { return nil }
+      defer { next += 1 }
+      return Order(seed: seeds[next], steps: steps, kept: options.kept)
+    }
+    for _ in 0..<2 {
+      guard let first = order() else { break }
+      let process = WorkerProcess()
+      process.send(first)
+      running.append((process, first))
+    }
+    while !running.isEmpty {
+      let index = WorkerProcess.wait(for: running.map(\.process))
+      let (process, done) = running[index]
+      switch process.receive() {
+      case .report(let report):
+        total += report.counts
+        digests[done.seed] = report.digest
+        if let failure = report.failure, failed == nil {
+          failed = (done, "step \(failure.step): \(failure.what)")
+        }
+      case .crash: if failed == nil { failed = (done, WorkerProcess.crash) }
+      }
+      if let another = order() {
+        process.send(another)
+        running[index].order = another
+      } else {
+        process.end()
+        running.remove(at: index)
+      }
+      if time(nil) - told >= 20 {
+        told = time(nil)
+        print("simulate: \(total.text)")
+      }
+    }
+    if let failed {
+      explain(failed.order, failed.what)
+      return 1
+    }
+    print("simulate: \(total.text)")
+    return isSameAgain(digests, steps: steps) ? 0 : 1
+  }
+
+  /// Lives a few lives once more: two runs of one seed are the same.
+  private func isSameAgain(_ digests: [UInt64: UInt64], steps: Int) -> Bool {
+    let process = WorkerProcess()
+    defer { process.end() }
+    for (seed, digest) in digests.sorted(by: { $0.key < $1.key }).prefix(3) {
+      let order = Order(seed: seed, steps: steps, kept: options.kept)
+      process.send(order)
+      guard case .report(let report) = process.receive(), report.digest == digest else {
+        print("simulate: FAILED: seed \(seed) is another life the second time")
+        return false
+      }
+    }
+    return true
+  }
+
+  // MARK: Failures
+
+  private func explain(_ order: Order, _ what: String) {
+    print("simulate: FAILED: seed \(order.seed), \(what)")
+    print("simulate: looking for the shortest history that still fails …")
+    let (kept, last) = shrink(order, what)
+    print("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
+    print(
+      "simulate: to see it:\n  .build/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps) "
+        + "--keep=\(Options.text(of: kept))")
+  }
+
+  /// Leaves steps out for as long as the same goes wrong.
+  private func shrink(_ order: Order, _ what: String) -> (kept: [Int], last: String) {
+    var kept = (order.kept.map { $0.sorted() } ?? Array(1...order.steps))
+    var last = what
+    var process = WorkerProcess()
+    defer { process.end() }
+    let deadline = time(nil) + Self.shrinkingSeconds
+    func fails(_ candidate: [Int]) -> Bool {
+      process.send(Order(seed: order.seed, steps: order.steps, kept: Set(candidate)))
+      switch process.receive() {
+      case .crash:
+        process.end()
+        process = WorkerProcess()
+        return what == WorkerProcess.crash
+      case .report(let report):
+        guard let failure = report.failure else { return false }
+        let text = "step \(failure.step): \(failure.what)"
+        guard Self.kind(of: text) == Self.kind(of: what) else { return false }
+        last = text
+        return true
+      }
+    }
+    var size = max(1, kept.count / 2)
+    while time(nil) < deadline {
+      var index = 0
+      var hasShrunk = false
+      while index < kept.count, time(nil) < deadline {
+        let candidate = Array(kept[..<index] + kept[min(kept.count, index + size)...])
+        if fails(candidate) {
+          kept = candidate
+          hasShrunk = true
+        } else {
+          index += size
+        }
+      }
+      if size == 1, !hasShrunk { break }
+      size = max(1, size / 2)
+    }
+    return (kept, last)
+  }
+
+  /// What it is, whoever it happened to.
+  private static func kind(of what: String) -> String { String(what.filter { $0.isLetter }.prefix(40)) }
+
+  /// Lives one life in this process, and says all that happens.
+  private func tell(_ seed: UInt64) -> Int32 {
+    let process = WorkerProcess(isTold: true)
+    defer { process.end() }
+    process.send(Order(seed: seed, steps: options.steps ?? Simulation.stepsOfLife, kept: options.kept))
+    switch process.receive() {
+    case .crash: return 1
+    case .report(let report):
+      print("simulate: \(report.counts.text)")
+      guard let failure = report.failure else { return 0 }
+      print("simulate: FAILED: step \(failure.step): \(failure.what)")
+      return 1
+    }
+  }
+}

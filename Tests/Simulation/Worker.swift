@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSimulatedKernel
+import Glibc
+import TribuneSystem
+
+/// A process that lives through the lives that it is told, a line each, and says how they ended, a line each.
+///
+/// A bus that crashes takes its process with it; whoever waits for its word sees that, and goes on with another one.
+@MainActor
+struct Worker {
+  /// A life that takes longer hangs.
+  static let secondsMax: UInt32 = 120
+
+  private let folder = "/tmp/tribune-simulation-\(getpid())"
+  private let options: Options
+
+  init(_ options: Options) { self.options = options }
+
+  /// The same program with an environment in which it is deterministic.
+  static func startAgain(_ arguments: [String]) -> Int32 {
+    _ = unsafe setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+    // A crash is looked at by its seed.
+    _ = unsafe setenv("SWIFT_BACKTRACE", "enable=no", 1)
+    _ = unsafe withArguments(["simulate"] + arguments) { unsafe execv("/proc/self/exe", $0) }
+    StandardError.writeLine("simulate: cannot start itself again: \(Errno.current)")
+    return 1
+  }
+
+  func run() -> Int32 {
+    _ = unsafe mkdir(folder, 0o700)
+    defer {
+      _ = unsafe unlink("\(folder)/bus")
+      _ = unsafe rmdir(folder)
+    }
+    _ = unsafe setenv("NOTIFY_SOCKET", "\(folder)/nobody", 1)
+    Progress.begin()
+    while let line = readLine() {
+      guard let order = Order(line) else {
+        StandardError.writeLine("simulate: \"\(line)\" is no order")
+        return 1
+      }
+      alarm(Self.secondsMax)
+      say("\(live(order))\n")
+      alarm(0)
+    }
+    return 0
+  }
+
+  private func say(_ line: String) {
+    let bytes = Array(line.utf8)
+    let count = unsafe write(STDOUT_FILENO, bytes, bytes.count)
+    precondition(count == bytes.count, "nobody listens to this worker")
+  }
+
+  private func live(_ order: Order) -> Report {
+    let life: Life
+    do {
+      life = try Life(seed: order.seed, folder: folder)
+    } catch {
+      preconditionFailure("no life begins: \(error)")
+    }
+    var failure: (step: Int, what: String)?
+    do throws(Violation) {
+      try life.live(steps: order.steps) { order.kept?.contains($0) ?? true }
+    } catch {
+      life.abandon()
+      failure = (error.step, error.what)
+    }
+    return Report(counts: life.counts, digest: life.digest.value, failure: failure)
+  }
+}
+
+/// A life that a worker is to live through.
+struct Order: CustomStringConvertible {
+  let seed: UInt64
+  let steps: Int
+  let kept: Set<Int>?
+
+  init(seed: UInt64, steps: Int, kept: Set<Int>?) {
+    self.seed = seed
+    self.steps = steps
+    self.kept = kept
+  }
+
+  init?(_ line: String) {
+    let words = line.split(separator: " ")
+    guard words.count >= 2, let seed = UInt64(words[0]), let steps = Int(words[1]) else { return nil }
+    self.init(
+      seed: seed, steps: steps,
+      kept: words.count > 2 ? Set(words[2].split(separator: ",").compactMap { Int($0) }) : nil)
+  }
+
+  var description: String {
+    "\(seed) \(steps)" + (kept.map { " 0," + $0.map { "\($0)" }.joined(separator: ",") } ?? "")
+  }
+}
+
+/// How a life ended.
+struct Report: CustomStringConvertible {
+  var counts: Life.Counts
+  var digest: UInt64
+  var failure: (step: Int, what: String)?
+
+  init(counts: Life.Counts, digest: UInt64, failure: (step: Int, what: String)?) {
+    self.counts = counts
+    self.digest = digest
+    self.failure = failure
+  }
+
+  init?(_ line: String) {
+    let words = line.split(separator: " ", maxSplits: 10).map(String.init)
+    guard words.count >= 10, let digest = UInt64(words[0]) else { return nil }
+    let numbers = words[1...8].compactMap { Int($0) }
+    guard numbers.count == 8, let step = Int(words[9]) else { return nil }
+    self.digest = digest
+    counts = Life.Counts(numbers)
+    failure = step < 0 ? nil : (step, words.count > 10 ? words[10] : "")
+  }
+
+  var description: String {
+    let numbers = counts.numbers.map { "\($0)" }.joined(separator: " ")
+    let what = (failure?.what ?? "").split(separator: "\n").joined(separator: " ")
+    return "\(digest) \(numbers) \(failure?.step ?? -1) \(what)"
+  }
+}
+
+extension Life.Counts {
+  var numbers: [Int] { [steps, deaths, restarts, posts, received, lost, verdicts, succeeded] }
+
+  init(_ numbers: [Int]) {
+    self.init()
+    (steps, deaths, restarts, posts) = (numbers[0], numbers[1], numbers[2], numbers[3])
+    (received, lost, verdicts, succeeded) = (numbers[4], numbers[5], numbers[6], numbers[7])
+  }
+
+  static func += (total: inout Self, more: Self) {
+    total = Self(zip(total.numbers, more.numbers).map(+))
+  }
+
+  var text: String {
+    "\(steps) steps, \(deaths) deaths, \(restarts) planned restarts; \(posts) posts, \(received) received, "
+      + "\(lost) told lost; \(verdicts) verdicts, \(succeeded) connections resumed"
+  }
+}
+
+/// Where the simulation is, for whoever sees it crash.
+enum Progress {
+  private static let length = 128
+  private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
+
+  static func begin() {
+    unsafe text.initialize(repeating: 0, count: length)
+    // What the bus logs is for who has the life told. A crash is for everybody.
+    let said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+    if !Life.isTold {
+      let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
+      dup2(nowhere, STDERR_FILENO)
+    }
+    unsafe sim_begin(text, said)
+  }
+
+  static func note(seed: UInt64, step: Int) {
+    unsafe withVaList([seed, step]) {
+      _ = unsafe vsnprintf(text, length, "simulate: crashed or hung: seed %llu, step %ld\n", $0)
+    }
+  }
+}
