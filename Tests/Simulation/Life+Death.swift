@@ -14,7 +14,9 @@ extension Life {
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
     writtenAtDeath += 1
     // A daemon that died while it took over may have come to detach a connection, and not to shut it.
-    for link in known where isTakingOver && link.fate != .survives { link.mayBeDetached = true }
+    for link in known where isTakingOver && link.fate != .survives && link.detachesBy == nil {
+      link.detachesBy = Kernel.now + 5_000_000_000
+    }
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
@@ -108,13 +110,16 @@ extension Life {
       switch link.fate {
       case .survives: break
       case .ends:
-        guard link.mayBeDetached else {
+        guard let detachesBy = link.detachesBy else {
           forgetAll(of: link)
           continue
         }
         doubtRegistrations(of: link)
-        link.detachedUntil = link.detachedUntil ?? Kernel.now + 5_000_000_000
-      case .mayEnd: if !link.isShut { link.fate = .survives }
+        link.detachedUntil = link.detachedUntil ?? detachesBy
+      case .mayEnd:
+        guard !link.isShut else { continue }
+        link.fate = .survives
+        link.detachesBy = nil
       }
     }
     for (link, operations) in doubtful where link.isShut || link.isForgotten || link.fate == .ends {

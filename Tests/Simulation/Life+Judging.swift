@@ -77,7 +77,7 @@ extension Life {
       writtenAtDeath -= 1
       link.fate = .mayEnd
     }
-    if link.detachedUntil == nil { link.detachedUntil = Kernel.now + 5_000_000_000 }
+    if link.detachedUntil == nil { link.detachedUntil = link.detachesBy ?? Kernel.now + 5_000_000_000 }
     link.isShut = true
   }
 

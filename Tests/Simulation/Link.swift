@@ -69,7 +69,8 @@ final class Link {
   /// It was succeeded by another one.
   var isSucceeded = false
   var isDismissed = false
-  var mayBeDetached = false
+  /// Until when what it had registered stays at least, if a daemon that died while it took over has come to say so.
+  var detachesBy: UInt64?
   /// The next daemon has shut it.
   var isShut = false
   /// The bus has greeted it.
