@@ -67,6 +67,22 @@ struct StateSweepTests {
     #expect(try Self.successor(state) == [0, 3, 6, 9, 20, 21])
   }
 
+  @Test("that commits makes what was appended visible with its end, and not before")
+  func committing() throws {
+    let state = try Self.state()
+    try Self.fill(state, 0..<3)
+    _ = try #require(state.append(RecordCopy(.frame, connection: 3, body: [3])))
+    state.beginSweep(committing: true)
+    let isDone = state.sweepStep(lengthMax: .max) { record, _ in
+      record.connection.rawValue != 1
+    } moved: { _, _ in
+    }
+    #expect(isDone)
+    #expect(try Self.successor(state) == [0, 1, 2])
+    #expect(state.endSweep())
+    #expect(try Self.successor(state) == [0, 2, 3])
+  }
+
   @Test("goes in steps of about the length that it was given", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
   func steps(lengthMax: Int) throws {
     let state = try Self.state()
