@@ -12,11 +12,12 @@ extension Life {
     let reading = readInIteration.last
     // It may not have come to note that a connection has ended.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
-    writtenAtDeath += 1
     // A daemon that died while it took over may have come to detach a connection, and not to shut it.
-    for link in known where isTakingOver && link.fate != .survives && link.detachesBy == nil {
+    for link in known
+    where isTakingOver && (link.fate != .survives || writtenAtDeath > 0) && link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
+    writtenAtDeath += 1
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
@@ -108,14 +109,14 @@ extension Life {
     )
     for link in known where !link.isForgotten {
       switch link.fate {
-      case .survives: break
+      case .survives: link.detachesBy = nil
       case .ends:
-        guard let detachesBy = link.detachesBy else {
+        guard link.detachesBy != nil else {
           forgetAll(of: link)
           continue
         }
         doubtRegistrations(of: link)
-        link.detachedUntil = link.detachedUntil ?? detachesBy
+        detach(link)
       case .mayEnd:
         guard !link.isShut else { continue }
         link.fate = .survives

@@ -77,8 +77,15 @@ extension Life {
       writtenAtDeath -= 1
       link.fate = .mayEnd
     }
-    if link.detachedUntil == nil { link.detachedUntil = link.detachesBy ?? Kernel.now + 5_000_000_000 }
+    detach(link)
     link.isShut = true
+  }
+
+  /// A daemon that takes over has written down until when what a connection has registered stays.
+  func detach(_ link: Link) {
+    guard link.detachedUntil == nil else { return }
+    link.detachedUntil = link.detachesBy ?? Kernel.now + 5_000_000_000
+    link.detachedAtMost = Kernel.now + 5_000_000_000
   }
 
   /// A file did not come: the post that it belongs to is refused.
@@ -258,8 +265,12 @@ extension Life {
 
   func succeed(_ old: Link, by link: Link) {
     guard !old.isForgotten else { return }
-    // What it was to receive is told to its successor, or received there.
-    for entry in old.expected { link.expected.append(entry.settledLater) }
+    // What it was to receive is told to its successor, or received there; if it may have come too late, perhaps not.
+    let isInTime = old.detachedUntil.map { $0 > Kernel.now } ?? true
+    for entry in old.expected {
+      link.expected.append(entry.settledLater)
+      if !isInTime { link.expected[link.expected.count - 1].certainty = .possible }
+    }
     link.lostCount += old.lostCount
     // What passed there counts as well.
     if old.isMonitor { link.isMonitor = true }
@@ -451,7 +462,7 @@ extension Life {
     deliverIdle(olderThan: 1_000_000_000)
     for link in known {
       if link.isPartial, link.readAt + 60_000_000_000 <= Kernel.now { doubtRegistrations(of: link) }
-      if let until = link.detachedUntil, until <= Kernel.now, !link.isForgotten { forgetAll(of: link) }
+      if link.detachedAtMost <= Kernel.now, !link.isForgotten { forgetAll(of: link) }
       for registration in link.registrations {
         if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
           forget(registration)

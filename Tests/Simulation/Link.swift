@@ -64,8 +64,10 @@ final class Link {
   var isClosed = false
   /// The bus has ended it, as the client knows.
   var hasEnded = false
-  /// It has been shut by a daemon that took over; what it had registered stays until then.
+  /// It has been shut by a daemon that took over; what it had registered stays until then at least, and until
+  /// `detachedAtMost` at most: who died while it took over may have written down when that is, or not.
   var detachedUntil: UInt64?
+  var detachedAtMost: UInt64 = .max
   /// It was succeeded by another one.
   var isSucceeded = false
   var isDismissed = false
