@@ -43,8 +43,9 @@ package final class BusInstance {
     while let descriptor = passed.takeState() {
       do throws(StateFlaw) {
         let state = try StateFile(adopting: descriptor)
-        if state.areaLength < configuration.stateMaxBytes {
-          log.notice("the state that was stored has room for \(state.areaLength) bytes, less than StateMax=")
+        if state.areaLength / 2 < configuration.stateMaxBytes {
+          log.notice(
+            "the state that was stored has room for \(state.areaLength) bytes, less than twice StateMax=")
         }
         return state
       } catch {
@@ -64,7 +65,8 @@ package final class BusInstance {
     do throws(Errno) {
       return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
     } catch {
-      let length = configuration.stateMaxBytes
+      // What follows from what is let in has as much room as that, and what is retained has its own limit.
+      let length = 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes
       do throws(Errno) {
         return try StateFile(cellCount: BusServer.cellCount, areaLength: length)
       } catch {
@@ -79,7 +81,7 @@ package final class BusInstance {
     let cause: Errno
 
     var description: String {
-      "cannot make room for the state of the bus, twice the \(length) bytes of StateMax=: \(cause)"
+      "cannot make room for the state of the bus, twice \(length) bytes by StateMax= and RetainedMax=: \(cause)"
     }
   }
 
@@ -168,7 +170,6 @@ package final class BusInstance {
       ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.begunReserved),
       ("descriptors of partial frames", server.descriptorsWaiting),
       ("files", server.filesHeld.current), ("posts that wait", server.waitingPosts.count),
-      ("unwritten ends", server.unwrittenEnds.value.count),
     ]
   }
 }

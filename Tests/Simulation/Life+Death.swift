@@ -40,7 +40,6 @@ extension Life {
     }
     if let reading { doubtful.append(reading) }
     doubtUnstored()
-    doubtWhatHadNoRoom()
     for post in idleDelivered {
       doubt(post)
       waiting.append(post)
@@ -54,15 +53,6 @@ extension Life {
     waiting.removeAll { $0.style == .asSoonAsPossible }
   }
 
-  /// Where the log has no room, what is retained and what waits may be lost, and connections have to register again.
-  func doubtWhatHadNoRoom() {
-    guard setting.isTight else { return }
-    possiblyRetained += retained
-    retained = []
-    doubtWaiting()
-    for link in known where link.fate == .survives && link.detachedUntil == nil { link.fate = .mayEnd }
-  }
-
   /// A file that nobody has stored may be gone with the daemon.
   func doubtUnstored() {
     possiblyRetained += retained.filter { $0.isFile && !$0.isStored }
@@ -71,7 +61,6 @@ extension Life {
 
   func noteHandOver(isWhole: Bool) {
     guard isWhole else { return noteDeath() }
-    doubtWhatHadNoRoom()
     doubtUnstored()
     isHandedOver = true
     // Nothing is handed over of who has no socket.
@@ -130,8 +119,8 @@ extension Life {
     writtenAtDeath = 0
     isHandedOver = false
     for link in known where link.isShut {
-      // What had no room is not known any more.
-      if setting.isTight { doubtRegistrations(of: link) }
+      // What it observed may have had no room in the log.
+      if setting.isTight { doubtObservations(of: link) }
       for query in queries where query.link === link { query.isCancelled = true }
     }
   }

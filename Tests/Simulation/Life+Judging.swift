@@ -155,6 +155,14 @@ extension Life {
     for index in link.expected.indices { link.expected[index].certainty = .possible }
   }
 
+  func doubtObservations(of link: Link) {
+    for registration in link.registrations
+    where registration.certainty == .certain && (registration.isObservation || registration.isMonitor) {
+      registration.certainty = .possible
+    }
+    for index in link.expected.indices { link.expected[index].certainty = .possible }
+  }
+
   func forget(_ registration: Registration) {
     guard registration.certainty != .gone else { return }
     registration.certainty = .gone
@@ -201,8 +209,7 @@ extension Life {
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
       registration.certainty = .possible
     }
-    // It may be refused for want of room: its reply says so.
-    if setting.isTight { registration.certainty = .possible }
+    registration.mayBeRefused = setting.isTight
     link.registrations.append(registration)
     guard registration.wantsSnapshot else { return }
     // It is delivered first what is to be before anything is written.
@@ -257,7 +264,7 @@ extension Life {
   }
 
   func isCertain(_ registration: Registration) -> Bool {
-    guard registration.certainty == .certain else { return false }
+    guard registration.isKnown else { return false }
     if let until = registration.link.detachedUntil, until <= Kernel.now { return false }
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now { return false }
     return true
@@ -288,7 +295,7 @@ extension Life {
     if post.link.losesFiles, post.isFile {
       post.certainty = .possible
     }
-    // There may be no room for whom it waits for.
+    // It may be refused: what waits for acknowledgements is remembered.
     if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
     if !post.options.isDisjoint(with: .coalescing) {
       post.replaced = waiting.filter { post.replaces($0) }
@@ -340,7 +347,7 @@ extension Life {
       }
       // What came or went since it was taken may have been there, or not.
       let isThere =
-        registration.certainty == .certain && registration.takenAt <= since
+        registration.isKnown && registration.takenAt <= since
         && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
       if isThere {
         strongest = max(strongest ?? 0, strength)
@@ -357,7 +364,7 @@ extension Life {
     case nil: entry.certainty = .possible
     case true?:
       let awaited = link.registrations.filter { $0.isAwaited && $0.isFor(post.name, post.object) }
-      let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.certainty == .certain }
+      let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.isKnown }
       // What delegates receive is not suspended, and overtakes what is.
       if strongest == 4 || strongestPossible == 4 {
         for index in link.expected.indices where link.expected[index].isBuffered {
@@ -368,7 +375,7 @@ extension Life {
       let isNow = post.options.contains(.immediately) || strongest == 3 || isAwaited && (strongest ?? 0) > 0
       let mayBeNow =
         (strongestPossible ?? 0) >= 3 || strongest == nil
-        || post.options.contains(.awaited) && awaited.contains { $0.certainty == .possible }
+        || post.options.contains(.awaited) && awaited.contains { $0.certainty != .gone && !$0.isKnown }
       if !isNow {
         guard max(strongest ?? 0, strongestPossible ?? 0) > 0 else { return }
         if strongest == 0 || (strongestPossible ?? 0) > (strongest ?? 0) { entry.certainty = .possible }
@@ -434,8 +441,7 @@ extension Life {
 
   func retain(_ post: Posting, _ certainty: Certainty) {
     let same = retained.filter { $0.name == post.name && $0.object == post.object }
-    // Without room to write it down, what was retained before can come back.
-    if certainty == .certain, !setting.isTight {
+    if certainty == .certain {
       post.displaced = same + possiblyRetained.filter { $0.name == post.name && $0.object == post.object }
       possiblyRetained.removeAll { $0.name == post.name && $0.object == post.object }
       retained.removeAll { $0.name == post.name && $0.object == post.object }
@@ -457,11 +463,18 @@ extension Life {
 
   // MARK: Time
 
+  /// Who has not ended a frame in time is closed.
+  func doubtThoseWhoStopped() {
+    for link in known where link.isPartial && link.readAt + 60_000_000_000 <= Kernel.now {
+      doubtRegistrations(of: link)
+    }
+  }
+
   /// The bus has looked at its deadlines.
   func pastDeadlines() {
     deliverIdle(olderThan: 1_000_000_000)
+    doubtThoseWhoStopped()
     for link in known {
-      if link.isPartial, link.readAt + 60_000_000_000 <= Kernel.now { doubtRegistrations(of: link) }
       if link.detachedAtMost <= Kernel.now, !link.isForgotten { forgetAll(of: link) }
       for registration in link.registrations {
         if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
@@ -477,6 +490,7 @@ extension Expectation {
   var settledLater: Expectation {
     var later = self
     later.isBuffered = false
+    later.isInherited = true
     return later
   }
 }

@@ -151,7 +151,7 @@ extension Life {
     tell("  which is post \(post.number)")
     // What a predecessor was to receive as well, it may have missed.
     let own = link.expected.firstIndex {
-      $0.post === post && $0.isSnapshot == isSnapshot && $0.certainty == .certain
+      $0.post === post && $0.isSnapshot == isSnapshot && !$0.isInherited
     }
     guard
       let index = own ?? link.expected.firstIndex(where: { $0.post === post && $0.isSnapshot == isSnapshot })
@@ -203,8 +203,6 @@ extension Life {
   /// What asked for a reply has one.
   @discardableResult
   private func reply(_ serial: Serial, _ link: Link) -> Operation? {
-    // Without room in the log, the next daemon may not know that it was answered.
-    if setting.isTight, let operation = link.operation(serial), !operation.awaitsReply { return nil }
     guard let operation = link.operation(serial), operation.awaitsReply else {
       violate("link \(link.number) was answered to \(serial), which it did not ask, or twice")
       return nil
@@ -221,8 +219,9 @@ extension Life {
     // An awaited post that is acknowledged has two replies.
     if case .post(let post) = operation.what, post.options.contains(.awaited) { return }
     reply(serial, link)
-    guard case .register(let registration) = operation.what, registration.isDelegate || registration.isHold
-    else { return }
+    guard case .register(let registration) = operation.what else { return }
+    registration.mayBeRefused = false
+    guard registration.isDelegate || registration.isHold else { return }
     let named = link.registration(okay.registration) ?? registration
     if named === registration {
       if let other = delegateIDs[okay.delegate | link.epoch << 48] {
@@ -338,9 +337,8 @@ extension Life {
         $0.query.id == concluded.query.rawValue && $0.registration.serial == serial
       })
     else { return violate("link \(link.number) heard how a query ended that it was not asked") }
-    // Without room in the log, that a query has ended may not be known to the next daemon.
     check(
-      put.conclusion == nil || setting.isTight,
+      put.conclusion == nil,
       "link \(link.number) heard twice how query \(put.query.number) ended")
     put.conclusion = concluded.conclusion
     put.isAnswered = true
@@ -435,7 +433,7 @@ extension Life {
         if policy == .veto { vetoes += 1 }
       case .gone:
         check(
-          setting.isTight || registration.certainty != .certain || registration.goneAt < .max,
+          registration.certainty != .certain || registration.goneAt < .max,
           "\(title): r\(registration.number) is not gone")
         if policy == .veto { vetoes += 1 }
       case .failed: if policy == .veto { vetoes += 1 }

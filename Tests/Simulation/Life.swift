@@ -37,15 +37,13 @@ final class Life {
       configuration.delegateTimeoutNanoseconds = 1_000_000_000
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
-      isTight = Life.fillsLog && random.oneIn(2)
+      isTight = random.oneIn(4)
       if isTight { configuration.stateMaxBytes = random.pick([24 << 10, 64 << 10]) }
     }
   }
 
   static var logLevel = Log.Level.error
   static var isTold = false
-  /// Half of the lives have a log that is too short for what happens in them.
-  static var fillsLog = false
 
   let seed: UInt64
   var setting: Setting
@@ -240,6 +238,7 @@ final class Life {
       try runBus(faults) { $0.lookAtDeadlines() }
       if Kernel.busIsDead {
         doubtWaiting()
+        doubtThoseWhoStopped()
         return died()
       }
       pastDeadlines()
@@ -417,8 +416,13 @@ final class Life {
       }
       if digest == before, !wasAway {
         quiet += 1
-        // What is due by now has been looked at.
-        if quiet == 6 { break }
+        if quiet == 6 {
+          // What is due by now has been looked at, and what that made the bus say is sent.
+          guard let alarm = Kernel.alarm else { break }
+          Kernel.setClock(max(alarm, Kernel.now))
+          quiet = 5
+          continue
+        }
         // What lingers, what is paced, what waits for a second.
         Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
         if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }

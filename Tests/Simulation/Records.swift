@@ -25,6 +25,9 @@ final class Registration {
   let patterns: [String]
   let object: String
   var certainty = Certainty.certain
+  /// There may be no room for it in the log: what the client is answered says so.
+  var mayBeRefused = false
+  var isKnown: Bool { certainty == .certain && !mayBeRefused }
   /// When the bus took it, and took it back, in what was taken before.
   var takenAt = 0
   var goneAt = Int.max
@@ -50,6 +53,7 @@ final class Registration {
   var isDelegate: Bool { if case .delegate = what { true } else { false } }
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
+  var isMonitor: Bool { if case .monitor = what { true } else { false } }
   /// By which verdicts name it.
   var label: String { "r\(number)" }
 
@@ -115,6 +119,8 @@ struct Expectation {
   var coalesces = false
   /// It was held, and others were not: it is not in order.
   var wasHeld = false
+  /// Its predecessor was to receive it.
+  var isInherited = false
 }
 
 /// A query that a client has asked.

@@ -20,7 +20,6 @@ enum Simulation {
       return 2
     }
     Life.isTold = options.isTold
-    Life.fillsLog = options.fillsLog
     if options.isTold { Life.logLevel = .debug }
     // Between two runs of one seed, nothing differs but what it decides.
     guard unsafe getenv("SWIFT_DETERMINISTIC_HASHING") != nil else { return Worker.startAgain(arguments) }
@@ -39,7 +38,6 @@ struct Options {
       --seconds=N   no new life begins after so long: 3,600
       --keep=LIST   of one life, only these steps, as in 1-20,37
       --tell        says all that happens
-      --full-log    half of the lives have a log that is too short: what is then not remembered is not all judged yet
       --seeds=FILE  the lives whose numbers the file has, instead of fresh ones
     """
 
@@ -49,7 +47,6 @@ struct Options {
   var kept: Set<Int>?
   var isTold = false
   var isWorker = false
-  var fillsLog = false
   var seedFile: String?
 
   init(parsing arguments: [String]) throws(UsageError) {
@@ -63,7 +60,6 @@ struct Options {
       case "--keep": kept = try Self.list(value, argument)
       case "--seeds": seedFile = value
       case "--tell": isTold = true
-      case "--full-log": fillsLog = true
       case "--worker": isWorker = true
       default: throw UsageError(description: "there is no option \(argument)")
       }

@@ -34,7 +34,7 @@ final class WorkerProcess {
     unsafe posix_spawn_file_actions_adddup2(&actions, answerEnds[1], STDOUT_FILENO)
     var child: pid_t = 0
     let result = unsafe withArguments(
-      ["simulate", "--worker"] + (isTold ? ["--tell"] : []) + (Life.fillsLog ? ["--full-log"] : [])
+      ["simulate", "--worker"] + (isTold ? ["--tell"] : [])
     ) { words in
       unsafe posix_spawn(&child, "/proc/self/exe", &actions, nil, words, environ)
     }

@@ -80,7 +80,7 @@ struct ConfigurationTests {
       $0.stateMaxBytes = 1 << 20
       $0.retainedMaxBytes = 1 << 20
     },
-    Good("[Bus]\nStateMax=4G\n") { $0.stateMaxBytes = 4 << 30 },
+    Good("[Bus]\nStateMax=2G\n") { $0.stateMaxBytes = 2 << 30 },
     Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
     Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
       $0.lowMarkBytes = 0
@@ -279,7 +279,7 @@ struct ConfigurationTests {
     ),
     Bad(
       "[Notifications]\nRetainedMax=65M",
-      "t.conf:2: warning: RetainedMax=65M is over StateMax=64M: not all that can be retained survives a restart"
+      "t.conf:2: warning: RetainedMax=65M is over StateMax=64M: what is retained can leave no room for anything else"
     ),
     // One that could not be read says nothing about its neighbour.
     Bad(

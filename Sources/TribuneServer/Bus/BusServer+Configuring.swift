@@ -14,7 +14,6 @@ extension BusServer {
     limits = configuration.frameLimits
     log.level = configuration.logLevel
     state.lengthMax = configuration.stateMaxBytes
-    isTooLongSaid = false
     noteRoom()
     configureBus()
     recordConfiguration()
@@ -50,8 +49,7 @@ extension BusServer {
   private func recordConfiguration() {
     let buffer = bufferToRecord()
     appendConfiguration(to: buffer)
-    // If there is no room for it, a compaction makes some, and ends with it.
-    if record(.configuration, of: .bus, at: now, buffer.bytes) == nil { makeRoomInState() }
+    _ = record(.configuration, of: .bus, at: now, buffer.bytes)
   }
 
   /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.

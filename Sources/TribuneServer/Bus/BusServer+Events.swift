@@ -24,16 +24,8 @@ extension BusServer {
     guard !isInEvent else { return }
     noteHeldOfAll()
     commitState()
-    if !pass.unwritten.isEmpty { carryOutUnwritten() }
     if !pass.crowded.isEmpty { sendToCrowded() }
     if queuedByteCount > relievedAbove { relieveQueues() }
-  }
-
-  private func carryOutUnwritten() {
-    var effects: [Effect] = []
-    swap(&effects, &pass.unwritten)
-    for effect in effects { carryOut(effect) }
-    commitState()
   }
 
   // MARK: Sending before the pass ends

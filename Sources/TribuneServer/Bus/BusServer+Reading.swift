@@ -280,7 +280,12 @@ extension BusServer {
       advance()
       guard connection.isServed else { return }
     }
-    var position = isShort ? nil : record(frame, kind, of: connection)
+    var position: StatePosition?
+    do throws(WireError) {
+      if !isShort { position = try record(frame, kind, of: connection) }
+    } catch {
+      return refuse(connection, serial: header.serial, error)
+    }
     beginEvent()
     defer { endEvent() }
     // What is not taken is not to be taken by the next daemon either.
@@ -292,10 +297,6 @@ extension BusServer {
       refuse(
         connection, serial: header.serial,
         WireError(.limitExceeded, "there is no snapshot for who has not read what was sent before"))
-    case .ask where outlivesDeath && position == nil && connection.position != nil:
-      refuse(
-        connection, serial: header.serial,
-        canBeWritten(frame) ? Self.noRoomForQuery : Self.queryIsTooLong(frame, state))
     default:
       let refusedBefore = bus.refusedCount
       let postsBefore = bus.acceptedPostCount
@@ -311,7 +312,7 @@ extension BusServer {
         connection.postedCount += bus.acceptedPostCount - postsBefore
         postedCount += bus.acceptedPostCount - postsBefore
       case .answer where bus.refusedCount == refusedBefore:
-        position = noteAnswer(frame, at: position, of: connection)
+        position = position.map { noteAnswer(frame, at: $0, of: connection) }
       default: break
       }
       guard let recorded = position else { break }
@@ -337,20 +338,6 @@ extension BusServer {
       throw WireError(.unknownCriticalKind, error.message)
     }
     refuse(connection, serial: header.serial, error)
-  }
-
-  /// Who asks would learn too late that the bus has forgotten what it was asked, and its delegates never.
-  private static let noRoomForQuery = WireError(
-    .limitExceeded,
-    "the bus has no room to remember this query, should it be restarted before it is decided (StateMax=)")
-
-  private static func queryIsTooLong(_ frame: FrameView, _ state: StateFile) -> WireError {
-    WireError(
-      .limitExceeded,
-      """
-      the bus cannot remember a query of \(frame.bytes.byteCount) bytes, should it be restarted before it is decided: \
-      all that it remembers can have \(state.lengthMax) (StateMax=)
-      """)
   }
 
   /// Whether an observation can have the snapshot that it wants: one can be as long as all that is retained.

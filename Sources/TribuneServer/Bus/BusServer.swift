@@ -53,10 +53,6 @@ final class BusServer: RunLoopTarget {
   var isStateFull = false
   /// Bytes of the longest that has found no room since.
   var lengthWithoutRoom = 0
-  /// There was something that can have no room.
-  var isTooLongSaid = false
-  /// Connections that have ended, of which there is no room to write that.
-  let unwrittenEnds = Cell<[(connection: ConnectionID, moment: Instant)]>([])
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
   /// Who has asked for the bus's place and gets it when the pass ends; and that it is just being given it.
@@ -283,7 +279,6 @@ final class BusServer: RunLoopTarget {
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
-      requireRoomInState()
       beginEvent()
       isDelivering = next(&bus)
       carryOutEffects()

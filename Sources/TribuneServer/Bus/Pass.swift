@@ -22,8 +22,6 @@ struct Pass {
   var eventDepth = 0
   /// Those for which more was queued in an event than is to wait for the end of the pass.
   var crowded: [Connection] = []
-  /// What there was no room in the state for, to be tried once more when the event has ended.
-  var unwritten: [Effect] = []
   /// Those that had no room in the queues of their delegates.
   var unsentQuestions: [Question] = []
   /// To be written down when the frames have been sent.

@@ -32,7 +32,7 @@ nonisolated package struct Setting: Sendable {
     Setting("Bus", "HelloTimeoutSec", .span(\.helloTimeoutNanoseconds, millisecond...day)),
     Setting("Bus", "FrameTimeoutSec", .span(\.frameTimeoutNanoseconds, millisecond...day)),
     Setting("Bus", "PartialFramesMemoryMax", .size(\.partialFramesMemoryMaxBytes, 64 << 10...1 << 40)),
-    Setting("Bus", "StateMax", .size(\.stateMaxBytes, 1 << 20...1 << 32)),
+    Setting("Bus", "StateMax", .size(\.stateMaxBytes, 1 << 20...1 << 31)),
     Setting("Queue", "HighMark", .size(\.highMarkBytes, 1...1 << 40)),
     Setting("Queue", "LowMark", .size(\.lowMarkBytes, 0...1 << 40)),
     Setting("Queue", "HardLimit", .size(\.hardLimitBytes, 1...1 << 40)),

@@ -23,7 +23,7 @@ nonisolated struct SettingRule: Sendable {
       "the longest payloads close the connections they are for"
     ) { $0.payloadMaxBytes <= $0.hardLimitBytes },
     SettingRule(
-      .warning, "RetainedMax", "is over", "StateMax", "not all that can be retained survives a restart"
+      .warning, "RetainedMax", "is over", "StateMax", "what is retained can leave no room for anything else"
     ) { $0.retainedMaxBytes <= $0.stateMaxBytes },
   ]
 

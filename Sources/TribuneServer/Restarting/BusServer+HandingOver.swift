@@ -17,9 +17,6 @@ extension BusServer {
   ///
   /// - Parameter pass: passes on a file that is spoken of.
   func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
-    // What is handed over has room, however much there is.
-    state.lengthMax = state.areaLength
-    writeUnwrittenEnds()
     for case let connection? in connections.value {
       while connection.isServed, connection.rest != nil { takeRest(of: connection) }
     }
@@ -42,22 +39,19 @@ extension BusServer {
     makeRoomInState()
     var files = FilesHandedOver()
     let streams = try writeStreams(&files)
-    let none = ConnectionID(rawValue: 0)
     let buffer = bufferToRecord()
     buffer.append(files.insert(streams.rawDescriptor))
     // What is retained is stored already.
     let stored = store == nil ? [] : Set(retainedFiles.retained.map(\.inode))
-    guard files.descriptors.allSatisfy({ stored.contains($0.key) || pass($0.value) }),
-      state.append(.handedOver, connection: none, at: now, buffer.bytes) != nil
-    else { throw Errno(rawValue: ENOSPC) }
+    guard files.descriptors.allSatisfy({ stored.contains($0.key) || pass($0.value) }) else {
+      throw Errno(rawValue: ENOSPC)
+    }
+    _ = record(.handedOver, of: .bus, at: now, buffer.bytes)
     state.commit()
   }
 
   /// The bus goes on: what was written down for another daemon is forgotten.
-  func takeBack() {
-    state.lengthMax = configuration.stateMaxBytes
-    makeRoomInState()
-  }
+  func takeBack() { makeRoomInState() }
 
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
   private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> StateFile {

@@ -25,15 +25,13 @@ extension BusServer {
     let buffer = bufferToRecord()
     ConnectionFacts(connection, cookie: connection.cookie).append(to: buffer)
     connection.position = record(.connection, of: connection.id, at: now, buffer.bytes)
-    if connection.position == nil { noteIncomplete(connection) }
   }
 
   func recordDisconnection(of connection: Connection) {
     // Of which nothing was written, nothing ends.
     guard connection.position != nil else { return }
     connection.position = nil
-    guard record(.disconnection, of: connection.id, at: now, RawSpan()) == nil else { return }
-    unwrittenEnds.value.append((connection.id, now))
+    _ = record(.disconnection, of: connection.id, at: now, RawSpan())
   }
 
   /// Whether the core has something to do by now.
@@ -54,55 +52,49 @@ extension BusServer {
   }
 
   /// Writes down a frame that is about to be taken, if it can change the core.
-  func record(_ frame: FrameView, _ kind: FrameKind?, of connection: Connection) -> StatePosition? {
+  ///
+  /// - Throws: `limitExceeded` if it brings what takes part in decisions, and there is no room for that.
+  func record(
+    _ frame: FrameView, _ kind: FrameKind?, of connection: Connection
+  ) throws(WireError) -> StatePosition? {
     guard kind.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
+    switch kind {
+    case .attach, .hold, .declare, .ask: if let error = lackOfRoom(for: frame) { throw error }
+    // Who only watches is let in, and has to connect again when the bus has died.
+    case .observe, .monitor:
+      if lackOfRoom(for: frame) != nil {
+        setFlag(.incomplete, of: connection)
+        return nil
+      }
+    default: break
+    }
     let last = bus.counters
     let context = bufferToRecord()
     // The frame is kept for longer than the configuration under which it came.
     if case .attach = kind { context.append(bus.limits.delegateTimeout) }
-    let position = record(
+    return record(
       .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes,
       context.bytes)
-    guard position == nil else { return position }
-    switch kind {
-    // A query is refused then, and changes nothing. One that never has room is no sign that the state is full.
-    case .ask: if canBeWritten(frame) { noteFull(for: frame.bytes.byteCount) }
-    // It may say more than is kept of it.
-    case .answer: break
-    default: noteIncomplete(connection, for: frame.bytes.byteCount)
-    }
-    return nil
-  }
-
-  /// Whether there ever is room for a frame.
-  func canBeWritten(_ frame: FrameView) -> Bool {
-    frame.bytes.byteCount <= state.bodyLengthMax - RecordedFrame.headLength
   }
 
   /// An answer was taken. If nothing was kept of what it said, nothing of that is written: replayed, it is not to decide
   /// more than it did.
   ///
-  /// - Parameter position: where it lies, if it had room.
+  /// - Parameter position: where it lies.
   /// - Returns: where it lies now.
   func noteAnswer(
-    _ frame: FrameView, at position: StatePosition?, of connection: Connection
-  ) -> StatePosition? {
-    guard outlivesDeath, connection.position != nil else { return nil }
-    guard let reason = bus.cutReason else {
-      if position == nil { noteIncomplete(connection, for: frame.bytes.byteCount) }
-      return position
-    }
-    if let position { state.discard(from: position) }
+    _ frame: FrameView, at position: StatePosition, of connection: Connection
+  ) -> StatePosition {
+    guard let reason = bus.cutReason else { return position }
+    state.discard(from: position)
     let buffer = bufferToRecord()
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
     buffer.store(UInt32(frame.header.payloadStart), at: 0)
     buffer.append(reason.utf8Bytes)
     // It gives no ids.
     let last = bus.counters
-    let short = record(
+    return record(
       .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), buffer.bytes)
-    if short == nil { noteIncomplete(connection) }
-    return short
   }
 
   /// Notes which ids have been given out, before anybody learns of them.
@@ -138,7 +130,7 @@ extension BusServer {
   /// Writes down what a declaration relies on beside its frame, which nothing has been written behind yet.
   private func addContext(
     to frame: FrameView, at position: StatePosition, of connection: Connection
-  ) -> StatePosition? {
+  ) -> StatePosition {
     let context = ByteBuffer(capacity: 0)
     bus.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: context)
     guard context.count > 0 else { return position }
@@ -146,11 +138,9 @@ extension BusServer {
     state.discard(from: position)
     // It has been given no id.
     let last = bus.counters
-    let position = record(
+    return record(
       .frame, of: connection.id, at: now, words: (last.lastQuery, last.lastDelegate), frame.bytes,
       context.bytes)
-    if position == nil { noteIncomplete(connection) }
-    return position
   }
 
   /// Writes down whom a poster waits for. That is shorter than the post, and knows its observers.
@@ -158,7 +148,7 @@ extension BusServer {
     guard outlivesDeath else { return }
     let buffer = bufferToRecord()
     guard bus.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
-    if record(.awaited, of: connection.id, at: now, buffer.bytes) == nil { noteIncomplete(connection) }
+    _ = record(.awaited, of: connection.id, at: now, buffer.bytes)
   }
 
   func recordFailure(of question: Question, reason: String) {
@@ -168,21 +158,6 @@ extension BusServer {
     buffer.append(question.delegate.rawValue)
     buffer.appendField(reason)
     _ = record(.failure, of: ConnectionID(rawValue: 0), at: now, buffer.bytes)
-  }
-
-  /// - Parameter effect: what it is about, to be carried out once more where there is room when the event has ended.
-  func record(retention: ByteBuffer, of effect: Effect) {
-    guard !isPuttingOff else { return putOff(effect) }
-    guard record(.retained, of: ConnectionID(rawValue: 0), at: now, retention.bytes) == nil else { return }
-    putOff(effect, length: retention.count)
-  }
-
-  /// Something of this event has to wait for room: what comes after it is not written before it.
-  var isPuttingOff: Bool { isInEvent && !pass.unwritten.isEmpty }
-
-  /// There was no room for what an effect is about. In the middle of an event none can be made.
-  func putOff(_ effect: Effect, length: Int = 0) {
-    if isInEvent { pass.unwritten.append(effect) } else { noteFull(for: length) }
   }
 
   // MARK: What is said
@@ -195,17 +170,15 @@ extension BusServer {
     let number = connection.traffic.value.saidCount &+ 1
     connection.traffic.value.saidCount = number
     let place = SaidPlace(number: number, slot: connection.slot.index)
-    let position: StatePosition?
-    if !isRecorded || slice.count + (rest?.count ?? 0) > Self.saidLengthMax
-      || connection.queue.byteCount > queueRecordedMax
-    {
-      position = nil
-    } else if let rest {
-      position = record(.said, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
+    let length = slice.count + (rest?.count ?? 0)
+    guard isRecorded, length <= Self.saidLengthMax, connection.queue.byteCount <= queueRecordedMax,
+      state.hasRoom(for: length)
+    else { return setFlag(.unrecorded, of: connection) }
+    if let rest {
+      _ = record(.said, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
     } else {
-      position = record(.said, of: connection.id, at: place.moment, slice.bytes)
+      _ = record(.said, of: connection.id, at: place.moment, slice.bytes)
     }
-    if position == nil { setFlag(.unrecorded, of: connection) }
   }
 
   /// Bytes that may wait for a connection if what it is told is to be written down. Where half of the state lasts, all
@@ -306,29 +279,6 @@ extension BusServer {
     setFlags(flags, of: connection)
   }
 
-  /// There is no room for what is to be written of it.
-  private func noteIncomplete(_ connection: Connection, for length: Int = 0) {
-    setFlag(.incomplete, of: connection)
-    noteFull(for: length)
-  }
-
-  /// - Parameter length: of what has no room. Not before there is some for that is it said that there is any.
-  private func noteFull(for length: Int = 0) {
-    guard length <= state.bodyLengthMax else { return noteTooLong() }
-    // Much of the state may never be free again.
-    lengthWithoutRoom = max(lengthWithoutRoom, min(length, state.lengthMax / 2))
-    guard !isStateFull else { return }
-    isStateFull = true
-    log.warning(
-      "the state has no room for more: not all that is registered now survives a restart (StateMax=)")
-  }
-
-  private func noteTooLong() {
-    guard !isTooLongSaid else { return }
-    isTooLongSaid = true
-    log.warning("something is longer than the state may become, and does not survive a restart (StateMax=)")
-  }
-
   func setFlag(_ flag: StateCellFlags, of connection: Connection) {
     setFlags(connection.traffic.value.stateFlags.union(flag), of: connection)
   }
@@ -345,7 +295,7 @@ extension BusServer {
   @inline(__always) func commitState() {
     precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
     state.commit()
-    if retainedFiles.hasForgotten, pass.unwritten.isEmpty { removeForgottenFiles() }
+    if retainedFiles.hasForgotten { removeForgottenFiles() }
   }
 
   /// Where what is written next is encoded, with nothing in it.
@@ -358,31 +308,12 @@ extension BusServer {
   func record(
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan, _ body: RawSpan = RawSpan()
-  ) -> StatePosition? {
-    let length = head.byteCount + body.byteCount
-    // No sweep makes room for what is longer than all of it.
-    guard length <= state.bodyLengthMax else { return nil }
-    if !isInEvent { requireRoomInState(for: length) }
-    if unwrittenEnds.value.isEmpty || writeUnwrittenEnds(),
-      let position = state.append(kind, connection: id, at: moment, words, head, body)
-    {
-      return position
+  ) -> StatePosition {
+    if !isInEvent { sweepBeforeEnd(of: head.byteCount + body.byteCount) }
+    guard let position = state.append(kind, connection: id, at: moment, words, head, body) else {
+      preconditionFailure("an area of the state has room for twice what is let in")
     }
-    seeksRoom = true
-    return nil
-  }
-
-  /// Writes down the ends of connections that had no room when they came. Nothing is written before that: their slots
-  /// can have others by now, and what is replayed is to find them free.
-  ///
-  /// - Returns: whether there was room for all.
-  @discardableResult
-  func writeUnwrittenEnds() -> Bool {
-    let left = unwrittenEnds.value.drop { end in
-      state.append(.disconnection, connection: end.connection, at: end.moment, RawSpan()) != nil
-    }
-    unwrittenEnds.value = Array(left)
-    return left.isEmpty
+    return position
   }
 }
 

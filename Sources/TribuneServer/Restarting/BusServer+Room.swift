@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneWire
 
 /// What is done where the log of the state has no room.
 ///
+/// Nothing new comes into it then: a delegate, a hold or a query is refused, and an observation is forgotten with the daemon.
+/// What follows from what was written is always written, be the log longer than `StateMax=` for it: who replays it must not
+/// come to decide anything else.
+///
 /// To sweep it in place keeps everybody waiting: for up to a second where it is long. So that is done where much has been
-/// written since the last sweep, which pays for the next one. Else the log is swept as always, a little in each pass,
-/// and until then what has no room is refused, or is not remembered.
+/// written since the last sweep, which pays for the next one. Else the log is swept as always, a little in each pass.
 extension BusServer {
   /// How long nobody looks for room again where a sweep may have found little.
   private static let sweepIntervalNanoseconds: UInt64 = 1_000_000_000
@@ -14,16 +18,50 @@ extension BusServer {
   /// Bytes of records that nearly no event causes more of.
   private static let eventLength = 65_536
 
-  /// Makes room for what an event causes, beside something of that length: in the middle of it, none can be made. It is
-  /// made in place, if that promises enough of it.
-  func requireRoomInState(for length: Int = 0) {
-    guard state.lengthMax - state.usedLength < length + Self.eventLength else { return }
+  /// Why something new cannot be written down; nil if there is room for it. It is made in place first, if that promises
+  /// enough.
+  func lackOfRoom(for frame: FrameView) -> WireError? {
+    let length = frame.bytes.byteCount + RecordedFrame.headLength
+    guard length <= state.bodyLengthMax else { return Self.isTooLong(frame, state) }
+    if state.hasRoom(for: length) { return nil }
     let promised = state.usedLength - lengthAtLastSweep
     // Where it may be half of all, to sweep takes little longer than to write it did.
-    guard promised >= state.lengthMax / 2 || promised >= state.lengthMax / 8 && now >= roomSoughtAgain else {
-      return
+    if promised >= state.lengthMax / 2 || promised >= state.lengthMax / 8 && now >= roomSoughtAgain {
+      makeRoomInState()
+      if state.hasRoom(for: length) { return nil }
     }
-    makeRoomInState()
+    seeksRoom = true
+    noteFull(for: length)
+    return Self.noRoom
+  }
+
+  private static let noRoom = WireError(
+    .limitExceeded, "the bus has no room to remember this, should it be restarted (StateMax=)")
+
+  private static func isTooLong(_ frame: FrameView, _ state: StateFile) -> WireError {
+    WireError(
+      .limitExceeded,
+      """
+      the bus cannot remember \(frame.bytes.byteCount) bytes, should it be restarted: all that it remembers can have \
+      \(state.lengthMax) (StateMax=)
+      """)
+  }
+
+  /// - Parameter length: of what has no room. Not before there is some for that is it said that there is any.
+  private func noteFull(for length: Int) {
+    // Much of the state may never be free again.
+    lengthWithoutRoom = max(lengthWithoutRoom, min(length, state.lengthMax / 2))
+    guard !isStateFull else { return }
+    isStateFull = true
+    log.warning(
+      "the state has no room for more (StateMax=): delegates, holds and queries are refused now, and what is observed now does not survive a restart"
+    )
+  }
+
+  /// Makes room in the area before it ends, for what is about to be written and what one event causes: in the middle of
+  /// an event none can be made. An area ends that early only where the process may not have much memory.
+  @inline(__always) func sweepBeforeEnd(of length: Int) {
+    if state.areaLength - state.usedLength < length + Self.eventLength { makeRoomInState() }
   }
 
   /// Whether a sweep is to begin.
@@ -52,6 +90,6 @@ extension BusServer {
     guard isStateFull, free >= max(state.lengthMax / 4, lengthWithoutRoom) else { return }
     isStateFull = false
     lengthWithoutRoom = 0
-    log.notice("the state has room again: what is registered from now on survives a restart")
+    log.notice("the state has room again")
   }
 }

@@ -35,8 +35,8 @@ extension BusServer {
     }
     freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
     let unknown = closeUnknown(passed)
-    noteOrphans(of: replayed)
     beginEvent()
+    noteOrphans(of: replayed)
     for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
     for slot in missing { bus.disconnect(slot, at: now) }
     bus.finishRestoring(at: now)
@@ -150,8 +150,7 @@ extension BusServer {
     var orphans: [(due: Instant, token: WatchToken)] = []
     for case let connection? in connections.value where connection.isOrphan {
       let known = replayed.found[connection.id.rawValue]?.orphanedUntil
-      // Without room for it, the next daemon gives it its time anew.
-      if known == nil { _ = state.append(.orphaned, connection: connection.id, at: due, RawSpan()) }
+      if known == nil { _ = record(.orphaned, of: connection.id, at: due, RawSpan()) }
       orphans.append((min(known ?? due, due), connection.token))
     }
     // Before its cell is one in which nothing is under way.
@@ -277,7 +276,7 @@ extension BusServer {
         WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
       return
     }
-    // What stood there for want of room in the state is not known to have stood until now.
+    // What it observed for want of room in the state, or what was refused when it was replayed, is not counted.
     guard !orphan.traffic.value.stateFlags.contains(.incomplete) else {
       close(orphan)
       refuse(
@@ -327,7 +326,7 @@ extension BusServer {
       log.warning(
         """
         the state has \(state.usedLength) bytes of what lasts, and StateMax= lets it grow to \(state.lengthMax): \
-        what is registered from now on does not survive a restart until that is less
+        until it is less, delegates, holds and queries are refused
         """)
     }
     let restarted = connections.value.count { $0?.isOrphan == true }

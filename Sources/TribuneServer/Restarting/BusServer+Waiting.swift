@@ -9,25 +9,20 @@ extension BusServer {
   func record(waiting slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     waitingPosts.insert(number)
     guard outlivesDeath else { return }
-    guard !isPuttingOff else { return putOff(.waiting(slice, number: number, from: poster, uid: uid)) }
     // The file in which userInfo came is not kept: what waits here is short, or does not wait for long.
     guard let frame = slice.buffer.attachment == nil ? slice : inlined(slice) else { return }
     let buffer = bufferToRecord()
     buffer.append(number)
     buffer.append(uid)
-    if record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes) == nil {
-      putOff(
-        .waiting(slice, number: number, from: poster, uid: uid), length: buffer.count + frame.count)
-    }
+    _ = record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes)
   }
 
   func record(waitsNoMore number: UInt64) {
     waitingPosts.remove(number)
     guard outlivesDeath else { return }
-    guard !isPuttingOff else { return putOff(.waitsNoMore(number)) }
     let buffer = bufferToRecord()
     buffer.append(number)
-    if record(.waitsNoMore, of: .bus, at: now, buffer.bytes) == nil { putOff(.waitsNoMore(number)) }
+    _ = record(.waitsNoMore, of: .bus, at: now, buffer.bytes)
   }
 
   /// Takes a post back that waits, or that it does no more.

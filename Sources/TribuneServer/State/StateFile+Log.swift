@@ -11,13 +11,13 @@ extension StateFile {
   /// Appends a record, which counts when it is committed.
   ///
   /// - Parameter words: what its body begins with, before `head`.
-  /// - Returns: where it lies; nil when there is no room for it, and nothing was written.
+  /// - Returns: where it lies; nil when the area ends before it, and nothing was written.
   package func append(
     _ kind: StateRecordKind, connection: ConnectionID, at moment: Instant, _ words: (UInt64, UInt64)?,
     _ head: RawSpan, _ body: RawSpan
   ) -> StatePosition? {
     let start = log.value.used
-    let (area, end) = (log.value.area, log.value.end)
+    let (area, end) = (log.value.area, areaLength)
     guard
       let length = write(kind, connection, moment, words, head, body, at: start, before: end, inArea: area)
     else { return nil }

@@ -16,7 +16,7 @@ extension StateFile {
   /// It has to be twice what the last sweep kept, and 1 MiB; where it may not get there, half of the room that was
   /// left has to be used, and a sixteenth of all: where less was left, a sweep is not known to be worth it.
   package var isCrowded: Bool {
-    let (kept, end) = (log.value.kept, log.value.end)
+    let (kept, end) = (log.value.kept, lengthMax)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return log.value.used > threshold && !isSweeping
   }
@@ -122,7 +122,7 @@ extension StateFile {
     publishCommitted(sweep.written, ofArea: area)
     mapping.publish(StateWord(UInt32(area)).bits, at: StateHeader.activeOffset)
     log.value = Log(
-      area: area, end: log.value.end, used: sweep.written, committed: sweep.written, kept: sweep.written,
+      area: area, lengthMax: lengthMax, used: sweep.written, committed: sweep.written, kept: sweep.written,
       isOtherAreaStale: true)
     giveOtherAreaBack()
     return true

@@ -24,8 +24,8 @@ package final class StateFile {
   struct Log {
     /// The area that it lies in.
     var area: Int
-    /// Bytes that records may be appended up to.
-    var end: Int
+    /// Bytes from which on nothing new is to be let in.
+    var lengthMax: Int
     /// Bytes up to which records lie, and those of them that count.
     var used: Int
     var committed: Int
@@ -64,7 +64,7 @@ package final class StateFile {
     file = try SharedFile(length: header.fileLength)
     mapping = try SharedMapping(file)
     unsafe cells = mapping.rows(at: StateHeader.cellsOffset, count: cellCount)
-    log = Cell(Log(area: 0, end: header.areaLength, used: 0, committed: 0))
+    log = Cell(Log(area: 0, lengthMax: header.areaLength / 2, used: 0, committed: 0))
     header.write(to: mapping)
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 0))
     mapping.store(StateWord(0).bits, at: StateHeader.committedOffset(ofArea: 1))
@@ -107,7 +107,9 @@ package final class StateFile {
     unsafe cells = mapping.rows(at: StateHeader.cellsOffset, count: header.cellCount)
     let used = Int(words) * 8
     log = Cell(
-      Log(area: Int(active), end: header.areaLength, used: used, committed: used, isOtherAreaStale: true))
+      Log(
+        area: Int(active), lengthMax: header.areaLength / 2, used: used, committed: used,
+        isOtherAreaStale: true))
   }
 
   /// The most that an area can have. Without what is written to it, it is only a length.
@@ -118,14 +120,20 @@ package final class StateFile {
   /// Bytes of records that there is room for.
   package var areaLength: Int { header.areaLength }
 
-  /// Bytes of records up to which they are appended. What is live is kept by sweeps, even if it is more.
+  /// Bytes of records up to which something new is to be let in, half of an area at most. Whatever follows from what was
+  /// let in is appended all the same.
   package var lengthMax: Int {
-    get { log.value.end }
-    set { log.value.end = min(header.areaLength, max(0, newValue) & ~7) }
+    get { log.value.lengthMax }
+    set { log.value.lengthMax = min(header.areaLength / 2, max(0, newValue) & ~7) }
+  }
+
+  /// Whether a record with a body of that length may be let in.
+  package func hasRoom(for bodyLength: Int) -> Bool {
+    bodyLength <= lengthMax - log.value.used - StateRecord.headLength
   }
 
   /// Bytes that the body of a record can have which there is room for when nothing else is there.
-  package var bodyLengthMax: Int { log.value.end - StateRecord.headLength }
+  package var bodyLengthMax: Int { lengthMax - StateRecord.headLength }
 
   /// Must not be held on to while something is stored in the same place.
   @_lifetime(borrow self)

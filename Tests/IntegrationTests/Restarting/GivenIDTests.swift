@@ -65,19 +65,6 @@ struct GivenIDTests {
     try expectMore(than: before)
   }
 
-  @Test("are not given again where there was no room to write down what they were given to")
-  func full() throws {
-    try StateFilling(bus).fill(downTo: 256)
-    // What little room is left these take.
-    let others = try (0..<4).map { _ in try RawClient.greeted(bus) }
-    // Who comes now is in no record, and neither is what it is given.
-    let before = try given()
-    for other in others { try other.settle() }
-    try bus.end(SIGKILL)
-    try bus.start()
-    try expectMore(than: before)
-  }
-
   @Test("of a query that cannot be written down: it is refused, and no answer decides another one")
   func query() throws {
     let delegate = try RawClient.greeted(bus)
@@ -85,7 +72,8 @@ struct GivenIDTests {
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB", text: "small")
     let (_, first) = try delegate.nextQuestion()
-    try StateFilling(bus).fill(downTo: 16_384)
+    let filling = try StateFilling(bus)
+    try filling.fill()
     let text = String(repeating: "p", count: 60_000)
     try asker.send(Ask(deadline: 60_000), serial: 2, name: "a.shouldB", text: text)
     let refusal = try asker.next(.error)
@@ -93,6 +81,7 @@ struct GivenIDTests {
     #expect(refusal.payload.contains("StateMax="))
     // Neither is its connection worse off for it, nor does the delegate know of it.
     try delegate.expectSilence(serial: 2)
+    try filling.empty()
     try bus.crash()
     try asker.send(Ask(deadline: 60_000), serial: 2, name: "a.shouldB", text: "reboot")
     let (_, second) = try delegate.nextQuestion()

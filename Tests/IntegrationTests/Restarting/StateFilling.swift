@@ -23,22 +23,17 @@ struct StateFilling {
     try poster.greet()
   }
 
-  /// Has so much retained that no record of that length has room any more.
-  func fill(downTo length: Int) throws {
-    var size = 65_536
-    var room = Self.stateLength
-    while size >= length {
-      // Each record has its head, and the fields of what is retained, beside its userInfo.
-      let text = String(repeating: "x", count: max(1, size - 256))
-      for number in 0...room / max(size - 256, 64) {
-        try poster.send(
-          Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state",
-          object: "\(size)/\(number)", text: text)
-        _ = try poster.next(.ok)
-      }
-      room = size
-      size /= 4
+  /// Has so much retained that there is no room for anything new, and has a hold refused for it.
+  func fill() throws {
+    let text = String(repeating: "x", count: 60_000)
+    for number in 0...Self.stateLength / text.utf8.count {
+      try poster.send(
+        Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state", object: "\(number)",
+        text: text)
+      _ = try poster.next(.ok)
     }
+    try poster.send(Hold(), serial: 2, name: "filling.*", text: "full")
+    #expect(try poster.nextError() == .limitExceeded)
     #expect(try log().contains("the state has no room for more"))
   }
 

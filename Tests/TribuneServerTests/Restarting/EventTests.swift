@@ -55,6 +55,24 @@ struct EventTests {
     }
   }
 
+  @Test("what was due is decided once, also if there is no room in the state")
+  func dueWithoutRoom() async {
+    await #expect(processExitsWith: .success) {
+      try await MainActor.run {
+        let overdue = try Overdue()
+        overdue.bus.server.state.lengthMax = 0
+        overdue.bus.beginPassWhenDue()
+        overdue.bus.server.advance()
+        overdue.bus.endPass()
+        let before = try overdue.verdicts()
+        let next = try overdue.bus.successor()
+        next.endPass()
+        let after = try overdue.verdicts()
+        #expect(before == [1] && after == [])
+      }
+    }
+  }
+
   @Test("what is due is told once, also if the daemon dies as soon as it has done it")
   func dueOnce() async {
     await #expect(processExitsWith: .success) {
@@ -102,101 +120,4 @@ struct EventTests {
       }
     }
   }
-
-  // MARK: What finds no room
-
-  /// Something that an event causes.
-  enum Caused: CaseIterable {
-    case kept, forgotten, waiting, waitsNoMore
-
-    /// What a record is about.
-    fileprivate init?(_ record: RecordCopy) {
-      switch record.kind {
-      // It begins with whether there is something.
-      case .retained: self = record.body.first == 1 ? .kept : .forgotten
-      case .waiting: self = .waiting
-      case .waitsNoMore: self = .waitsNoMore
-      default: return nil
-      }
-    }
-
-    @MainActor fileprivate func effect(length: Int) -> Effect {
-      let text = String(repeating: "x", count: length)
-      switch self {
-      case .kept: return .kept(EventTests.retained(text))
-      case .forgotten: return .forgotten(name: "unit.state", object: "")
-      case .waiting:
-        let frame = ByteBuffer(capacity: length + 256)
-        frame.appendFrame(Post(style: .whenIdle), serial: 1, name: "unit.state", text: text)
-        return .waiting(
-          ByteSlice(frame, 0..<frame.count), number: 1, from: ConnectionID(rawValue: 1), uid: 0)
-      case .waitsNoMore: return .waitsNoMore(1)
-      }
-    }
-  }
-
-  fileprivate static func retained(
-    _ text: String, name: String = "unit.state", file: (any AttachedFile)? = nil
-  ) -> RetainedNotification {
-    let buffer = ByteBuffer(capacity: text.utf8.count + 16, attachment: file)
-    buffer.append(name)
-    buffer.append(text)
-    return RetainedNotification(
-      tail: QueryTail(
-        slice: ByteSlice(buffer, 0..<buffer.count), nameLength: name.utf8.count, objectLength: 0),
-      sender: ConnectionID(rawValue: 1), uid: 0, posted: Instant(nanoseconds: 1))
-  }
-
-  @Test(
-    "nothing of an event is written before what came before it, should that have no room until it has ended",
-    arguments: [Caused.kept, .waiting], Caused.allCases)
-  func order(first: Caused, second: Caused) async {
-    await #expect(processExitsWith: .success) { [first, second] in
-      try await MainActor.run {
-        let bus = try Self.crowdedBus()
-        let server = bus.server
-        let before = server.state.usedLength
-        server.beginEvent()
-        server.carryOut(first.effect(length: 200_000))
-        server.carryOut(second.effect(length: 100))
-        #expect(server.state.usedLength == before)
-        server.endEvent()
-        let written = server.state.contents().records.suffix(2).map { Caused($0) }
-        #expect(written == [first, second])
-      }
-    }
-  }
-
-  @Test("a file that is retained no more stays stored until that is written down")
-  func forgottenFile() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let bus = try Self.crowdedBus()
-        let server = bus.server
-        let store = try #require(server.store)
-        let file = HeldFile(countedIn: server.filesHeld, server.files(of: 0), user: 0)
-        file.hold(try StateImage([1, 2, 3]).file(), length: 3)
-        server.carryOut(.kept(Self.retained("", name: "unit.file", file: file)))
-        let stored = store.count
-        server.beginEvent()
-        server.carryOut(Caused.kept.effect(length: 200_000))
-        server.carryOut(.forgotten(name: "unit.file", object: ""))
-        server.commitState()
-        #expect(store.count == stored)
-        server.endEvent()
-        #expect(store.count == stored - 1)
-      }
-    }
-  }
-
-  /// One in whose state nothing long has room before it is swept, which is worth it.
-  @MainActor private static func crowdedBus() throws -> SteppedBus {
-    var configuration = Configuration()
-    configuration.stateMaxBytes = 1 << 20
-    let bus = try SteppedBus(configuration)
-    while bus.server.state.usedLength < 900_000 { bus.server.carryOut(Caused.kept.effect(length: 60_000)) }
-    return bus
-  }
 }
-
-extension EventTests.Caused: Codable, Sendable {}

@@ -143,7 +143,7 @@ struct ReplayedConfigurationTests {
     }
   }
 
-  @Test("a log without room for another configuration is compacted, and has it then")
+  @Test("a full log has another configuration all the same")
   func full() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -156,10 +156,11 @@ struct ReplayedConfigurationTests {
         var configuration = Change.requirement.configuration
         configuration.stateMaxBytes = server.state.usedLength
         server.reconfigure(configuration)
+        server.commitState()
         let expected = ByteBuffer(capacity: 256)
         server.bus.appendConfiguration(to: expected)
         let entries = server.state.contents().records.filter { $0.kind == .configuration }
-        #expect(entries.map(\.body) == [expected.array])
+        #expect(entries.last?.body == expected.array)
         #expect(server.state.usedLength > server.state.lengthMax)
       }
     }

@@ -267,7 +267,7 @@ struct StateFileTests {
 
   @Test("is crowded when much has been appended since the last sweep, and not while one is under way")
   func crowded() throws {
-    let state = try Self.state(areaLength: 8 << 20)
+    let state = try Self.state(areaLength: 16 << 20)
     let record = RecordCopy(.frame, body: [UInt8](repeating: 1, count: 65_504))
     /// Appends 64 KiB at a time until the log is crowded, and returns how many KiB it is then.
     func fill() throws -> Int {
@@ -294,7 +294,7 @@ struct StateFileTests {
     #expect(try fill() == 2048 + 64)
     try sweep(keeping: 2 << 20)
     #expect(try fill() == 4096 + 64)
-    // Twice as much would be the whole area.
+    // Twice as much would be all that is to be let in.
     try sweep(keeping: 4 << 20)
     #expect(try fill() == 6144 + 64)
     // Half of what is left would be next to nothing.
