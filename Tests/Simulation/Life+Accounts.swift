@@ -7,7 +7,8 @@ import TribuneWire
 extension Life {
   /// Everything is at rest: what was to come has come.
   func settle(isFinal: Bool) throws(Violation) {
-    for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.id != 0 {
+    for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.isOnBus {
+      try require(link.id != 0, "link \(link.number) was not welcomed")
       try settleNotifications(of: link)
       for operation in link.operations where operation.isTaken && operation.awaitsReply {
         if case .ask(let query) = operation.what, query.due > Kernel.now { continue }
@@ -32,11 +33,11 @@ extension Life {
       guard let verdict = query.verdict, verdict.verdict == .allowed, !verdict.isOverridden,
         !query.mode.isForValues
       else { continue }
-      for (registration, answer, operation) in query.answers
+      for (put, answer, operation) in query.answers
       where answer == .veto && operation.certainty == .certain && !operation.isRefused
-        && !registration.link.hasEnded && !registration.link.isClosed
+        && !put.registration.link.hasEnded && !put.registration.link.isClosed
       {
-        throw fail("the veto of r\(registration.number) on query \(query.number) did nothing")
+        throw fail("the veto of r\(put.registration.number) on query \(query.number) did nothing")
       }
     }
     queries.removeAll {
@@ -45,6 +46,12 @@ extension Life {
   }
 
   func settleNotifications(of link: Link) throws(Violation) {
+    if link.watchedCount > 0, link.registrations.contains(where: { $0.isMonitor && $0.isKnown }) {
+      try require(
+        link.trafficCount > 0 || link.lostCount > 0,
+        "link \(link.number) watches, and was not told of \(link.watchedCount) notifications")
+    }
+    (link.watchedCount, link.trafficCount) = (0, 0)
     guard !link.isMonitor else {
       link.expected.removeAll { !$0.isBuffered }
       link.lostCount = 0

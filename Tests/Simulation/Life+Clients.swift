@@ -121,7 +121,7 @@ extension Life {
     case 97: declare(link)
     case 98:
       if random.oneIn(6) { link.compose(.garbage) { $0.append(String(repeating: "\u{1}", count: 64)) } }
-    default: strayFrame(link)
+    default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
     }
   }
 
@@ -150,6 +150,7 @@ extension Life {
     let flags: FrameFlags = acknowledges ? .acknowledge : .none
     let awaits = acknowledges || options.contains(.awaited)
     let deadline: UInt32 = options.contains(.awaited) ? UInt32.random(in: 50...1500, using: &random) : 0
+    post.deadline = deadline
     var length =
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
     post.size = length + 128
@@ -292,14 +293,15 @@ extension Life {
     let (query, delegate) = (QueryID(rawValue: put.query.id), DelegateID(rawValue: put.delegate))
     let serial = link.serial()
     if random.oneIn(5) {
-      link.compose(.defer(put), serial: serial) {
+      let span = UInt32.random(in: 10...800, using: &random)
+      link.compose(.defer(put, span), serial: serial) {
         $0.appendFrame(
-          Defer(query: query, delegate: delegate, extension: UInt32.random(in: 10...800, using: &random)),
-          serial: serial, text: "later")
+          Defer(query: query, delegate: delegate, extension: span), serial: serial, text: "later")
       }
       return
     }
     put.isAnswered = true
+    put.text = "w\(number())" + String(repeating: "w", count: random.oneIn(20) ? 2000 : 0)
     let isForValue = put.query.mode.isForValues
     let kind = random.pick(
       isForValue
@@ -307,8 +309,7 @@ extension Life {
         : [AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
     link.compose(.answer(put, kind), serial: serial) {
       $0.appendFrame(
-        Answer(query: query, delegate: delegate, answer: kind), serial: serial,
-        text: String(repeating: "w", count: random.oneIn(20) ? 2000 : 5))
+        Answer(query: query, delegate: delegate, answer: kind), serial: serial, text: put.text)
     }
   }
 
@@ -346,9 +347,21 @@ extension Life {
     guard !link.owed.isEmpty else { return }
     let (poster, post) = link.owed.removeFirst()
     let serial = link.serial()
-    link.compose(.done, serial: serial) {
+    let hasFailed = random.oneIn(4)
+    link.compose(.done(post, hasFailed: hasFailed), serial: serial) {
       $0.appendFrame(
-        Done(poster: ConnectionID(rawValue: poster), post: post, hasFailed: random.oneIn(4)), serial: serial)
+        Done(poster: ConnectionID(rawValue: poster), post: post.serial, hasFailed: hasFailed), serial: serial)
+    }
+  }
+
+  /// Somebody else's connection is none of a client's business.
+  private func impersonate(_ link: Link) {
+    let others = known.suffix(60).filter { $0.id != 0 && $0.pid != link.pid }
+    guard let other = others.randomElement(using: &random) else { return }
+    let serial = link.serial()
+    link.compose(.impersonate(other), serial: serial, awaitsReply: true) {
+      $0.appendFrame(
+        Succeed(predecessor: ConnectionID(rawValue: other.id), received: other.receivedCount), serial: serial)
     }
   }
 

@@ -9,6 +9,7 @@ import TribuneWire
 extension Life {
   /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
   func noteDeath() {
+    diedAt = taken
     let reading = readInIteration.last
     // It may not have come to note that a connection has ended.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
@@ -59,10 +60,18 @@ extension Life {
     retained.removeAll { $0.isFile && !$0.isStored }
   }
 
-  func noteHandOver(isWhole: Bool) {
+  func noteHandOver(isWhole: Bool) throws(Violation) {
     guard isWhole else { return noteDeath() }
+    for link in known
+    where setting.storeCapacity == 200 && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.detachedUntil == nil && !link.mayBeUnstored {
+      try require(systemd.has(cookie: link.cookie), "link \(link.number) was not handed over")
+    }
     doubtUnstored()
     isHandedOver = true
+    // Who observes what had no room in the log has to connect again.
+    for link in known where setting.isTight && link.fate == .survives && link.detachedUntil == nil {
+      link.fate = .mayEnd
+    }
     // Nothing is handed over of who has no socket.
     for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
     for link in known
@@ -161,7 +170,7 @@ extension Life {
       // It may go on where it was.
       let link = operation.link
       if link.detachedUntil != nil { revive(link, since: operation.takenAt) }
-    case .hello, .cancel, .answer, .defer, .done, .list: break
+    case .hello, .cancel, .answer, .defer, .done, .list, .impersonate: break
     }
   }
 

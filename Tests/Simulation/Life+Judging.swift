@@ -37,7 +37,9 @@ extension Life {
       case .descriptorLost(let cookie): if let link = link(cookie) { lostDescriptor(link) }
       case .notified(let text, let descriptors): systemd.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
-      case .refused: for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
+      case .refused:
+        for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
+        for link in known where !systemd.has(cookie: link.cookie) { link.mayBeUnstored = true }
       case .died: return
       }
     }
@@ -117,6 +119,7 @@ extension Life {
     operation.takenAt = taken
     tell("  takes \(operation.text) of link \(operation.link.number)")
     operation.isTaken = true
+    operation.takenTime = Kernel.now
     let link = operation.link
     switch operation.what {
     case .hello: link.isOnBus = true
@@ -126,13 +129,15 @@ extension Life {
     case .cancel(let target): cancel(target, of: link, operation)
     case .ask(let query): take(query)
     case .answer(let put, let answer):
-      put.query.answers.append((put.registration, answer, operation))
+      put.query.answers.append((put, answer, operation))
+    case .defer(let put, _): put.query.deferrals.append((put, operation))
+    case .done(let post, _): post.dones.append(operation)
     case .suspend(let isSuspended):
       link.isSuspended = isSuspended
       link.suspensionChangedAt = taken
       if !isSuspended { releaseBuffered(of: link) }
     case .succeed(let old): succeed(old, by: link)
-    case .defer, .done, .list: break
+    case .list, .impersonate: break
     }
   }
 
@@ -334,6 +339,11 @@ extension Life {
   }
 
   func deliver(_ post: Posting, to link: Link, _ certainty: Certainty) {
+    if certainty == .certain, link.detachedUntil == nil,
+      link.registrations.contains(where: { $0.isMonitor && $0.isKnown && $0.isFor(post.name, post.object) })
+    {
+      link.watchedCount += 1
+    }
     // What is delivered when all has been read may have been delivered before.
     let since = post.style == .asSoonAsPossible ? post.takenAt : taken
     var strongest: Int?

@@ -94,20 +94,22 @@ extension Life {
     case .welcome: welcome(try frame.decode(Welcome.self), link)
     case .post: notification(frame, link, isSnapshot: false)
     case .retained: notification(frame, link, isSnapshot: true)
-    case .traffic: link.receivedCount += 1
+    case .traffic:
+      link.receivedCount += 1
+      link.trafficCount += 1
     case .lost: lost(try frame.decode(Lost.self).count, link)
     case .ok: okay(try frame.decode(Okay.self), header.serial, link)
     case .error: error(try frame.decode(Refusal.self), frame, link)
     case .question: question(try frame.decode(Question.self), frame, link)
     case .verdict: verdict(try frame.decode(Verdict.self), header.serial, link)
     case .concluded: concluded(try frame.decode(Concluded.self), header.serial, link)
-    case .awaited: reply(header.serial, link)
+    case .awaited: awaited(try frame.decode(Awaited.self), header.serial, link)
     case .ended: ended(header.serial, try frame.decode(Ended.self), link)
-    case .progress:
-      let isAsked = queries.contains { $0.link === link && $0.serial == header.serial }
-      check(isAsked, "link \(link.number) hears of the progress of what it did not ask")
+    case .progress: progress(try frame.decode(Progress.self), header.serial, link)
     case .entry:
       check(link.operation(header.serial) != nil, "link \(link.number) is listed what it did not ask for")
+      let entry = try frame.decode(Entry.self)
+      if link.seat == setting.seatCount { inspected.append(entry) }
     default: violate("link \(link.number) was sent a frame of kind \(header.rawKind)")
     }
   }
@@ -162,6 +164,9 @@ extension Life {
     }
     let entry = link.expected[index]
     check(
+      header.flags.contains(.descriptor) == (post.isFile && link.takesFiles),
+      "link \(link.number) received post \(post.number) with a file, or without")
+    check(
       !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),
       "link \(link.number) is suspended and received post \(post.number)")
     // What lies before it, of the same poster and style, is lost.
@@ -176,7 +181,7 @@ extension Life {
         + "having been told that it is lost")
     link.expected.remove(at: index)
     if post.options.contains(.awaited), !isSnapshot {
-      link.owed.append((header.sender.rawValue, header.serial))
+      link.owed.append((header.sender.rawValue, post))
     }
   }
 
@@ -219,6 +224,9 @@ extension Life {
     // An awaited post that is acknowledged has two replies.
     if case .post(let post) = operation.what, post.options.contains(.awaited) { return }
     reply(serial, link)
+    if case .impersonate(let other) = operation.what {
+      violate("link \(link.number) was let in for link \(other.number), of another process")
+    }
     guard case .register(let registration) = operation.what else { return }
     registration.mayBeRefused = false
     guard registration.isDelegate || registration.isHold else { return }
@@ -243,7 +251,7 @@ extension Life {
     switch operation.what {
     case .answer, .done, .defer:
       check(refusal.code == .notAsked, "link \(link.number) may not answer: \(message)")
-    case .cancel, .succeed: reply(frame.header.serial, link)
+    case .cancel, .succeed, .impersonate: reply(frame.header.serial, link)
     case .list: reply(frame.header.serial, link)
     case .ask(let query):
       reply(frame.header.serial, link)
@@ -371,7 +379,48 @@ extension Life {
     judge(query, verdict)
   }
 
+  private func progress(_ progress: Progress, _ serial: Serial, _ link: Link) {
+    guard let query = queries.first(where: { $0.link === link && $0.serial == serial }) else {
+      return violate("link \(link.number) hears of the progress of what it did not ask")
+    }
+    check(
+      progress.stage == .deferred || query.flags.contains(.tellsProgress),
+      "link \(link.number) hears more of query \(query.number) than it wants")
+    query.progress.append(progress)
+  }
+
+  /// What has come of a delegate is told before the verdict, where the asker wants that.
+  private func judgeProgress(_ query: Query, _ verdict: Verdict) {
+    guard query.flags.contains(.tellsProgress) else { return }
+    let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
+    for outcome in verdict.outcomes
+    where said.contains(outcome.outcome) && outcome.delegate.label != Self.requiredLabel {
+      check(
+        query.progress.contains {
+          $0.delegate.label == outcome.delegate.label && $0.stage == .settled && $0.outcome == outcome.outcome
+        }, "query \(query.number): nobody was told meanwhile of \(outcome.delegate.label)")
+    }
+  }
+
+  private func awaited(_ awaited: Awaited, _ serial: Serial, _ link: Link) {
+    guard let operation = reply(serial, link), case .post(let post) = operation.what else { return }
+    let dones = post.dones.filter { !$0.isRefused }
+    let missing = Set(awaited.missing.map(\.connection.rawValue))
+    let due = post.takenTime + UInt64(post.deadline) * 1_000_000
+    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenTime < due {
+      guard case .done(_, let hasFailed) = done.what else { continue }
+      check(
+        hasFailed || !missing.contains(done.link.id),
+        "link \(done.link.number) is done with post \(post.number), and that is not known")
+    }
+    let most = dones.count { if case .done(_, let hasFailed) = $0.what { !hasFailed } else { false } }
+    check(
+      awaited.acknowledged <= UInt32(most),
+      "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
+  }
+
   private func judge(_ query: Query, _ verdict: Verdict) {
+    judgeProgress(query, verdict)
     let title = "query \(query.number)"
     let isForLeave = !query.mode.isForValues
     let overrides = query.flags.contains(.overrides)
@@ -412,8 +461,16 @@ extension Life {
       }
       check(!heard.contains { $0 === registration }, "\(title) has two outcomes of r\(registration.number)")
       heard.append(registration)
-      guard case .delegate(_, let policy, let timeout, _) = registration.what else { continue }
-      let said = query.answers.filter { $0.registration === registration }.map(\.answer)
+      guard case .delegate(_, let policy, _, _) = registration.what else { continue }
+      let answers = query.answers.filter { $0.put.registration === registration }
+      let said = answers.map(\.answer)
+      if outcome.outcome == .answered || outcome.outcome == .vetoed, !setting.isTight {
+        let text =
+          outcome.outcome == .vetoed ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)
+        check(
+          answers.contains { $0.put.text == text },
+          "\(title): r\(registration.number) has not said \"\(text)\"")
+      }
       switch outcome.outcome {
       case .approved:
         check(said.contains(.approve), "\(title): r\(registration.number) has not approved")
@@ -426,10 +483,14 @@ extension Life {
         check(said.contains(.value), "\(title): r\(registration.number) has given no value")
         consents += 1
       case .timedOut:
-        let limit = min(timeout == 0 ? registration.defaultTimeout : timeout, query.deadline)
-        check(
-          Kernel.now - query.takenTime >= UInt64(limit) * 1_000_000,
-          "\(title): r\(registration.number) had more time")
+        let end = query.due(of: registration)
+        check(Kernel.now >= end, "\(title): r\(registration.number) had more time")
+        // Those who are asked one after the other are asked later.
+        if query.mode != .order, query.mode != .first {
+          check(
+            query.takenTime + (outcome.elapsed + 1) * 1000 >= end,
+            "\(title): r\(registration.number) was waited for \(outcome.elapsed) µs, and had more time")
+        }
         if policy == .veto { vetoes += 1 }
       case .gone:
         check(

@@ -87,6 +87,10 @@ final class Life {
 
   /// Found while a frame was read.
   var pendingViolation: Violation?
+  /// When the last daemon died, in what was taken before.
+  var diedAt = 0
+  /// What was last listed to who looks at everything.
+  var inspected: [Entry] = []
 
   // What the bus was doing.
   var readInIteration: [(link: Link, operations: [Operation])] = []
@@ -122,8 +126,9 @@ final class Life {
     listener = Socket(socket)
     systemd = SystemdStore(capacity: setting.storeCapacity)
     _ = unsafe setenv("FDSTORE", "\(setting.storeCapacity)", 1)
-    links = Array(repeating: nil, count: setting.seatCount)
-    processes = (0..<setting.seatCount).map { 5_000_000 + Int32($0) }
+    // The last one's is who looks at everything.
+    links = Array(repeating: nil, count: setting.seatCount + 1)
+    processes = (0...setting.seatCount).map { 5_000_000 + Int32($0) }
     Kernel.setClock(1_000_000_000_000)
     sim_reset()
   }
@@ -154,14 +159,14 @@ final class Life {
       guard isKept(step) else { continue }
       self.step = step
       random = SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
-      Progress.note(seed: seed, step: step)
+      CurrentStep.note(seed: seed, step: step)
       counts.steps += 1
       try happen()
       if step % 500 == 0 { try rest(isFinal: false) }
     }
     self.step = steps + 1
     random = SplitMix64(seed: seed ^ 0xABCD)
-    Progress.note(seed: seed, step: self.step)
+    CurrentStep.note(seed: seed, step: self.step)
     try rest(isFinal: true)
     try end()
   }
@@ -179,7 +184,7 @@ final class Life {
     case 188: try reconfigure()
     case 189..<191: leave(seat)
     case 191: links[seat]?.reads = false
-    case 192: if random.oneIn(4) { systemd.lose(using: &random) }
+    case 192: if random.oneIn(4) { loseStored() }
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
@@ -194,6 +199,12 @@ final class Life {
       default: UInt64.random(in: 1...20, using: &random) * 3_600_000
       }
     Kernel.setClock(Kernel.now + milliseconds * 1_000_000 + UInt64.random(in: 0...999_999, using: &random))
+  }
+
+  /// The service manager loses a connection that it was to keep.
+  private func loseStored() {
+    guard let cookie = systemd.lose(using: &random) else { return }
+    link(cookie)?.mayBeUnstored = true
   }
 
   private func planDeath() {
@@ -261,7 +272,7 @@ final class Life {
   }
 
   /// What the bus wants stored is.
-  private func sendToManager() throws(Violation) {
+  func sendToManager() throws(Violation) {
     try runBus(Faults()) { $0.sendToManager() }
     guard !Kernel.busIsDead, setting.storeCapacity == 200 else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
@@ -344,7 +355,7 @@ final class Life {
     deliverIdle(olderThan: 0)
     Kernel.liveOn()
     bus = nil
-    noteHandOver(isWhole: isWhole && !systemd.hasDropped)
+    try noteHandOver(isWhole: isWhole && !systemd.hasDropped)
     // What systemd does next is nobody's step.
     if random.oneIn(2) { try start() }
   }
@@ -431,6 +442,7 @@ final class Life {
       }
     }
     try settle(isFinal: isFinal)
+    try inspect()
   }
 
   /// Ends before its time.
@@ -456,6 +468,8 @@ final class Life {
     systemd.dropHungUp()
     let left = bus?.holdings.filter { $0.count != 0 } ?? []
     try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
+    try require(
+      systemd.names.allSatisfy { $0 == "state" }, "nobody is there any more, and stored are \(systemd.names)")
     try require(
       bus?.nextLook == nil || bus?.nextLook.map { $0.nanoseconds > Kernel.now } == true,
       "a deadline is past, and nobody looks at it")

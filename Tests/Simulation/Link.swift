@@ -77,6 +77,8 @@ final class Link {
   var isShut = false
   /// The bus has greeted it.
   var isOnBus = false
+  /// There may have been no descriptor to store it with, or systemd has lost it.
+  var mayBeUnstored = false
   /// Descriptors that it sent have been lost.
   var losesFiles = false
   /// A long list is on its way to it.
@@ -97,7 +99,10 @@ final class Link {
   /// The last post received, by poster and style.
   var lastReceived: [Int: Int] = [:]
   var puts: [Put] = []
-  var owed: [(poster: UInt64, post: Serial)] = []
+  var owed: [(poster: UInt64, post: Posting)] = []
+  /// Notifications that a monitor has to be told of, and how often it was told of something, since all was at rest.
+  var watchedCount = 0
+  var trafficCount = 0
 
   init(number: Int, seat: Int, pid: Int32, uid: UInt32, takesFiles: Bool) {
     self.number = number

@@ -27,6 +27,9 @@ enum Naming {
     return wanted.count == tokens.count
   }
 
+  /// As the bus lists a pattern: it says what an empty one stands for.
+  static func listed(_ pattern: String) -> String { pattern.isEmpty ? "**" : pattern }
+
   /// Whether delegates receive what is posted under the name.
   static func announces(_ name: String) -> Bool {
     guard let last = name.split(separator: ".").last else { return false }

@@ -84,6 +84,10 @@ final class Posting {
   var takenTime: UInt64 = 0
   /// Posts that waited, and that it has taken the place of.
   var replaced: [Posting] = []
+  /// Milliseconds that it waits for acknowledgements.
+  var deadline: UInt32 = 0
+  /// Who is done with it.
+  var dones: [Operation] = []
   /// What was retained under its name and object before.
   var displaced: [Posting] = []
 
@@ -150,7 +154,11 @@ final class Query {
   var id: UInt64 = 0
   var isCancelled = false
   var verdict: Verdict?
-  var answers: [(registration: Registration, answer: AnswerKind, operation: Operation)] = []
+  var answers: [(put: Put, answer: AnswerKind, operation: Operation)] = []
+  /// Those that came while there was time.
+  var deferrals: [(put: Put, operation: Operation)] = []
+  /// What its asker has read of it.
+  var progress: [Progress] = []
 
   init(
     number: Int, link: Link, serial: Serial, name: String, object: String, mode: QueryMode,
@@ -169,6 +177,21 @@ final class Query {
   }
 
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
+
+  /// Until when a delegate is waited for, at least.
+  func due(of registration: Registration) -> UInt64 {
+    guard case .delegate(_, _, let timeout, _) = registration.what else { return 0 }
+    var end = takenTime + UInt64(timeout == 0 ? registration.defaultTimeout : timeout) * 1_000_000
+    for (put, operation) in deferrals
+    where put.registration === registration && operation.certainty == .certain && !operation.isRefused
+      && operation.takenTime < end
+    {
+      if case .defer(_, let span) = operation.what {
+        end = max(end, operation.takenTime + UInt64(span) * 1_000_000)
+      }
+    }
+    return min(end, due)
+  }
 }
 
 /// A question that a client has read.
@@ -177,6 +200,8 @@ final class Put {
   let registration: Registration
   let delegate: UInt64
   var isAnswered = false
+  /// What it was answered.
+  var text = ""
   var conclusion: ConclusionKind?
 
   init(query: Query, registration: Registration, delegate: UInt64) {
@@ -195,8 +220,11 @@ final class Operation {
     case cancel(Serial)
     case ask(Query)
     case answer(Put, AnswerKind)
-    case `defer`(Put)
-    case done
+    /// By so many milliseconds.
+    case `defer`(Put, UInt32)
+    case done(Posting, hasFailed: Bool)
+    /// A process that it does not belong to wants the account of a connection.
+    case impersonate(Link)
     case suspend(Bool)
     case list
     case succeed(Link)
@@ -213,8 +241,13 @@ final class Operation {
   var awaitsReply: Bool
   var isTaken = false
   var takenAt = 0
+  var takenTime: UInt64 = 0
   var isRefused = false
   var certainty = Certainty.certain
+  /// A post that may have been refused, of which nobody is told.
+  var mayHaveBeenRefused: Bool {
+    if case .post(let post) = what { post.certainty != .certain } else { false }
+  }
   /// For people.
   var text: String {
     switch what {
@@ -227,8 +260,10 @@ final class Operation {
     case .ask(let query):
       "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)"
     case .answer(let put, let answer): "\(answer) of r\(put.registration.number) to query \(put.query.number)"
-    case .defer(let put): "defer of r\(put.registration.number) to query \(put.query.number)"
-    case .done: "done"
+    case .defer(let put, let span):
+      "defer of r\(put.registration.number) to query \(put.query.number) by \(span)"
+    case .done(let post, _): "done with post \(post.number)"
+    case .impersonate(let other): "succeed link \(other.number), which is another process's"
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
     case .list: "list"
     case .succeed(let old): "succeed link \(old.number)"

@@ -23,7 +23,7 @@ final class Supervisor {
     let first = UInt64.random(in: 0...(1 << 48))
     let steps = options.steps ?? 1_000_000
     let lives = (steps + Simulation.stepsOfLife - 1) / Simulation.stepsOfLife
-    print("simulate: \(lives) lives of \(Simulation.stepsOfLife) steps, seeds from \(first) on")
+    say("simulate: \(lives) lives of \(Simulation.stepsOfLife) steps, seeds from \(first) on")
     return report(on: (0..<UInt64(lives)).map { first + $0 }, steps: Simulation.stepsOfLife)
   }
 
@@ -34,7 +34,7 @@ final class Supervisor {
       return 1
     }
     let seeds = lines.compactMap { UInt64($0.prefix { $0.isNumber }) }
-    print("simulate: \(seeds.count) lives that once found something")
+    say("simulate: \(seeds.count) lives that once found something")
     return report(on: seeds, steps: Simulation.stepsOfLife)
   }
 
@@ -49,6 +49,12 @@ final class Supervisor {
       text += buffer.prefix(count)
     }
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
+  }
+
+  /// Who waits for it sees it at once, wherever it goes to.
+  private func say(_ line: String) {
+    print(line)
+    fflush(nil)
   }
 
   // MARK: Lives
@@ -94,14 +100,14 @@ final class Supervisor {
       }
       if time(nil) - told >= 20 {
         told = time(nil)
-        print("simulate: \(total.text)")
+        say("simulate: \(total.text)")
       }
     }
     if let failed {
       explain(failed.order, failed.what)
       return 1
     }
-    print("simulate: \(total.text)")
+    say("simulate: \(total.text)")
     return isSameAgain(digests, steps: steps) ? 0 : 1
   }
 
@@ -113,7 +119,7 @@ final class Supervisor {
       let order = Order(seed: seed, steps: steps, kept: options.kept)
       process.send(order)
       guard case .report(let report) = process.receive(), report.digest == digest else {
-        print("simulate: FAILED: seed \(seed) is another life the second time")
+        say("simulate: FAILED: seed \(seed) is another life the second time")
         return false
       }
     }
@@ -123,11 +129,11 @@ final class Supervisor {
   // MARK: Failures
 
   private func explain(_ order: Order, _ what: String) {
-    print("simulate: FAILED: seed \(order.seed), \(what)")
-    print("simulate: looking for the shortest history that still fails …")
+    say("simulate: FAILED: seed \(order.seed), \(what)")
+    say("simulate: looking for the shortest history that still fails …")
     let (kept, last) = shrink(order, what)
-    print("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
-    print(
+    say("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
+    say(
       "simulate: to see it:\n  .build/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps) "
         + "--keep=\(Options.text(of: kept))")
   }
@@ -184,9 +190,9 @@ final class Supervisor {
     switch process.receive() {
     case .crash: return 1
     case .report(let report):
-      print("simulate: \(report.counts.text)")
+      say("simulate: \(report.counts.text)")
       guard let failure = report.failure else { return 0 }
-      print("simulate: FAILED: step \(failure.step): \(failure.what)")
+      say("simulate: FAILED: step \(failure.step): \(failure.what)")
       return 1
     }
   }

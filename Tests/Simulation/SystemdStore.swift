@@ -62,10 +62,14 @@ final class SystemdStore {
   var names: [String] { stored.map(\.name).sorted() }
 
   /// Loses a connection that it was to keep.
-  func lose(using random: inout SplitMix64) {
+  ///
+  /// - Returns: its cookie.
+  func lose(using random: inout SplitMix64) -> UInt64? {
     let connections = stored.indices.filter { stored[$0].name == "c" }
-    guard let index = connections.randomElement(using: &random) else { return }
-    close(stored.remove(at: index).descriptor)
+    guard let index = connections.randomElement(using: &random) else { return nil }
+    let lost = stored.remove(at: index)
+    close(lost.descriptor)
+    return lost.cookie
   }
 
   /// Passes copies of everything to the next daemon, in any order.

@@ -34,7 +34,7 @@ struct Worker {
       _ = unsafe rmdir(folder)
     }
     _ = unsafe setenv("NOTIFY_SOCKET", "\(folder)/nobody", 1)
-    Progress.begin()
+    CurrentStep.begin()
     while let line = readLine() {
       guard let order = Order(line) else {
         StandardError.writeLine("simulate: \"\(line)\" is no order")
@@ -145,7 +145,7 @@ extension Life.Counts {
 }
 
 /// Where the simulation is, for whoever sees it crash.
-enum Progress {
+enum CurrentStep {
   private static let length = 128
   private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// What the bus says it has, held against what it must have.
+extension Life {
+  /// Somebody looks at everything while all is at rest.
+  func inspect() throws(Violation) {
+    let seat = setting.seatCount
+    guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
+    let serials = [ListSubject.connections, .observations, .delegates, .holds, .objects, .retained].map {
+      subject in
+      let serial = link.serial()
+      link.compose(.list, serial: serial, awaitsReply: true) { $0.appendFrame(List(subject), serial: serial) }
+      return serial
+    }
+    inspected = []
+    var rounds = 0
+    while serials.contains(where: { link.operation($0)?.awaitsReply == true }) {
+      rounds += 1
+      try require(rounds < 100 && !link.hasEnded, "the bus does not list what it has")
+      link.send()
+      try iterate(faults: Faults())
+      try sendToManager()
+      try read(seat, everything: true)
+    }
+    try judgeConnections(besides: link)
+    try judgeObservations()
+    try judgeDelegates()
+    try judgeHolds()
+    try judgeObjects()
+    try judgeRetained()
+    leave(seat)
+    try iterate(faults: Faults())
+  }
+
+  private func link(id: ConnectionID) -> Link? { known.last { $0.id == id.rawValue && $0.epoch == epoch } }
+
+  private func isThere(_ link: Link) -> Bool {
+    !link.isForgotten && !link.isClosed && !link.hasEnded && link.detachedUntil == nil && link.id != 0
+      && link.epoch == epoch
+  }
+
+  /// What is registered, and must be listed if it is certain.
+  private func registrations(_ isWanted: (Registration) -> Bool) -> [Registration] {
+    known.flatMap(\.registrations).filter { $0.certainty != .gone && isWanted($0) }
+  }
+
+  private func mustBeListed(_ registration: Registration) -> Bool {
+    isCertain(registration) && isThere(registration.link)
+  }
+
+  private func judgeConnections(besides inspector: Link) throws(Violation) {
+    var listed: Set<Int> = []
+    for case .connection(let entry) in inspected {
+      // Who has gone may not have read what it was called.
+      guard let link = link(id: entry.id) else { continue }
+      listed.insert(link.number)
+      try require(!link.isForgotten, "link \(link.number) is listed, and the bus knows nothing of it")
+      try require(
+        entry.peer.pid == UInt32(link.pid) && entry.peer.uid == link.uid,
+        "link \(link.number) is listed as \(entry.peer)")
+      guard isThere(link) else { continue }
+      if let isSuspended = link.isSuspended {
+        try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
+      }
+      let posts = link.operations.filter {
+        if case .post = $0.what { $0.isTaken && !$0.isRefused } else { false }
+      }
+      // A death forgets those that no sweep has counted.
+      let least = posts.count { $0.takenAt > diedAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
+      try require(
+        UInt64(least) <= entry.posted && entry.posted <= UInt64(posts.count),
+        "link \(link.number) has posted \(least) to \(posts.count), and \(entry.posted) are listed")
+    }
+    for link in known where isThere(link) && link !== inspector {
+      try require(listed.contains(link.number), "link \(link.number) is not listed")
+    }
+  }
+
+  private func judgeObservations() throws(Violation) {
+    var left = inspected
+    func take(_ registration: Registration) -> Bool {
+      let index = left.firstIndex {
+        guard case .observation(let entry) = $0,
+          case .observation(let behavior, let isAwaited) = registration.what
+        else { return false }
+        return entry.connection.rawValue == registration.link.id && entry.object == registration.object
+          && entry.pattern == Naming.listed(registration.patterns[0]) && entry.suspension == behavior
+          && entry.isAwaited == isAwaited
+      }
+      if let index { left.remove(at: index) }
+      return index != nil
+    }
+    let all = registrations(\.isObservation)
+    for registration in all where mustBeListed(registration) {
+      try require(take(registration), "r\(registration.number) is not listed")
+    }
+    for registration in all where !mustBeListed(registration) { _ = take(registration) }
+    for case .observation(let entry) in left where link(id: entry.connection) != nil {
+      throw fail(
+        "link \(link(id: entry.connection)?.number ?? 0) has no observation of \(entry.pattern), and it is listed"
+      )
+    }
+  }
+
+  private func judgeDelegates() throws(Violation) {
+    var listed: Set<Int> = []
+    let all = registrations(\.isDelegate)
+    for case .delegate(let entry) in inspected {
+      guard let registration = all.first(where: { $0.label == entry.delegate.label }),
+        case .delegate(_, let policy, let timeout, let order) = registration.what
+      else { throw fail("\(entry.delegate.label) is listed, and is no delegate") }
+      listed.insert(registration.number)
+      try require(
+        entry.object == registration.object && Set(entry.patterns) == Set(registration.patterns)
+          && entry.order == order
+          && entry.failurePolicy == policy
+          && entry.timeout == (timeout == 0 ? registration.defaultTimeout : timeout)
+          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id),
+        "r\(registration.number) is listed as \(entry)")
+    }
+    for registration in all where mustBeListed(registration) {
+      try require(listed.contains(registration.number), "r\(registration.number) is not listed")
+    }
+  }
+
+  private func judgeHolds() throws(Violation) {
+    var listed: Set<Int> = []
+    let all = registrations(\.isHold)
+    for case .hold(let entry) in inspected {
+      guard let registration = all.first(where: { $0.label == entry.why }),
+        case .hold(let expiry) = registration.what
+      else { throw fail("\(entry.why) is listed, and is no hold") }
+      listed.insert(registration.number)
+      let remaining = expiry == 0 ? 0 : (expiry - min(expiry, Kernel.now)) / 1000
+      try require(
+        entry.object == registration.object && entry.pattern == Naming.listed(registration.patterns[0])
+          && entry.remaining == remaining
+          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id),
+        "r\(registration.number) is listed as \(entry)")
+    }
+    for registration in all where mustBeListed(registration) {
+      try require(listed.contains(registration.number), "r\(registration.number) is not listed")
+    }
+  }
+
+  private func judgeObjects() throws(Violation) {
+    let all = registrations { if case .declaration = $0.what { true } else { false } }
+    var declared: [String: ConnectionID] = [:]
+    for case .object(let entry) in inspected where !entry.protocolName.isEmpty {
+      declared[entry.object] = entry.connection
+      try require(all.contains { $0.object == entry.object }, "\(entry.object) is listed, and not declared")
+    }
+    for registration in all where mustBeListed(registration) {
+      try require(
+        declared[registration.object]?.rawValue == registration.link.id,
+        "r\(registration.number) is not listed")
+    }
+  }
+
+  private func judgeRetained() throws(Violation) {
+    var listed: Set<Int> = []
+    for case .retained(let entry) in inspected {
+      let candidates = (retained + possiblyRetained).filter {
+        $0.name == entry.name && $0.object == entry.object && $0.link.uid == entry.uid
+          && ($0.link.id == entry.connection.rawValue || $0.link.id == 0)
+      }
+      try require(
+        !candidates.isEmpty, "\(entry.name) of \"\(entry.object)\" is listed as retained by user \(entry.uid)"
+      )
+      listed.formUnion(candidates.map(\.number))
+    }
+    for post in retained
+    where post.certainty == .certain
+      && !possiblyRetained.contains(where: { $0.name == post.name && $0.object == post.object })
+    {
+      try require(listed.contains(post.number), "post \(post.number) is not listed as retained")
+    }
+  }
+}
