@@ -27,8 +27,8 @@ extension Life {
       } else if link.fate != .ends {
         let isRead =
           readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
-        let isLate = !link.isOnBus && link.acceptedTime + 10_000_000_000 <= Kernel.now
-        if isRead || isLate || link.isPartial || link.isBlocked || link.boundary.isMidFrame
+        if isRead || link.isLate(at: Kernel.now) || link.isPartial || link.isBlocked
+          || link.boundary.isMidFrame
           || link === sentLast
           || link.isLongListed
           || setting.isTight
@@ -63,7 +63,9 @@ extension Life {
   func noteHandOver(isWhole: Bool) throws(Violation) {
     guard isWhole else { return noteDeath() }
     for link in known
-    where setting.storeCapacity == 200 && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.detachedUntil == nil && !link.mayBeUnstored {
+    where setting.storeCapacity == 200 && link.cookie != 0 && !link.isForgotten && !link.isClosed
+      && link.detachedUntil == nil && !link.mayBeUnstored && !link.isLate(at: Kernel.now)
+    {
       try require(systemd.has(cookie: link.cookie), "link \(link.number) was not handed over")
     }
     doubtUnstored()

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// Who is to receive what is posted, and when.
+extension Life {
+  func take(_ post: Posting) {
+    post.takenAt = taken
+    post.takenTime = Kernel.now
+    if post.link.losesFiles, post.isFile {
+      post.certainty = .possible
+    }
+    // It may be refused: what waits for acknowledgements is remembered.
+    if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
+    if !post.options.isDisjoint(with: .coalescing) {
+      post.replaced = waiting.filter { post.replaces($0) }
+      if post.certainty == .certain {
+        waiting.removeAll { post.replaces($0) }
+      } else {
+        // It may be refused, and replace nothing.
+        for other in post.replaced { other.certainty = .possible }
+      }
+      // One that waits for the end of the iteration can have been delivered early.
+      for other in post.replaced where other.style == .asSoonAsPossible { deliver(other, as: .possible) }
+    }
+    if post.style == .now { deliver(post) } else { waiting.append(post) }
+  }
+
+  /// What waits for the end of the iteration is delivered.
+  func deliverSoon() {
+    let soon = waiting.filter { $0.style == .asSoonAsPossible }
+    waiting.removeAll { $0.style == .asSoonAsPossible }
+    for post in soon { deliver(post) }
+  }
+
+  /// What waits for the bus to be idle is.
+  func deliverIdle(olderThan age: UInt64) {
+    let idle = waiting.filter { $0.style == .whenIdle && $0.takenTime + age <= Kernel.now }
+    waiting.removeAll { post in idle.contains { $0 === post } }
+    for post in idle { deliver(post) }
+    idleDelivered += idle
+  }
+
+  func deliver(_ post: Posting, as certainty: Certainty? = nil) {
+    if post.options.contains(.retain) { retain(post, certainty ?? post.certainty) }
+    for link in known where !link.isForgotten && !link.isClosed {
+      deliver(post, to: link, certainty ?? post.certainty)
+    }
+  }
+
+  func deliver(_ post: Posting, to link: Link, _ certainty: Certainty) {
+    if certainty == .certain, link.detachedUntil == nil,
+      link.registrations.contains(where: { $0.isMonitor && $0.isKnown && $0.isFor(post.name, post.object) })
+    {
+      link.watchedCount += 1
+    }
+    // What is delivered when all has been read may have been delivered before.
+    let since = post.style == .asSoonAsPossible ? post.takenAt : taken
+    var strongest: Int?
+    var strongestPossible: Int?
+    for registration in link.registrations where registration.isFor(post.name, post.object) {
+      let strength: Int
+      switch registration.what {
+      case .observation(let behavior, _): strength = Self.strength(of: behavior)
+      case .delegate where Naming.announces(post.name): strength = 4
+      default: continue
+      }
+      // What came or went since it was taken may have been there, or not.
+      let isThere =
+        registration.isKnown && registration.takenAt <= since
+        && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
+      if isThere {
+        strongest = max(strongest ?? 0, strength)
+      } else if registration.certainty != .gone || registration.goneAt > since {
+        strongestPossible = max(strongestPossible ?? 0, strength)
+      }
+    }
+    guard strongest != nil || strongestPossible != nil else { return }
+    var entry = Expectation(post: post, isSnapshot: false, certainty: certainty)
+    if strongest == nil { entry.certainty = .possible }
+    if link.suspensionChangedAt > since { entry.certainty = .possible }
+    switch link.isSuspended {
+    case false: break
+    case nil: entry.certainty = .possible
+    case true?:
+      let awaited = link.registrations.filter { $0.isAwaited && $0.isFor(post.name, post.object) }
+      let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.isKnown }
+      // What delegates receive is not suspended, and overtakes what is.
+      if strongest == 4 || strongestPossible == 4 {
+        for index in link.expected.indices where link.expected[index].isBuffered {
+          link.expected[index].wasHeld = true
+        }
+      }
+      if strongest == 4 { break }
+      let isNow = post.options.contains(.immediately) || strongest == 3 || isAwaited && (strongest ?? 0) > 0
+      let mayBeNow =
+        (strongestPossible ?? 0) >= 3 || strongest == nil || isAwaited && (strongestPossible ?? 0) > 0
+        || post.options.contains(.awaited) && awaited.contains { $0.certainty != .gone && !$0.isKnown }
+      if !isNow {
+        guard max(strongest ?? 0, strongestPossible ?? 0) > 0 else { return }
+        if strongest == 0 || (strongestPossible ?? 0) > (strongest ?? 0) { entry.certainty = .possible }
+        entry.isBuffered = true
+        entry.coalesces = strongest == 1
+      }
+      if isNow, entry.certainty == .certain, strongestPossible != 4 {
+        releaseBuffered(of: link)
+      } else if isNow || mayBeNow {
+        entry.certainty = .possible
+        doubtBuffered(of: link)
+      }
+    }
+    if entry.isBuffered {
+      for index in link.expected.indices.reversed()
+      where link.expected[index].isBuffered && link.expected[index].post.name == post.name
+        && link.expected[index].post.object == post.object
+        && (link.expected[index].coalesces || entry.coalesces)
+      {
+        if entry.certainty == .certain, entry.coalesces, link.expected[index].coalesces,
+          link.expected[index].certainty == .certain
+        {
+          link.expected.remove(at: index)
+        } else {
+          link.expected[index].certainty = .possible
+        }
+      }
+    }
+    tell(
+      "    link \(link.number) is to receive post \(post.number), \(entry.certainty)\(entry.isBuffered ? " later" : "")"
+    )
+    link.expected.append(entry)
+    link.pendingCount += post.size
+  }
+
+  private static func strength(of behavior: SuspensionBehavior) -> Int {
+    switch behavior {
+    case .drop: 0
+    case .coalesce: 1
+    case .hold: 2
+    case .deliverImmediately: 3
+    }
+  }
+
+  /// It is lost, and told.
+  func loseBuffered(of link: Link) {
+    for index in link.expected.indices where link.expected[index].isBuffered {
+      link.expected[index].isBuffered = false
+      link.expected[index].wasHeld = true
+    }
+  }
+
+  /// It may have been delivered, or may still be held.
+  func doubtBuffered(of link: Link) {
+    for index in link.expected.indices where link.expected[index].isBuffered {
+      link.expected[index].certainty = .possible
+    }
+  }
+
+  func releaseBuffered(of link: Link) {
+    for index in link.expected.indices { link.expected[index].isBuffered = false }
+  }
+
+  func retain(_ post: Posting, _ certainty: Certainty) {
+    let same = retained.filter { $0.name == post.name && $0.object == post.object }
+    if certainty == .certain {
+      post.displaced = same + possiblyRetained.filter { $0.name == post.name && $0.object == post.object }
+      possiblyRetained.removeAll { $0.name == post.name && $0.object == post.object }
+      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      if !post.isEmpty { retained.append(post) }
+    } else {
+      possiblyRetained += same
+      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      if !post.isEmpty { possiblyRetained.append(post) }
+    }
+  }
+
+  /// What waits for the bus to be idle may have been delivered, or may still be.
+  func doubtWaiting() {
+    for post in waiting where post.style == .whenIdle {
+      post.certainty = .possible
+      deliver(post)
+    }
+  }
+
+}
+
+extension Expectation {
+  /// The same for another connection, which goes on.
+  var settledLater: Expectation {
+    var later = self
+    later.isBuffered = false
+    later.isInherited = true
+    return later
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneServer
+import TribuneTestSupport
+import TribuneWire
+
+/// How a life comes to rest, now and then and in the end.
+extension Life {
+  /// A client takes all back that is retained.
+  private func clearRetained() throws(Violation) {
+    let seat = 0
+    links[seat]?.close()
+    links[seat] = nil
+    guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
+    for name in Naming.names {
+      for object in Set(Naming.objects) {
+        let post = Posting(
+          number: number(), link: link, name: name, object: object, style: .now, options: .retain,
+          isEmpty: true)
+        post.serial = link.serial()
+        link.compose(.post(post), serial: post.serial) {
+          $0.appendFrame(Post(options: .retain), serial: post.serial, name: name, object: object)
+        }
+      }
+    }
+    try rest(isFinal: true)
+    try require(retained.isEmpty, "what is retained cannot be taken back")
+  }
+
+  /// Lets everything come to rest: whoever has something to send sends it, everybody reads, and time passes.
+  func rest(isFinal: Bool) throws(Violation) {
+    Kernel.liveOn()
+    var quiet = 0
+    var rounds = 0
+    while quiet < 6 {
+      rounds += 1
+      try require(rounds < 3000, "the bus does not come to rest")
+      let before = digest
+      for link in links { link?.send() }
+      let wasAway = bus == nil
+      try iterate(faults: Faults())
+      try sendToManager()
+      for seat in links.indices {
+        links[seat]?.reads = true
+        try read(seat, everything: true)
+      }
+      if digest == before, !wasAway {
+        quiet += 1
+        if quiet == 6 {
+          // What is due by now has been looked at, and what that made the bus say is sent.
+          guard let alarm = Kernel.alarm else { break }
+          Kernel.setClock(max(alarm, Kernel.now))
+          quiet = 5
+          continue
+        }
+        // What lingers, what is paced, what waits for a second.
+        Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
+        if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }
+      } else {
+        quiet = 0
+      }
+    }
+    try settle(isFinal: isFinal)
+    try inspect()
+  }
+
+  /// Ends before its time.
+  func abandon() {
+    Kernel.liveOn()
+    bus = nil
+    systemd.end()
+  }
+
+  /// Everybody goes, and nothing is left of them.
+  func end() throws(Violation) {
+    try clearRetained()
+    for link in known { link.isClosed = true }
+    for seat in links.indices {
+      links[seat]?.close()
+      links[seat] = nil
+    }
+    for _ in 0..<20 {
+      Kernel.setClock(Kernel.now + 2_000_000_000)
+      try iterate(faults: Faults())
+      try sendToManager()
+    }
+    systemd.dropHungUp()
+    let left = bus?.holdings.filter { $0.count != 0 } ?? []
+    try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
+    try require(
+      systemd.names.allSatisfy { $0 == "state" }, "nobody is there any more, and stored are \(systemd.names)")
+    try require(
+      bus?.nextLook == nil || bus?.nextLook.map { $0.nanoseconds > Kernel.now } == true,
+      "a deadline is past, and nobody looks at it")
+    bus = nil
+    systemd.end()
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// What clients read of queries, held against what was asked and answered.
+extension Life {
+  func question(_ question: Question, _ frame: FrameView, _ link: Link) {
+    guard let number = number(frame, link), let query = queries.first(where: { $0.number == number }) else {
+      return violate("link \(link.number) was asked what nobody asks")
+    }
+    let id = question.query.rawValue
+    check(
+      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
+      "the query's id \(id) was given before")
+    check(query.id == 0 || query.id == id, "query \(number) has two ids")
+    queryIDs[id | link.epoch << 48] = query
+    query.id = id
+    guard let registration = link.registration(frame.header.serial), registration.isDelegate else {
+      return violate("link \(link.number) was asked under \(frame.header.serial), which is no delegate")
+    }
+    let isInChain = query.delegates.contains { $0 === registration }
+    let mayBe = query.possibleDelegates.contains { $0 === registration }
+    check(isInChain || mayBe, "r\(registration.number) was asked query \(number), and is not in its chain")
+    check(
+      !link.puts.contains { $0.query === query && $0.registration === registration },
+      "r\(registration.number) was asked query \(number) twice")
+    link.puts.append(Put(query: query, registration: registration, delegate: question.delegate.rawValue))
+  }
+
+  func concluded(_ concluded: Concluded, _ serial: Serial, _ link: Link) {
+    guard
+      let put = link.puts.first(where: {
+        $0.query.id == concluded.query.rawValue && $0.registration.serial == serial
+      })
+    else { return violate("link \(link.number) heard how a query ended that it was not asked") }
+    check(
+      put.conclusion == nil,
+      "link \(link.number) heard twice how query \(put.query.number) ended")
+    put.conclusion = concluded.conclusion
+    put.isAnswered = true
+  }
+
+  func ended(_ serial: Serial, _ ended: Ended, _ link: Link) {
+    guard let registration = link.registration(serial) else {
+      return violate("link \(link.number) was told of the end of what it has not registered")
+    }
+    if case .expired = ended, case .hold(let expiry) = registration.what {
+      check(
+        expiry != 0 && expiry <= Kernel.now, "the hold r\(registration.number) has expired before its time")
+    }
+    forget(registration)
+  }
+
+  func verdict(_ verdict: Verdict, _ serial: Serial, _ link: Link) {
+    count { $0.verdicts += 1 }
+    guard let operation = reply(serial, link), case .ask(let query) = operation.what else { return }
+    let id = verdict.query.rawValue
+    check(
+      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
+      "the query's id \(id) was given before")
+    queryIDs[id | link.epoch << 48] = query
+    query.id = id
+    query.verdict = verdict
+    tell(
+      "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"
+    )
+    judge(query, verdict)
+  }
+
+  func progress(_ progress: Progress, _ serial: Serial, _ link: Link) {
+    guard let query = queries.first(where: { $0.link === link && $0.serial == serial }) else {
+      return violate("link \(link.number) hears of the progress of what it did not ask")
+    }
+    check(
+      progress.stage == .deferred || query.flags.contains(.tellsProgress),
+      "link \(link.number) hears more of query \(query.number) than it wants")
+    query.progress.append(progress)
+  }
+
+  /// What has come of a delegate is told before the verdict, where the asker wants that.
+  func judgeProgress(_ query: Query, _ verdict: Verdict) {
+    guard query.flags.contains(.tellsProgress) else { return }
+    let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
+    for outcome in verdict.outcomes
+    where said.contains(outcome.outcome) && outcome.delegate.label != Self.requiredLabel {
+      check(
+        query.progress.contains {
+          $0.delegate.label == outcome.delegate.label && $0.stage == .settled && $0.outcome == outcome.outcome
+        }, "query \(query.number): nobody was told meanwhile of \(outcome.delegate.label)")
+    }
+  }
+
+  func awaited(_ awaited: Awaited, _ serial: Serial, _ link: Link) {
+    guard let operation = reply(serial, link), case .post(let post) = operation.what else { return }
+    let dones = post.dones.filter { !$0.isRefused }
+    let missing = Set(awaited.missing.map(\.connection.rawValue))
+    let due = post.takenTime + UInt64(post.deadline) * 1_000_000
+    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenTime < due {
+      guard case .done(_, let hasFailed) = done.what else { continue }
+      check(
+        hasFailed || !missing.contains(done.link.id),
+        "link \(done.link.number) is done with post \(post.number), and that is not known")
+    }
+    let most = dones.count { if case .done(_, let hasFailed) = $0.what { !hasFailed } else { false } }
+    check(
+      awaited.acknowledged <= UInt32(most),
+      "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
+  }
+
+  func judge(_ query: Query, _ verdict: Verdict) {
+    judgeProgress(query, verdict)
+    let title = "query \(query.number)"
+    let isForLeave = !query.mode.isForValues
+    let overrides = query.flags.contains(.overrides)
+    if isForLeave, !query.holds.isEmpty {
+      check(
+        verdict.verdict == .vetoed || verdict.isOverridden,
+        "\(title) was allowed against the hold r\(query.holds[0].number)")
+    }
+    var vetoes = 0
+    var consents = 0
+    var heard: [Registration] = []
+    if query.isForbidden {
+      check(
+        verdict.verdict == .vetoed || verdict.isOverridden,
+        "\(title) was allowed without the delegate that is required")
+    }
+    for outcome in verdict.outcomes {
+      if outcome.delegate.label == Self.requiredLabel {
+        check(query.isForbidden, "\(title) lacks a delegate that is not required")
+        vetoes += 1
+        continue
+      }
+      if outcome.outcome == .held {
+        let holds = query.holds + query.possibleHolds
+        check(
+          holds.contains { $0.label == outcome.reason }, "\(title) met \(outcome.reason), which did not stand"
+        )
+        vetoes += 1
+        continue
+      }
+      guard
+        let registration = (query.delegates + query.possibleDelegates).first(where: {
+          $0.label == outcome.delegate.label
+        })
+      else {
+        violate("\(title) has an outcome of \(outcome.delegate.label), which was not in its chain")
+        continue
+      }
+      check(!heard.contains { $0 === registration }, "\(title) has two outcomes of r\(registration.number)")
+      heard.append(registration)
+      guard case .delegate(_, let policy, _, _) = registration.what else { continue }
+      let answers = query.answers.filter { $0.put.registration === registration }
+      let said = answers.map(\.answer)
+      if outcome.outcome == .answered || outcome.outcome == .vetoed, !setting.isTight {
+        let text =
+          outcome.outcome == .vetoed ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)
+        check(
+          answers.contains { $0.put.text == text },
+          "\(title): r\(registration.number) has not said \"\(text)\"")
+      }
+      switch outcome.outcome {
+      case .approved:
+        check(said.contains(.approve), "\(title): r\(registration.number) has not approved")
+        consents += 1
+      case .vetoed:
+        check(said.contains(.veto), "\(title): r\(registration.number) has not vetoed")
+        vetoes += 1
+      case .abstained: check(said.contains(.abstain), "\(title): r\(registration.number) has not abstained")
+      case .answered:
+        check(said.contains(.value), "\(title): r\(registration.number) has given no value")
+        consents += 1
+      case .timedOut:
+        let end = query.due(of: registration)
+        check(Kernel.now >= end, "\(title): r\(registration.number) had more time")
+        // Those who are asked one after the other are asked later.
+        if query.mode != .order, query.mode != .first {
+          check(
+            query.takenTime + (outcome.elapsed + 1) * 1000 >= end,
+            "\(title): r\(registration.number) was waited for \(outcome.elapsed) µs, and had more time")
+        }
+        if policy == .veto { vetoes += 1 }
+      case .gone:
+        check(
+          registration.certainty != .certain || registration.goneAt < .max,
+          "\(title): r\(registration.number) is not gone")
+        if policy == .veto { vetoes += 1 }
+      case .failed: if policy == .veto { vetoes += 1 }
+      case .held: break
+      }
+    }
+    if isForLeave {
+      check(
+        verdict.verdict == .vetoed || vetoes == 0 || overrides,
+        "\(title) was allowed against \(vetoes) vetoes")
+      check(verdict.isOverridden == (overrides && vetoes > 0), "\(title) is overridden or not")
+      if vetoes == 0 {
+        check(
+          verdict.verdict == (consents > 0 ? .allowed : query.fallback),
+          "\(title) has a verdict that nobody gave")
+      }
+      // At the first veto the others are not waited for, unless all are to be heard.
+      if vetoes == 0 || query.mode == .all || overrides {
+        for registration in query.delegates {
+          check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
+        }
+      }
+    } else if query.mode == .collect {
+      for registration in query.delegates {
+        check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
+      }
+    }
+  }
+}
