@@ -10,6 +10,8 @@ extension Life {
   /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
   func noteDeath() {
     diedAt = taken
+    // What was being told to those who watch is in doubt.
+    for link in known { link.watchedCount = 0 }
     let reading = readInIteration.last
     // It may not have come to note that a connection has ended.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
