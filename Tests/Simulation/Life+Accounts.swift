@@ -7,6 +7,16 @@ import TribuneWire
 extension Life {
   /// Everything is at rest: what was to come has come.
   func settle(isFinal: Bool) throws(Violation) {
+    for link in links.compactMap({ $0 }) where link.isOpen && link.cookie != 0 {
+      try require(
+        !link.isForgotten, "the bus knows nothing of link \(link.number) any more, and has not ended it")
+      try require(
+        link.detachedUntil == nil, "link \(link.number) has to connect again, and was not ended")
+      let since = max(link.isOnBus ? link.readAt : link.acceptedTime, tookOverTime)
+      try require(
+        !link.isLate(at: Kernel.now) || since + (link.isOnBus ? 61_000_000_000 : 11_000_000_000) > Kernel.now,
+        "link \(link.number) has not said in time what it began to say, and was not ended")
+    }
     for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.isOnBus {
       try require(link.id != 0, "link \(link.number) was not welcomed")
       try settleNotifications(of: link)

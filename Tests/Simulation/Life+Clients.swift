@@ -126,12 +126,19 @@ extension Life {
   }
 
   private func post(_ link: Link) {
-    let name = random.pick(Naming.names)
-    let object = random.pick(Naming.objects)
+    let (name, object) = (random.pick(Naming.names), random.pick(Naming.objects))
+    if random.oneIn(10) {
+      // The bus takes a run of them as one.
+      for _ in 0..<Int.random(in: 2...12, using: &random) { post(link, name, object, isPlain: true) }
+    } else {
+      post(link, name, object, isPlain: random.oneIn(2))
+    }
+  }
+
+  private func post(_ link: Link, _ name: String, _ object: String, isPlain: Bool) {
     let serial = link.serial()
     var options: PostOptions = []
     var style = PostingStyle.now
-    let isPlain = random.oneIn(2)
     if !isPlain {
       style = random.pick([.now, .now, .asSoonAsPossible, .whenIdle])
       if random.oneIn(4) { options.insert(.retain) }
@@ -154,7 +161,7 @@ extension Life {
     var length =
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
     post.size = length + 128
-    if !isPlain, !isEmpty, style == .now, random.oneIn(20) {
+    if !isPlain, !isEmpty, style == .now, random.oneIn(10) {
       post.size = 1 << 16
       length = 65_536
       post.isFile = true

@@ -48,12 +48,9 @@ extension Life {
       waiting.append(post)
     }
     waiting.sort { $0.takenAt < $1.takenAt }
-    // What was to be delivered when it had read all.
-    for post in waiting where post.style == .asSoonAsPossible {
-      post.certainty = .possible
-      deliver(post)
-    }
-    waiting.removeAll { $0.style == .asSoonAsPossible }
+    // What was to be delivered when it had read all: who posted it survives only if that is done.
+    undelivered += waiting.filter { $0.style == .asSoonAsPossible }
+    deliverSoon()
   }
 
   /// A file that nobody has stored may be gone with the daemon.
@@ -106,6 +103,7 @@ extension Life {
 
   /// A daemon has taken over.
   func tookOver() {
+    tookOverTime = Kernel.now
     tell(
       "a daemon has taken over: \(known.filter { !$0.isForgotten }.map { "\($0.number) \($0.fate)\($0.isShut ? " shut" : "")" })"
     )
@@ -129,6 +127,10 @@ extension Life {
       for operation in operations { doubt(operation) }
     }
     doubtful = []
+    for post in undelivered where post.link.isShut || post.link.isForgotten || post.link.fate == .ends {
+      doubt(post)
+    }
+    undelivered = []
     writtenAtDeath = 0
     isHandedOver = false
     for link in known where link.isShut {

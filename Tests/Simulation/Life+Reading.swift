@@ -89,6 +89,9 @@ extension Life {
 
   private func take(_ frame: FrameView, _ link: Link) throws(WireError) {
     let header = frame.header
+    check(
+      link.id != 0 || header.kind == .welcome || header.kind == .error,
+      "link \(link.number) was told something before it was welcomed")
     tell("link \(link.number) is sent \(header.kind.map { "\($0)" } ?? "?") \(header.serial)")
     switch header.kind {
     case .welcome: welcome(try frame.decode(Welcome.self), link)

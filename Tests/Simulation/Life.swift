@@ -33,7 +33,7 @@ final class Life {
       storeCapacity = random.oneIn(8) ? seatCount / 2 + 4 : 200
       configuration.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
       configuration.lowMarkBytes = configuration.highMarkBytes / 4
-      configuration.heldMaxBytes = 1 << 20
+      configuration.heldMaxBytes = random.pick([4 << 10, 1 << 20])
       configuration.delegateTimeoutNanoseconds = 1_000_000_000
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
@@ -87,6 +87,8 @@ final class Life {
 
   /// Found while a frame was read.
   var pendingViolation: Violation?
+  /// When the last daemon took over.
+  var tookOverTime: UInt64 = 0
   /// When the last daemon died, in what was taken before.
   var diedAt = 0
   /// What was last listed to who looks at everything.
@@ -106,6 +108,8 @@ final class Life {
   var isTakingOver = false
   /// Operations of which it is not known whether a daemon that died has taken them.
   var doubtful: [(link: Link, operations: [Operation])] = []
+  /// Posts that a daemon that died was to deliver at the end of its pass.
+  var undelivered: [Posting] = []
 
   var digest = Digest()
   private(set) var counts = Counts()
@@ -203,6 +207,7 @@ final class Life {
 
   /// The service manager loses a connection that it was to keep.
   private func loseStored() {
+    if random.oneIn(8), bus == nil { return systemd.loseState() }
     guard let cookie = systemd.lose(using: &random) else { return }
     link(cookie)?.mayBeUnstored = true
   }
@@ -355,6 +360,11 @@ final class Life {
     deliverIdle(olderThan: 0)
     Kernel.liveOn()
     bus = nil
+    if isWhole, random.oneIn(16) {
+      // What was under way is lost on the way.
+      systemd.loseLastFile()
+      isWhole = false
+    }
     try noteHandOver(isWhole: isWhole && !systemd.hasDropped)
     // What systemd does next is nobody's step.
     if random.oneIn(2) { try start() }

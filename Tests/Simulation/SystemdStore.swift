@@ -61,6 +61,18 @@ final class SystemdStore {
   var hasState: Bool { stored.contains { $0.name == "state" } }
   var names: [String] { stored.map(\.name).sorted() }
 
+  /// Loses the bus's state.
+  func loseState() {
+    for one in stored where one.name == "state" { close(one.descriptor) }
+    stored.removeAll { $0.name == "state" }
+  }
+
+  /// Loses the file that it was last given.
+  func loseLastFile() {
+    guard let index = stored.lastIndex(where: { $0.name.hasPrefix("f") }) else { return }
+    close(stored.remove(at: index).descriptor)
+  }
+
   /// Loses a connection that it was to keep.
   ///
   /// - Returns: its cookie.
