@@ -254,7 +254,17 @@ extension Life {
     switch operation.what {
     case .answer, .done, .defer:
       check(refusal.code == .notAsked, "link \(link.number) may not answer: \(message)")
-    case .cancel, .succeed, .impersonate: reply(frame.header.serial, link)
+    case .cancel, .impersonate: reply(frame.header.serial, link)
+    case .succeed:
+      reply(frame.header.serial, link)
+      // What its predecessor observed for want of room in the log is not counted; or it came too late.
+      check(
+        setting.isTight || operation.certainty != .certain
+          || !link.expected.contains { $0.isInherited && $0.certainty == .certain },
+        "link \(link.number) may not succeed: \(message)")
+      for index in link.expected.indices where link.expected[index].isInherited {
+        link.expected[index].certainty = .possible
+      }
     case .list: reply(frame.header.serial, link)
     case .ask(let query):
       reply(frame.header.serial, link)
