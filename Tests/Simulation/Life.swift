@@ -350,6 +350,7 @@ final class Life {
     var faults = Faults()
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
+    let storedBefore = systemd.names
     try runBus(faults) { isWhole = $0.handOver() }
     guard !Kernel.busIsDead else {
       // It may have delivered what waited for it to be idle.
@@ -362,7 +363,7 @@ final class Life {
     bus = nil
     if isWhole, random.oneIn(16) {
       // What was under way is lost on the way.
-      systemd.loseLastFile()
+      systemd.loseFiles(besides: storedBefore)
       isWhole = false
     }
     try noteHandOver(isWhole: isWhole && !systemd.hasDropped)

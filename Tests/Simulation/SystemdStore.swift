@@ -67,10 +67,11 @@ final class SystemdStore {
     stored.removeAll { $0.name == "state" }
   }
 
-  /// Loses the file that it was last given.
-  func loseLastFile() {
-    guard let index = stored.lastIndex(where: { $0.name.hasPrefix("f") }) else { return }
-    close(stored.remove(at: index).descriptor)
+  /// Loses all files but those.
+  func loseFiles(besides kept: [String]) {
+    func isLost(_ one: Stored) -> Bool { one.name.hasPrefix("f") && !kept.contains(one.name) }
+    for one in stored where isLost(one) { close(one.descriptor) }
+    stored.removeAll(where: isLost)
   }
 
   /// Loses a connection that it was to keep.
