@@ -62,7 +62,12 @@ extension BusServer {
 
   /// Says that notifications were dropped that never came to be queued.
   func tellLost(_ count: UInt64, to connection: Connection, wereHeld: Bool = false) {
-    guard count > 0, !connection.isDeaf, connection.isServed else { return }
+    guard count > 0 else { return }
+    guard !connection.isDeaf, connection.isServed else {
+      // The connection that comes in its place is told.
+      if connection.isOrphan { noteQueued(Int(clamping: count), for: connection, wereHeld: wereHeld) }
+      return
+    }
     let before = connection.queue.byteCount
     connection.queue.appendLost(count)
     queuedByteCount += connection.queue.byteCount - before

@@ -120,4 +120,38 @@ struct EventTests {
       }
     }
   }
+
+  // MARK: Who has to connect again
+
+  @Test("what finds no room to be held for who has to connect again is counted, once it would have been sent")
+  func heldInVain() async {
+    await #expect(processExitsWith: .success) {
+      try await MainActor.run {
+        var configuration = Configuration()
+        configuration.heldMaxBytes = 1000
+        let bus = try SteppedBus(configuration)
+        let (observer, poster) = (try bus.client(), try bus.client())
+        try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
+        try observer.send(Suspend(isSuspended: true), serial: 2)
+        try bus.pass(observer)
+        // The beginning of a frame.
+        let frame = ByteBuffer(capacity: 64)
+        frame.append(UInt32(64))
+        try observer.send(frame)
+        try bus.read(observer)
+        let next = try bus.successor()
+        let post = ByteBuffer(capacity: 4096)
+        for (serial, options) in zip(Serial(1)..., [[], .immediately] as [PostOptions]) {
+          post.appendFrame(
+            Post(options: options), serial: serial, name: "load.unit",
+            text: String(repeating: "x", count: 900))
+        }
+        try poster.send(post)
+        try next.pass(poster)
+        let slot = try next.connection(of: observer).slot.index
+        let cell = try #require(next.server.state.cell(of: slot))
+        #expect(cell.queued + cell.held == 2)
+      }
+    }
+  }
 }
