@@ -21,6 +21,9 @@ extension Life {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
     writtenAtDeath += 1
+    // What was to be delivered when it had read all: who posted it survives only if that is done.
+    undelivered += waiting.filter { $0.style == .asSoonAsPossible }
+    deliverSoon()
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
@@ -48,9 +51,6 @@ extension Life {
       waiting.append(post)
     }
     waiting.sort { $0.takenAt < $1.takenAt }
-    // What was to be delivered when it had read all: who posted it survives only if that is done.
-    undelivered += waiting.filter { $0.style == .asSoonAsPossible }
-    deliverSoon()
   }
 
   /// A file that nobody has stored may be gone with the daemon.
