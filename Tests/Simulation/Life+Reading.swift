@@ -323,7 +323,7 @@ extension Life {
     try require(
       link.isDismissed || link.isForgotten || link.detachedUntil != nil || link.fate == .ends
         || bus == nil && !systemd.has(cookie: link.cookie)
-        || link.cookie == 0 && link.fate != .survives,
+        || link.cookie == 0 && link.fate != .survives || link.isLate(at: Kernel.now),
       "link \(link.number) was closed without a word and without need")
   }
 }
