@@ -94,7 +94,7 @@ extension Life {
 
   // MARK: One thing
 
-  private func doSomething(_ link: Link) {
+  func doSomething(_ link: Link) {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<38: post(link)
     case 38..<48:

@@ -22,7 +22,7 @@ extension Life {
         let link = unaccepted.removeFirst()
         link.cookie = cookie
         link.epoch = epoch
-        link.acceptedTime = Kernel.now
+        link.acceptedTime = passBegan
       case .received(let cookie, let count): received(cookie, count)
       case .tried(let cookie): if let link = link(cookie) { triedInIteration.append(link) }
       case .sent(let cookie, let bytes):
@@ -32,7 +32,9 @@ extension Life {
         link.pendingCount = 0
         sentLast = link
         if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
-      case .blocked(let cookie): link(cookie)?.isBlocked = true
+      case .blocked(let cookie):
+        link(cookie)?.isBlocked = true
+        link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
       case .descriptorLost(let cookie): if let link = link(cookie) { lostDescriptor(link) }
       case .notified(let text, let descriptors): systemd.take(text, descriptors)
@@ -57,7 +59,7 @@ extension Life {
       return forgetAll(of: link)
     }
     link.takenCount += count
-    link.readAt = Kernel.now
+    link.readAt = passBegan
     var operations: [Operation] = []
     while let next = link.untaken.first, next.end <= link.takenCount, !link.isForgotten {
       link.untaken.removeFirst()
@@ -119,7 +121,8 @@ extension Life {
     operation.takenAt = taken
     tell("  takes \(operation.text) of link \(operation.link.number)")
     operation.isTaken = true
-    operation.takenTime = Kernel.now
+    operation.takenTime = passBegan
+    operation.takenBy = Kernel.now + (isSlow ? Self.slowNanoseconds : 0)
     let link = operation.link
     switch operation.what {
     case .hello: link.isOnBus = true
@@ -245,7 +248,7 @@ extension Life {
 
   func take(_ query: Query) {
     query.takenAt = taken
-    query.takenTime = Kernel.now
+    query.takenTime = passBegan
     if query.isDefault {
       query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
     }

@@ -8,7 +8,7 @@ import TribuneWire
 extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
-    post.takenTime = Kernel.now
+    post.takenTime = passBegan
     if post.link.losesFiles, post.isFile {
       post.certainty = .possible
     }

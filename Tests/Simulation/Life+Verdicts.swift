@@ -78,9 +78,9 @@ extension Life {
     query.progress.append(progress)
   }
 
-  /// What has come of a delegate is told before the verdict, where the asker wants that.
+  /// What has come of a delegate is told before the verdict, where the asker wants that, and reads.
   func judgeProgress(_ query: Query, _ verdict: Verdict) {
-    guard query.flags.contains(.tellsProgress) else { return }
+    guard query.flags.contains(.tellsProgress), query.link.blockedAt < query.takenAt else { return }
     let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
     for outcome in verdict.outcomes
     where said.contains(outcome.outcome) && outcome.delegate.label != Self.requiredLabel {
@@ -96,7 +96,7 @@ extension Life {
     let dones = post.dones.filter { !$0.isRefused }
     let missing = Set(awaited.missing.map(\.connection.rawValue))
     let due = post.takenTime + UInt64(post.deadline) * 1_000_000
-    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenTime < due {
+    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenBy < due {
       guard case .done(_, let hasFailed) = done.what else { continue }
       check(
         hasFailed || !missing.contains(done.link.id),

@@ -91,6 +91,9 @@ final class Life {
   var tookOverTime: UInt64 = 0
   /// When the last daemon died, in what was taken before.
   var diedAt = 0
+  /// When the bus began what it is doing, or has just done: frames are taken from then on.
+  var passBegan: UInt64 = 0
+  var isSlow = false
   /// What was last listed to who looks at everything.
   var inspected: [Entry] = []
 
@@ -236,6 +239,7 @@ final class Life {
   /// Has the bus do something, and looks at what came of it.
   private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
     guard let bus else { return }
+    passBegan = Kernel.now
     let events = Kernel.run(seed: random.next(), faults) { body(bus) }
     try take(events)
   }
@@ -294,6 +298,7 @@ final class Life {
     readInIteration = []
     sentLast = nil
     isTakingOver = true
+    passBegan = Kernel.now
     hasServed = false
     Kernel.revive()
     var started: BusInstance?
@@ -340,12 +345,32 @@ final class Life {
     sentLast = nil
   }
 
+  /// What a client sends takes the bus so long that it leaves some of it for its next iteration. Nobody else has anything
+  /// for it meanwhile, so it is known in which order that is taken.
+  private func beSlow() throws(Violation) {
+    for _ in 0..<6 { try iterate(faults: Faults()) }
+    guard let link = links.compactMap({ $0 }).filter(\.isOpen).randomElement(using: &random) else { return }
+    for _ in 0..<Int.random(in: 2...20, using: &random) { doSomething(link) }
+    link.send()
+    isSlow = true
+    Kernel.setClock(Kernel.now, tick: 9_000_000)
+    try iterate(faults: Faults())
+    Kernel.setClock(Kernel.now)
+    isSlow = false
+  }
+
+  /// How long the bus can take for that, and for what it leaves.
+  static let slowNanoseconds: UInt64 = 1_000_000_000
+
   /// systemd restarts the daemon as planned.
   private func restart() throws(Violation) {
+    let isSlow = random.oneIn(3)
+    if isSlow { try beSlow() }
     guard bus != nil else { return }
     counts.restarts += 1
     tell("the bus is restarted")
-    readInIteration = []
+    // What it was slow with it takes now.
+    if !isSlow { readInIteration = [] }
     sentLast = nil
     var faults = Faults()
     if random.oneIn(10) { faults.noMemory = 1 }

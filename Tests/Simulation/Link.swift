@@ -57,8 +57,9 @@ final class Link {
   var boundary = FrameBoundary()
   /// Bytes of notifications that the bus has for it, about.
   var pendingCount = 0
-  /// The bus has more for it than the kernel took.
+  /// The bus has more for it than the kernel took; and when that was last so, in what was taken.
   var isBlocked = false
+  var blockedAt = 0
   var reads = true
 
   // What is known of it.

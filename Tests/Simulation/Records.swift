@@ -184,7 +184,7 @@ final class Query {
     var end = takenTime + UInt64(timeout == 0 ? registration.defaultTimeout : timeout) * 1_000_000
     for (put, operation) in deferrals
     where put.registration === registration && operation.certainty == .certain && !operation.isRefused
-      && operation.takenTime < end
+      && operation.takenBy < end
     {
       if case .defer(_, let span) = operation.what {
         end = max(end, operation.takenTime + UInt64(span) * 1_000_000)
@@ -241,7 +241,9 @@ final class Operation {
   var awaitsReply: Bool
   var isTaken = false
   var takenAt = 0
+  /// From when on, and by when at the latest.
   var takenTime: UInt64 = 0
+  var takenBy: UInt64 = 0
   var isRefused = false
   var certainty = Certainty.certain
   /// A post that may have been refused, of which nobody is told.
