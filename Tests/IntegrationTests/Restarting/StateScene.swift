@@ -110,9 +110,9 @@ struct StateScene {
   /// Has records of all kinds written that a sweep leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
-    let count = try self[.poster].busEntry().connections
-    try withExtendedLifetime(RawClient.greeted(bus)) { try $0.observe("load.*", serial: 1) }
-    while try self[.poster].busEntry().connections > count {}
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try client.leave()
     // What waits for the bus to be idle comes when it is.
     try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
     #expect(try self[.observer].next(.post).name == "load.idle")

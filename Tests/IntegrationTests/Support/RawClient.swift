@@ -140,6 +140,12 @@ final class RawClient {
   /// Ends the client's own side: it sends no more, and goes on reading.
   func endSending() { UnixSocket.endWriting(descriptor) }
 
+  /// Goes, and waits until the bus has noticed that.
+  func leave() throws {
+    endSending()
+    _ = try readToEnd()
+  }
+
   // MARK: Receiving
 
   /// - Throws: `Ended` when the bus has closed the connection; `Errno.again` when nothing comes.
