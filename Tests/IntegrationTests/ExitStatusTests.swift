@@ -55,9 +55,7 @@ struct ExitStatusTests {
   func busThatEndsBeforeItsWelcome() throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.bind(listener, to: path)
-    try UnixSocket.listen(listener)
+    let listener = try UnixSocket.listening(at: path)
     let asking = try RunningProgram([
       try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "ask", "host.shouldReboot",
     ])
@@ -74,9 +72,7 @@ struct ExitStatusTests {
   func interruptedBehindWill() async throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.bind(listener, to: path)
-    try UnixSocket.listen(listener)
+    let listener = try UnixSocket.listening(at: path)
     // Only the signal would end the command.
     let command = [
       try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "archive.prune", "--", "sleep",

@@ -135,16 +135,20 @@ struct FailedReplacementTests {
     }
   }
 
+  /// A daemon that is to take the place of what listens in that folder.
+  private static func daemon(_ folder: TestFolder) throws -> RunningProgram {
+    try RunningProgram([
+      try Programs.path(of: "tribuned"), "--replace", "--listen=\(folder.path)/bus",
+      "--config=\(folder.path)",
+    ])
+  }
+
   @Test("a daemon takes nothing from what is no bus, or does not do its part", arguments: Impostor.allCases)
   func impostor(_ impostor: Impostor) throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.bind(listener, to: path)
-    try UnixSocket.listen(listener)
-    let daemon = try RunningProgram([
-      try Programs.path(of: "tribuned"), "--replace", "--listen=\(path)", "--config=\(folder.path)",
-    ])
+    let listener = try UnixSocket.listening(at: path)
+    let daemon = try Self.daemon(folder)
     do {
       let client = try RawClient.welcoming(at: listener)
       let request = try client.next(.replace)
@@ -171,5 +175,18 @@ struct FailedReplacementTests {
     let errors = try daemon.errors.rest()
     #expect(errors.hasPrefix("tribuned: cannot take the place of the bus at \(path): "))
     #expect(errors.contains(impostor.complaint))
+  }
+
+  @Test("a signal calls it off while it waits for a bus that hangs", arguments: [SIGTERM, SIGINT])
+  func calledOff(number: Int32) throws {
+    let folder = try TestFolder()
+    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
+    let daemon = try Self.daemon(folder)
+    let client = try RawClient(acceptedAt: listener)
+    // It waits for what the bus says to that.
+    _ = try client.readHello()
+    _ = try client.next(.replace)
+    daemon.signal(number)
+    #expect(daemon.status() == -number)
   }
 }

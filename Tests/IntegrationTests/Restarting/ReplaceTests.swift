@@ -165,32 +165,6 @@ struct ReplaceTests {
     for (index, client) in clients.enumerated() { #expect(try client.next().name == "load.n\(index)") }
   }
 
-  @Test("a signal calls it off while it waits for a bus that hangs", arguments: [SIGTERM, SIGINT])
-  func calledOff(number: Int32) throws {
-    let client = try RawClient.greeted(replaced.bus)
-    replaced.bus.signal(SIGSTOP)
-    let next = try RunningProgram([
-      Programs.path(of: "tribuned"), "--config=\(replaced.folder.path)/etc", "--replace",
-      "--listen=\(replaced.path)",
-    ])
-    func hasSocket() throws -> Bool {
-      let folder = "/proc/\(next.pid)/fd"
-      return try FileManager.default.contentsOfDirectory(atPath: folder).contains { file in
-        // One may have been closed since.
-        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(file)")
-        return target?.hasPrefix("socket:") == true
-      }
-    }
-    let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
-    while try !hasSocket(), ContinuousClock.now < end {}
-    next.signal(number)
-    #expect(next.status() == -number)
-    replaced.bus.signal(SIGCONT)
-    try client.settle()
-    try replaced.replace()
-    try client.settle()
-  }
-
   @Test("neither memory nor descriptors grow with it")
   func growth() throws {
     let clients = try (0..<50).map { _ in try RawClient.greeted(replaced.bus) }

@@ -252,3 +252,13 @@ extension ByteBuffer {
     append(unsafe bytes.span.bytes)
   }
 }
+
+extension UnixSocket {
+  /// A socket at which a test plays the bus.
+  static func listening(at path: String) throws(Errno) -> FileDescriptor {
+    let listener = try make(nonblocking: false)
+    try bind(listener, to: path)
+    try listen(listener)
+    return listener
+  }
+}
