@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTribuneLinux
+import Foundation
 import Glibc
+import Testing
 import TribuneSystem
 import TribuneWire
 
@@ -102,6 +104,14 @@ extension RawClient {
     return unsafe withUnsafeBytes(of: &address) { bytes in
       unsafe String(decoding: bytes[start..<Int(length)], as: UTF8.self)
     }
+  }
+}
+
+extension Pipe {
+  /// Waits until all others to whom its end for writing was passed have closed it.
+  func expectClosed() throws {
+    try fileHandleForWriting.close()
+    #expect(try fileHandleForReading.readToEnd() == nil)
   }
 }
 
