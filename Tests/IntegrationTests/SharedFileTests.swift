@@ -309,15 +309,18 @@ struct SharedFileTests {
   func gone() throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
-    try other.settle()
+    let pipe = Pipe()
     do {
       let poster = try RawClient.greeted(bus)
-      let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+      let before = try bus.openDescriptors()
       let frame = RawClient.post("a.b", length: Self.floor, serial: 1)
-      try poster.send(Array(frame[..<40]), with: [file.rawValue, file.rawValue, file.rawValue])
-      while try bus.openFiles() < 3 { try other.settle() }
+      try poster.send(
+        Array(frame[..<40]), with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 3))
+      // It has been read when others have been served twice.
+      for _ in 0..<2 { try other.settle() }
+      #expect(try bus.openDescriptors() == before + 3)
     }
-    try awaitClosed(bus)
+    try pipe.expectClosed()
   }
 
   // MARK: Bounds
@@ -405,24 +408,26 @@ struct SharedFileTests {
     let file = try SharedFile.make(bytes)
     // Frames that only begin, with as many descriptors as may wait, take all that there are.
     var fillers = try (0..<2).map { _ in try RawClient.greeted(bus) }
+    let pipe = Pipe()
     for filler in fillers {
-      try filler.send([45], with: [CInt](repeating: file.rawValue, count: 16))
+      try filler.send([45], with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 16))
     }
-    while try bus.openDescriptors() < 40 { try poster.settle() }
+    // They have been read when others have been served twice.
+    for _ in 0..<2 { try poster.settle() }
+    #expect(try bus.openDescriptors() == 40)
     try poster.post("a.b", file: file, length: bytes.count, serial: 5)
     #expect(try poster.nextError() == .limitExceeded)
     try poster.send(Post(), serial: 6, name: "a.b")
     #expect(try observer.next().header.serial == 6)
     fillers.removeAll()
-    while try bus.openFiles() > 0 { try poster.settle() }
+    try pipe.expectClosed()
     try poster.post("a.b", file: file, length: bytes.count, serial: 7)
     #expect(try observer.next().payloadBytes == bytes)
   }
 
   /// Waits until the bus has no file in memory open: it closes them once it has said what it has to.
   private func awaitClosed(_ bus: TestBus) throws {
-    let client = try RawClient.greeted(bus)
-    while try bus.openFiles() > 0 { try client.settle() }
+    try bus.wait { try bus.openFiles() == 0 }
   }
 
   private static func identity(_ descriptor: CInt) throws -> [UInt64] {

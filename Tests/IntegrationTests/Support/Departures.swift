@@ -18,6 +18,11 @@ struct Departures {
   func wait(for connection: ConnectionID) throws {
     while try !client.next(.post).payload.contains("\"\(connection)\"") {}
   }
+
+  /// Waits until so many more have ended.
+  func wait(count: Int) throws {
+    for _ in 0..<count { _ = try client.next(.post) }
+  }
 }
 
 extension RawClient {

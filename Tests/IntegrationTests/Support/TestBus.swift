@@ -12,8 +12,9 @@ final class TestBus {
   private(set) var readiness = ""
   /// Where it listens.
   let path: String
+  /// What the daemon writes to standard error.
+  let logPath: String
   private let process = Process()
-  private let logPath: String
 
   var address: String { "unix:\(path)" }
   var pid: Int32 { process.processIdentifier }
@@ -114,6 +115,20 @@ extension TestBus {
     try folder.write(configuration, to: "etc/tribuned.conf")
     signal(SIGHUP)
     try notifySocket.wait(for: "READY=1")
+  }
+}
+
+extension TestBus {
+  /// Waits for what no event tells of: a thread of the bus closes a file in memory, of which nobody else hears, or the
+  /// kernel gets memory back that the bus has freed. So it is looked at, again and again, and each time the bus has
+  /// served a client in between, which takes no processor from it.
+  func wait(until isSo: () throws -> Bool) throws {
+    let client = try RawClient.greeted(self)
+    let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
+    while try !isSo() {
+      guard ContinuousClock.now < end else { throw Programs.Missing(description: "it is not so") }
+      try client.settle()
+    }
   }
 }
 
