@@ -84,7 +84,7 @@ struct DeafConnectionTests {
       asks.appendFrame(Ask(), serial: serial, name: "a.shouldB")
     }
     try slow.send([UInt8](asks.bytes))
-    while try !bus.log().contains("bytes waited to be read") { try other.settle() }
+    try RunningProgram.wait(for: "bytes waited to be read", in: "\(bus.folder.path)/log")
     for _ in 0..<2 {
       try RawClient.greeted(bus).settle()
       try bus.end(SIGKILL)

@@ -89,6 +89,12 @@ final class RunningProgram {
     }
   }
 
+  /// Waits until a text is in a line of a file to which another program writes.
+  static func wait(for text: String, in path: String) throws {
+    let following = try RunningProgram(["/usr/bin/tail", "--lines=+1", "--follow", path])
+    while let line = try following.output.line(), !line.contains(text) {}
+  }
+
   func signal(_ number: CInt) { kill(pid, number) }
 
   /// Closes this side of the standard output.
