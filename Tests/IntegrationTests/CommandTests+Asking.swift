@@ -183,7 +183,7 @@ struct AskingCommandTests {
   @Test(
     "a slow command is ended, and its question has timed out, whichever way it ends",
     arguments: [
-      "trap '' TERM; while :; do sleep 1; done", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
+      "trap '' TERM; exec sleep 1000", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
     ])
   func slowCommand(script: String) throws {
     let bus = try TestBus()
@@ -198,18 +198,18 @@ struct AskingCommandTests {
   @Test("a command that defers may take longer than the delegate's timeout")
   func deferringCommand() throws {
     let bus = try TestBus()
-    let folder = try TestFolder()
+    let gate = try ShellGate()
     let delegate = try bus.staying(
       "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
       "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s; "
-        + "until test -e \(folder.path)/go; do sleep 0.01; done")
+        + "\(gate.wait)")
     let silent = try bus.staying(
       "delegate", "a", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 55_000, flags: .tellsProgress), serial: 1, name: "a")
     // When the second is out of time, the first has long outlived its own.
     while try asker.next(.progress).decode(Progress.self).stage != .settled {}
-    try folder.write("", to: "go")
+    try gate.open()
     let verdict = try asker.next(.verdict).decode(Verdict.self)
     #expect(verdict.outcomes.map(\.outcome) == [.approved, .timedOut])
     // The line comes when the command has ended.
@@ -280,15 +280,14 @@ struct AskingCommandTests {
   @Test("many questions at once are answered at once")
   func concurrent() throws {
     let bus = try TestBus()
-    let folder = try TestFolder()
-    // Each command waits until all five run.
-    let script =
-      "touch \(folder.path)/$TRIBUNE_QUERY; until [ $(ls \(folder.path) | wc -l) -ge 5 ]; do sleep 0.01; done"
-    let delegate = try bus.staying("delegate", "a", "--timeout=1min", "--exec", "sh", "-c", script)
+    let gate = try ShellGate()
+    let delegate = try bus.staying(
+      "delegate", "a", "--timeout=1min", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")
     let program = try Programs.path(of: "tribunectl")
     let askers = try (0..<5).map { _ in try RunningProgram([program, "--address=\(bus.address)", "ask", "a"])
     }
+    for _ in askers { #expect(try delegate.errors.line() == "asked") }
+    try gate.open()
     for asker in askers { #expect(asker.status() == 0) }
-    withExtendedLifetime(delegate) {}
   }
 }

@@ -87,11 +87,11 @@ struct HandlingCommandTests {
   @Test("what comes faster than commands end is dropped oldest first, and every one of it is counted")
   func slow() async throws {
     let bus = try TestBus()
-    let folder = try TestFolder()
+    let gate = try ShellGate()
     // The first waits until the test lets it go on.
     let observer = try bus.staying(
       "observe", "**", "--exec", "sh", "-c",
-      "test $TRIBUNE_NAME != first || { echo started; until test -e \(folder.path)/go; do sleep 0.01; done; }; "
+      "test $TRIBUNE_NAME != first || { echo started; \(gate.wait); }; "
         + "echo $TRIBUNE_NAME $TRIBUNE_LOST")
     let connection = try await Connection.connect(to: try Address(bus.address))
     try await connection.postAcknowledged("first")
@@ -103,7 +103,7 @@ struct HandlingCommandTests {
       try await Self.letRead(observer, over: connection)
     }
     try await connection.postAcknowledged("end")
-    try folder.write("", to: "go")
+    try gate.open()
     var names: [String] = []
     var lost: [Int] = []
     while names.last != "end" {
@@ -182,7 +182,7 @@ struct HandlingCommandTests {
   func stubborn() throws {
     let bus = try TestBus()
     let observer = try bus.staying(
-      "observe", "a", "--exec", "sh", "-c", "trap '' TERM; echo started; while :; do sleep 0.01; done")
+      "observe", "a", "--exec", "sh", "-c", "trap '' TERM; echo started; exec sleep 1000")
     #expect(try bus.tribunectl("post", "a").status == 0)
     #expect(try observer.output.line() == "started")
     observer.signal(SIGTERM)
@@ -194,15 +194,15 @@ struct HandlingCommandTests {
   @Test("when the bus goes, what has come is still handled, and then that is said")
   func busGoes() throws {
     let bus = try TestBus()
-    let folder = try TestFolder()
+    let gate = try ShellGate()
     let observer = try bus.staying(
       "observe", "a", "b", "--exec", "sh", "-c",
-      "echo $TRIBUNE_NAME; test $TRIBUNE_NAME = b || until test -e \(folder.path)/go; do sleep 0.01; done")
+      "echo $TRIBUNE_NAME; test $TRIBUNE_NAME = b || \(gate.wait)")
     #expect(try bus.tribunectl("post", "a").status == 0)
     #expect(try observer.output.line() == "a")
     #expect(try bus.tribunectl("post", "b").status == 0)
     #expect(bus.stop() == 0)
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(try observer.output.rest() == "b\n")
     #expect(observer.status() == 1)
     #expect(try observer.errors.rest().hasPrefix("tribunectl: "))

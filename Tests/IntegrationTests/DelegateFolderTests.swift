@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Testing
 import TribuneSystem
+import TribuneWire
 
 /// `tribunectl delegate --directory`, against the real daemon.
 @Suite("tribunectl's folder of delegates", .timeLimit(.minutes(2)))
@@ -132,8 +133,11 @@ struct DelegateFolderTests {
 
   @Test("a file that goes is not asked any more, but a command that runs may finish its answer")
   func runningCommand() throws {
+    let gate = try ShellGate()
     try add(
-      "a/1", "echo started >&2; until test -e \(folder.path)/go; do sleep 0.01; done; echo late; exit 1")
+      "a/1", "echo started >&2; \(gate.wait); echo late; exit 1")
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("tribune.delegate.didDetach", serial: 1)
     let program = try started("--timeout=1min")
     _ = try program.errors.line()
     let asker = try RunningProgram([
@@ -149,16 +153,18 @@ struct DelegateFolderTests {
     #expect(try asked("a") == ["1 vetoed new"])
     try remove("a/1")
     #expect(try lines(1, of: program) == ["detached a/1"])
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(asker.status() == 1)
     #expect(try asker.output.rest().contains(": late"))
-    while try !asked("a").isEmpty {}
+    _ = try observer.next(.post)
+    #expect(try asked("a").isEmpty)
   }
 
   @Test("where there is no room between two, all get new places, and nobody is missing or asked twice")
   func renumbering() throws {
     try add("a/a", "exit 2")
     try add("a/z", "exit 2")
+    let departures = try Departures(ofBusAt: bus.path)
     let program = try started()
     _ = try program.errors.line()
     var names = ["a"]
@@ -169,10 +175,10 @@ struct DelegateFolderTests {
       #expect(try lines(1, of: program) == ["attached a/\(names.last ?? "")"])
     }
     let expected = (names + ["z"]).map { "\($0) abstained " }
-    // Those with the old places go behind the new ones.
-    while try asked("a").count > expected.count {}
+    // Those with the old places go behind the new ones, with their connection.
+    try departures.wait(count: 1)
     #expect(try asked("a") == expected)
-    #expect(try bus.tribunectl("list", "--no-legend").lines.count == 2)
+    #expect(try bus.tribunectl("list", "--no-legend").lines.count == 3)
   }
 
   @Test("all commands together have the one bound")

@@ -134,10 +134,10 @@ struct GuardEndingTests {
     arguments: [("INT", SIGINT), ("QUIT", SIGQUIT), ("HUP", SIGHUP)])
   func ignored(name: String, signal: CInt) throws {
     let bus = try TestBus()
-    let folder = try TestFolder()
+    let gate = try ShellGate()
     let delegate = try bus.staying(
       "delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c",
-      "echo asked >&2; until test -e \(folder.path)/go; do sleep 0.01; done")
+      "echo asked >&2; \(gate.wait)")
     let guarding = try RunningProgram(
       Self.unblocked + [
         "/bin/sh", "-c", "trap '' \(name); exec \"$@\"", "sh", try Programs.path(of: "tribunectl"),
@@ -145,7 +145,7 @@ struct GuardEndingTests {
       ])
     #expect(try delegate.errors.line() == "asked")
     guarding.signal(signal)
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(guarding.status() == 5)
   }
 
@@ -184,16 +184,16 @@ struct GuardEndingTests {
     "a bus that comes back while the command runs is told how it has ended",
     arguments: [(0, "a.didB null"), (4, "a.didFailToB {\"status\":4}")] as [(Int32, String)])
   func busBack(status: Int32, announced: String) throws {
-    let folder = try TestFolder()
+    let (folder, gate) = (try TestFolder(), try ShellGate())
     let bus = try TestBus(folder: folder)
     let guarding = try Self.guarding(
-      bus, command: "echo started; until test -e \(folder.path)/go; do sleep 0.01; done; exit \(status)")
+      bus, command: "echo started; \(gate.wait); exit \(status)")
     #expect(try guarding.output.line() == "started")
     bus.signal(SIGKILL)
     _ = bus.waitForEnd()
     let next = try TestBus(folder: folder)
     let observer = try next.staying("-j", "observe", "**")
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(guarding.status() == status)
     #expect(try guarding.errors.rest() == "tribunectl: connected to the bus again\n")
     #expect(try next.tribunectl("post", "end").status == 0)
@@ -203,13 +203,13 @@ struct GuardEndingTests {
   @Test(
     "a bus is waited for as long as it is looked for, also when that is longer than it has for its answer")
   func busBackLate() throws {
-    let folder = try TestFolder()
+    let (folder, gate) = (try TestFolder(), try ShellGate())
     let bus = try TestBus(folder: folder)
     func guarding(reconnecting: String) throws -> RunningProgram {
       let guarding = try RunningProgram([
         try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b",
         "--reconnect=\(reconnecting)", "--", "sh", "-c",
-        "echo started; until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+        "echo started; \(gate.wait); exit 3",
       ])
       #expect(try guarding.output.line() == "started")
       return guarding
@@ -218,7 +218,7 @@ struct GuardEndingTests {
     let (first, second) = (try guarding(reconnecting: "1min"), try guarding(reconnecting: "6s"))
     bus.signal(SIGKILL)
     #expect(bus.waitForEnd() == -SIGKILL)
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(second.status() == 3)
     #expect(try second.errors.rest().contains("none has been there within 6s"))
     let next = try TestBus(folder: folder)
@@ -229,23 +229,22 @@ struct GuardEndingTests {
 
   @Test("a bus that is looked for in vain is not waited for longer than that")
   func busNotFound() throws {
-    let folder = try TestFolder()
-    let bus = try TestBus(folder: folder)
+    let gate = try ShellGate()
+    let bus = try TestBus()
     let guarding = try RunningProgram([
       try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b", "--reconnect=3s", "--",
-      "sh", "-c", "kill -KILL \(bus.pid); until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+      "sh", "-c", "kill -KILL \(bus.pid); \(gate.wait); exit 3",
     ])
     #expect(bus.waitForEnd() == -SIGKILL)
     // What listens there never answers, so that another connection would be waited for.
-    let listener = try UnixSocket.make(nonblocking: false)
     try FileManager.default.removeItem(atPath: bus.path)
-    try UnixSocket.bind(listener, to: bus.path)
-    try UnixSocket.listen(listener)
-    try folder.write("", to: "go")
+    let listener = try UnixSocket.listening(at: bus.path)
+    try gate.open()
     #expect(guarding.status() == 3)
     let errors = try guarding.errors.rest()
     #expect(errors.hasPrefix("tribunectl: a.didFailToB could not be posted: "))
     #expect(errors.contains("none has been there within 3s"))
+    withExtendedLifetime(listener) {}
   }
 
   // MARK: A bus that takes its time with will
@@ -255,9 +254,7 @@ struct GuardEndingTests {
     timeout: String
   ) throws -> (guarding: RunningProgram, client: RawClient, will: RawClient.Frame, folder: TestFolder) {
     let folder = try TestFolder()
-    let listener = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.bind(listener, to: "\(folder.path)/bus")
-    try UnixSocket.listen(listener)
+    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
     let guarding = try RunningProgram([
       try Programs.path(of: "tribunectl"), "--address=unix:\(folder.path)/bus", "guard", "a.b",
       "--timeout=\(timeout)", "--", "echo", "ran",

@@ -130,17 +130,17 @@ struct ReconnectionTests {
 
   @Test("a hold holds again for its command, which learns nothing of it")
   func holdingForACommand() throws {
-    let bus = try TestBus(folder: folder)
+    let (bus, gate) = (try TestBus(folder: folder), try ShellGate())
     let program = try RunningProgram([
       try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "c.*", "--why=because", "--",
-      "sh", "-c", "echo started; until test -e \(folder.path)/go; do sleep 0.01; done; exit 3",
+      "sh", "-c", "echo started; \(gate.wait); exit 3",
     ])
     #expect(try program.output.line() == "started")
     #expect(try program.errors.line()?.hasPrefix("holding ") == true)
     let next = try replace(bus)
     #expect(try program.errors.line()?.contains("; the hold stands again, ") == true)
     #expect(try next.tribunectl("ask", "c.shouldD").status == 1)
-    try folder.write("", to: "go")
+    try gate.open()
     #expect(program.status() == 3)
     #expect(try next.tribunectl("ask", "c.shouldD").status == 0)
   }
