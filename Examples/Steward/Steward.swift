@@ -13,8 +13,9 @@ actor Steward: Delegate {
     restores == 0 ? .approve : .veto("restores under way: \(restores)")
   }
 
-  func take(_ name: String) {
-    restores = max(0, restores + (name == "restore.begins" ? 1 : -1))
+  func take(_ restore: Notification) {
+    restores = max(0, restores + (restore.name == "restore.begins" ? 1 : -1))
+    restore.acknowledgement?.done()
   }
 }
 
@@ -25,10 +26,10 @@ struct Main {
     let steward = Steward()
     do {
       let bus = try await Connection.connect()
-      let restores = try await bus.observe(anyOf: ["restore.begins", "restore.ends"])
+      let restores = try await bus.observe(anyOf: ["restore.begins", "restore.ends"], awaited: true)
       try await bus.attach(steward, respondingTo: ["archive.shouldPrune"], label: "steward")
       print("attached as \(bus.id)")
-      for try await case .notification(let restore) in restores { await steward.take(restore.name) }
+      for try await case .notification(let restore) in restores { await steward.take(restore) }
     } catch {
       print(error)
       exit(1)
