@@ -62,6 +62,11 @@ struct ObservingCommandTests {
 
   // MARK: Stopped and going on
 
+  /// Waits until somebody resumes on a bus.
+  private static func awaitResumption(in monitor: RunningProgram) throws {
+    while let line = try monitor.output.line(), !line.contains("\"says\":\"resumes\"") {}
+  }
+
   @Test(
     "stopped with SIGTSTP it is suspended, and what comes of notifications is as --suspension says",
     arguments: [
@@ -77,8 +82,9 @@ struct ObservingCommandTests {
     try observer.waitUntilStopped()
     #expect(try bus.isSuspended(observer) == true)
     for name in ["a", "b", "a"] { #expect(try bus.tribunectl("post", name).status == 0) }
+    let monitor = try bus.staying("-j", "monitor")
     observer.signal(SIGCONT)
-    while try bus.isSuspended(observer) != false {}
+    try Self.awaitResumption(in: monitor)
     #expect(try bus.tribunectl("post", "end").status == 0)
     #expect(try Self.names(expected.map { _ in try observer.output.line() }) == expected)
   }
@@ -94,6 +100,7 @@ struct ObservingCommandTests {
       observer.signal(SIGCONT)
       #expect(try Self.names([observer.output.line()]) == ["\(name) "])
     }
+    let monitor = try bus.staying("-j", "monitor")
     // Going on without having been stopped is nothing.
     observer.signal(SIGCONT)
     bus.signal(SIGSTOP)
@@ -101,7 +108,7 @@ struct ObservingCommandTests {
     try observer.waitUntilStopped()
     observer.signal(SIGCONT)
     bus.signal(SIGCONT)
-    while try bus.isSuspended(observer) != false {}
+    try Self.awaitResumption(in: monitor)
     observer.signal(SIGTERM)
     #expect(observer.status() == 0)
   }

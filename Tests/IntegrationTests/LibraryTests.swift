@@ -141,17 +141,19 @@ struct LibraryTests {
   func goneDelegate() async throws {
     let bus = try TestBus()
     let connection = try await connect(bus)
+    let (ends, end) = AsyncStream<Void>.makeStream()
     do {
-      let steward = Steward(.veto("no"))
+      let steward = Steward(.veto("no"), end: end)
       try await connection.attach(steward, respondingTo: ["a.shouldB"])
       #expect(try await connection.ask("a.shouldB").decision == .vetoed)
       // What is told of the ending holds the delegate until it has been.
       #expect(await steward.nextEnding() == .vetoed)
     }
     // The question's own tasks may outlive its answer by a moment.
-    while try await !connection.delegates().isEmpty {
-      _ = try await connection.ask("a.shouldB")
-    }
+    for await _ in ends {}
+    var detached = try await connection.observe("tribune.delegate.didDetach").makeAsyncIterator()
+    #expect(try await connection.ask("a.shouldB").outcomes.map(\.kind) == [.abstained])
+    #expect(try await detached.nextName() == "tribune.delegate.didDetach")
     let verdict = try await connection.ask("a.shouldB")
     #expect(verdict.isUnanswered)
     await connection.close()
@@ -221,12 +223,20 @@ private actor Steward: Delegate {
   private var reply: Answer?
   private let asked: @Sendable () -> Void
   private let endings = AsyncStream<Conclusion.Ending>.makeStream()
+  private let end: AsyncStream<Void>.Continuation?
 
-  /// - Parameter reply: what it says; nil is nothing, until the question is withdrawn.
-  init(_ reply: Answer?, asked: @escaping @Sendable () -> Void = {}) {
+  /// - Parameters:
+  ///   - reply: what it says; nil is nothing, until the question is withdrawn.
+  ///   - end: finished with it.
+  init(
+    _ reply: Answer?, end: AsyncStream<Void>.Continuation? = nil, asked: @escaping @Sendable () -> Void = {}
+  ) {
     self.reply = reply
+    self.end = end
     self.asked = asked
   }
+
+  deinit { end?.finish() }
 
   func set(_ reply: Answer) { self.reply = reply }
 
