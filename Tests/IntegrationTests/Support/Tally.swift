@@ -34,14 +34,6 @@ extension RawClient {
     }
     return nil
   }
-
-  /// Asks until what the bus says of a connection is so. The test's time limit is what ends it.
-  func wait(for connection: ConnectionID, to be: (ConnectionEntry) -> Bool) throws {
-    while let entry = try entry(of: connection) {
-      if be(entry) { return }
-    }
-    throw Ended()
-  }
 }
 
 /// Posts of one kind, each sent whole or not at all.
