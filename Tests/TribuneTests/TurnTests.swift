@@ -8,7 +8,9 @@ import TribuneWire
 @testable import Tribune
 
 /// Where delegates and the tasks of a connection's executor run, and that a connection receives all the same.
-@Suite(.timeLimit(.minutes(15)))
+///
+/// One after the other: a delegate that blocks may do so on one of Swift's own threads, of which there are few.
+@Suite(.serialized, .timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
     let bus = try ScriptedBus()
