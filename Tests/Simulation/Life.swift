@@ -274,10 +274,23 @@ final class Life {
     guard !Kernel.busIsDead else { return died() }
     try require(goesOn, "the bus has ended")
     deliverSoon()
+    try requireHellos()
     hasServed = true
     earlyDeaths = 0
     if !random.oneIn(4) { try sendToManager() }
     if Kernel.busIsDead { died() }
+  }
+
+  /// Who has not said hello in time, by whatever daemon, has been told so.
+  private func requireHellos() throws(Violation) {
+    for link in known
+    where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
+      && max(link.acceptedTime, tookOverTime) + 11_000_000_000 <= passBegan
+    {
+      try require(
+        link.boundary.isClosing || link.isBlocked,
+        "link \(link.number) has not said hello, and is still waited for")
+    }
   }
 
   /// What the bus wants stored is.
