@@ -100,6 +100,15 @@ static int is_shared(const char *address)
 	return 0;
 }
 
+/* The first page of a state has the words that say which of the rest counts. */
+static int is_in_header(const char *address)
+{
+	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
+		if (areas[index].address && address >= areas[index].address && address < areas[index].address + PAGE)
+			return 1;
+	return 0;
+}
+
 /* A crash of the bus: says where in the simulation it was. */
 static void crash(int signal)
 {
@@ -119,7 +128,8 @@ static void stored(int signal, siginfo_t *info, void *context)
 		crash(signal);
 		return;
 	}
-	if (sim_points_left-- == 0) {
+	int is_point = !sim_dies_in_header || is_in_header(info->si_addr);
+	if (is_point && sim_points_left-- == 0) {
 		sim_die();
 		return;
 	}

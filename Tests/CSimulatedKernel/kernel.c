@@ -38,6 +38,7 @@ static uint64_t alarm_due;
 
 uint64_t sim_points_left;
 int sim_is_armed;
+int sim_dies_in_header;
 int sim_has_died;
 
 #define DESCRIPTORS_MAX 16384
@@ -103,9 +104,10 @@ static int goes_wrong(uint32_t one_in) { return one_in && next_random() % one_in
 
 /* MARK: Death */
 
-void sim_die_after(uint64_t points)
+void sim_die_after(uint64_t points, int in_header)
 {
 	sim_points_left = points;
+	sim_dies_in_header = in_header;
 	sim_is_armed = 1;
 	if (is_entered)
 		sim_protect();
@@ -134,7 +136,7 @@ int sim_point(void)
 {
 	if (sim_has_died)
 		return 1;
-	if (!sim_is_armed || sim_points_left-- > 0)
+	if (!sim_is_armed || sim_dies_in_header || sim_points_left-- > 0)
 		return 0;
 	sim_die();
 	return 1;

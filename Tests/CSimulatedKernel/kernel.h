@@ -26,5 +26,6 @@ void sim_detach(void);
 /* Death by a store is decided here as well. */
 extern uint64_t sim_points_left;
 extern int sim_is_armed;
+extern int sim_dies_in_header;
 extern int sim_has_died;
 void sim_die(void);

@@ -97,7 +97,10 @@ enum Kernel {
   // MARK: Death
 
   /// Has the bus die in so many stores and system calls.
-  static func dieAfter(_ points: Int) { sim_die_after(UInt64(points)) }
+  ///
+  /// - Parameter inHeader: only the stores into the header of what the bus shares with the next daemon count: there are
+  ///   few, and each decides what of the rest counts.
+  static func dieAfter(_ points: Int, inHeader: Bool) { sim_die_after(UInt64(points), inHeader ? 1 : 0) }
   static func liveOn() { _ = sim_live_on() }
   static var busIsDead: Bool { sim_is_dead() != 0 }
   static func revive() { sim_revive() }

@@ -160,6 +160,7 @@ extension Life {
     post.deadline = deadline
     var length =
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
+    if setting.isLong, options.contains(.retain) { length = Int.random(in: 10_000...60_000, using: &random) }
     post.size = length + 128
     if !isPlain, !isEmpty, style == .now, random.oneIn(10) {
       post.size = 1 << 16

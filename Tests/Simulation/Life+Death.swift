@@ -44,7 +44,7 @@ extension Life {
         }
       }
     }
-    if let reading { doubtful.append(reading) }
+    if isSlow { doubtful += readInIteration } else if let reading { doubtful.append(reading) }
     doubtUnstored()
     for post in idleDelivered {
       doubt(post)

@@ -99,7 +99,10 @@ extension Life {
         (strongestPossible ?? 0) >= 3 || strongest == nil || isAwaited && (strongestPossible ?? 0) > 0
         || post.options.contains(.awaited) && awaited.contains { $0.certainty != .gone && !$0.isKnown }
       if !isNow {
-        guard max(strongest ?? 0, strongestPossible ?? 0) > 0 else { return }
+        // It may have been delivered before the connection was suspended.
+        guard max(strongest ?? 0, strongestPossible ?? 0) > 0 || link.suspensionChangedAt > since else {
+          return
+        }
         if strongest == 0 || (strongestPossible ?? 0) > (strongest ?? 0) { entry.certainty = .possible }
         entry.isBuffered = true
         entry.coalesces = strongest == 1

@@ -102,6 +102,7 @@ extension Life {
         hasFailed || !missing.contains(done.link.id),
         "link \(done.link.number) is done with post \(post.number), and that is not known")
     }
+    acknowledged.append((post, awaited.acknowledged))
     let most = dones.count { if case .done(_, let hasFailed) = $0.what { !hasFailed } else { false } }
     check(
       awaited.acknowledged <= UInt32(most),

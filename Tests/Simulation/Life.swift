@@ -26,6 +26,9 @@ final class Life {
     var configuration = Configuration()
     /// Not all that is registered has room in the state.
     var isTight = false
+    /// The bus lives for long before it dies for the first time, and what is retained is long: its log is then so long that
+    /// it is swept in several steps.
+    var isLong = false
 
     init(using random: inout SplitMix64) {
       seatCount = random.pick([6, 12, 24, 40])
@@ -39,6 +42,8 @@ final class Life {
       configuration.logLevel = Life.logLevel
       isTight = random.oneIn(4)
       if isTight { configuration.stateMaxBytes = random.pick([24 << 10, 64 << 10]) }
+      isLong = !isTight && random.oneIn(8)
+      if isLong { configuration.stateMaxBytes = 2 << 20 }
     }
   }
 
@@ -93,7 +98,10 @@ final class Life {
   var diedAt = 0
   /// When the bus began what it is doing, or has just done: frames are taken from then on.
   var passBegan: UInt64 = 0
+  /// It may have left frames for later.
   var isSlow = false
+  /// How many were done with awaited posts, as their posters were told since all was at rest.
+  var acknowledged: [(post: Posting, count: UInt32)] = []
   /// What was last listed to who looks at everything.
   var inspected: [Entry] = []
 
@@ -208,6 +216,8 @@ final class Life {
     Kernel.setClock(Kernel.now + milliseconds * 1_000_000 + UInt64.random(in: 0...999_999, using: &random))
   }
 
+  private var isPeaceful: Bool { setting.isLong && step % 1000 < 700 }
+
   /// The service manager loses a connection that it was to keep.
   private func loseStored() {
     if random.oneIn(8), bus == nil { return systemd.loseState() }
@@ -216,9 +226,10 @@ final class Life {
   }
 
   private func planDeath() {
-    guard earlyDeaths < 2 else { return }
-    let range = random.pick([2, 8, 32, 128, 512, 2048])
-    Kernel.dieAfter(Int.random(in: 0..<range, using: &random))
+    guard earlyDeaths < 2, !isPeaceful else { return }
+    let inHeader = random.oneIn(4)
+    let range = random.pick(inHeader ? [2, 8, 32] : [2, 8, 32, 128, 512, 2048])
+    Kernel.dieAfter(Int.random(in: 0..<range, using: &random), inHeader: inHeader)
   }
 
   private func faults() -> Faults {
@@ -296,7 +307,7 @@ final class Life {
   /// What the bus wants stored is.
   func sendToManager() throws(Violation) {
     try runBus(Faults()) { $0.sendToManager() }
-    guard !Kernel.busIsDead, setting.storeCapacity == 200 else { return }
+    guard !Kernel.busIsDead, setting.storeCapacity == 200, !isSlow else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
   }
 
@@ -369,7 +380,6 @@ final class Life {
     Kernel.setClock(Kernel.now, tick: 9_000_000)
     try iterate(faults: Faults())
     Kernel.setClock(Kernel.now)
-    isSlow = false
   }
 
   /// How long the bus can take for that, and for what it leaves.
@@ -377,8 +387,9 @@ final class Life {
 
   /// systemd restarts the daemon as planned.
   private func restart() throws(Violation) {
-    let isSlow = random.oneIn(3)
-    if isSlow { try beSlow() }
+    guard !isPeaceful else { return }
+    defer { isSlow = false }
+    if random.oneIn(3) { try beSlow() }
     guard bus != nil else { return }
     counts.restarts += 1
     tell("the bus is restarted")

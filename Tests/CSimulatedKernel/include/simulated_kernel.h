@@ -83,7 +83,7 @@ void sim_push_peer(int32_t pid, uint32_t uid);
 void sim_keep(int descriptor, int is_kept);
 
 /* Has the bus die at the point that lies `points` ahead: stores into shared memory, system calls, and their ends. */
-void sim_die_after(uint64_t points);
+void sim_die_after(uint64_t points, int in_header);
 /* Takes that back. Returns how many points were left. */
 uint64_t sim_live_on(void);
 int sim_is_dead(void);
