@@ -120,7 +120,9 @@ extension Life {
     case 94..<97: acknowledge(link)
     case 97: declare(link)
     case 98:
-      if random.oneIn(6) { link.compose(.garbage) { $0.append(String(repeating: "\u{1}", count: 64)) } }
+      if !isSlow, random.oneIn(6) {
+        link.compose(.garbage) { $0.append(String(repeating: "\u{1}", count: 64)) }
+      }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
     }
   }

@@ -217,7 +217,7 @@ extension Life {
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
       registration.certainty = .possible
     }
-    registration.mayBeRefused = setting.isTight
+    registration.mayBeRefused = setting.isTight || registration.wantsSnapshot
     link.registrations.append(registration)
     guard registration.wantsSnapshot else { return }
     // It is delivered first what is to be before anything is written.

@@ -374,9 +374,9 @@ final class Life {
   private func beSlow() throws(Violation) {
     for _ in 0..<6 { try iterate(faults: Faults()) }
     guard let link = links.compactMap({ $0 }).filter(\.isOpen).randomElement(using: &random) else { return }
+    isSlow = true
     for _ in 0..<Int.random(in: 2...20, using: &random) { doSomething(link) }
     link.send()
-    isSlow = true
     Kernel.setClock(Kernel.now, tick: 9_000_000)
     try iterate(faults: Faults())
     Kernel.setClock(Kernel.now)

@@ -25,7 +25,7 @@ final class Registration {
   let patterns: [String]
   let object: String
   var certainty = Certainty.certain
-  /// There may be no room for it in the log: what the client is answered says so.
+  /// There may be no room for it in the log, or for the snapshot in what waits for the client: its reply says so.
   var mayBeRefused = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
   /// When the bus took it, and took it back, in what was taken before.
