@@ -64,6 +64,7 @@ extension Life {
     for link in known
     where setting.storeCapacity == 200 && link.cookie != 0 && !link.isForgotten && !link.isClosed
       && link.detachedUntil == nil && !link.mayBeUnstored && !link.isLate(at: Kernel.now)
+      && !link.isBeginningGarbage
     {
       try require(systemd.has(cookie: link.cookie), "link \(link.number) was not handed over")
     }

@@ -67,7 +67,7 @@ extension Life {
       take(next)
     }
     // A part of it can be enough.
-    if let next = link.untaken.first, case .garbage = next.what, link.isPartial {
+    if link.isBeginningGarbage {
       doubtRegistrations(of: link)
     }
     readInIteration.append((link, operations))

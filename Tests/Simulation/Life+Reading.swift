@@ -154,12 +154,13 @@ extension Life {
       header.sender.rawValue == post.link.id || post.link.id == 0,
       "post \(post.number) has the sender \(header.sender)")
     tell("  which is post \(post.number)")
-    // What a predecessor was to receive as well, it may have missed.
-    let own = link.expected.firstIndex {
-      $0.post === post && $0.isSnapshot == isSnapshot && !$0.isInherited
+    let entries = link.expected.indices.filter {
+      link.expected[$0].post === post && link.expected[$0].isSnapshot == isSnapshot
     }
+    // What a predecessor was to receive as well, it may have missed.
+    let own = entries.filter { !link.expected[$0].isInherited }
     guard
-      let index = own ?? link.expected.firstIndex(where: { $0.post === post && $0.isSnapshot == isSnapshot })
+      let index = own.first(where: { link.expected[$0].certainty == .certain }) ?? own.first ?? entries.first
     else {
       return violate(
         "link \(link.number) received post \(post.number) (\(post.name), \(post.object)) of link \(post.link.number), "
@@ -323,7 +324,8 @@ extension Life {
     try require(
       link.isDismissed || link.isForgotten || link.detachedUntil != nil || link.fate == .ends
         || bus == nil && !systemd.has(cookie: link.cookie)
-        || link.cookie == 0 && link.fate != .survives || link.isLate(at: Kernel.now),
+        || link.cookie == 0 && link.fate != .survives || link.isLate(at: Kernel.now)
+        || link.isBeginningGarbage,
       "link \(link.number) was closed without a word and without need")
   }
 }

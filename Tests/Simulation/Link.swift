@@ -45,6 +45,11 @@ final class Link {
   /// Whether the bus has read a part of something.
   var isPartial: Bool { takenCount != (operations.last { $0.isTaken }?.end ?? 0) }
 
+  /// The bus has read a part of what no client sends, which can be enough.
+  var isBeginningGarbage: Bool {
+    if case .garbage? = untaken.first?.what { isPartial } else { false }
+  }
+
   /// The bus may close it, because its hello or the rest of a frame has not come in time.
   func isLate(at now: UInt64) -> Bool {
     !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && readAt + 60_000_000_000 <= now
