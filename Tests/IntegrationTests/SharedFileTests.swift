@@ -412,9 +412,7 @@ struct SharedFileTests {
     for filler in fillers {
       try filler.send([45], with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 16))
     }
-    // They have been read when others have been served twice.
-    for _ in 0..<2 { try poster.settle() }
-    #expect(try bus.openDescriptors() == 40)
+    try bus.wait(serving: poster) { try bus.openDescriptors() == 40 }
     try poster.post("a.b", file: file, length: bytes.count, serial: 5)
     #expect(try poster.nextError() == .limitExceeded)
     try poster.send(Post(), serial: 6, name: "a.b")

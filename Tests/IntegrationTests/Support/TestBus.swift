@@ -122,8 +122,10 @@ extension TestBus {
   /// Waits for what no event tells of: a thread of the bus closes a file in memory, of which nobody else hears, or the
   /// kernel gets memory back that the bus has freed. So it is looked at, again and again, and each time the bus has
   /// served a client in between, which takes no processor from it.
-  func wait(until isSo: () throws -> Bool) throws {
-    let client = try RawClient.greeted(self)
+  ///
+  /// - Parameter client: who is served, where nobody else can connect.
+  func wait(serving client: RawClient? = nil, until isSo: () throws -> Bool) throws {
+    let client = try client ?? RawClient.greeted(self)
     let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
     while try !isSo() {
       guard ContinuousClock.now < end else { throw Programs.Missing(description: "it is not so") }
