@@ -142,7 +142,8 @@ extension Life {
     var options: PostOptions = []
     var style = PostingStyle.now
     if !isPlain {
-      style = random.pick([.now, .now, .asSoonAsPossible, .whenIdle])
+      // When a slow bus's iteration ends is not known.
+      style = random.pick(isSlow ? [.now, .whenIdle] : [.now, .now, .asSoonAsPossible, .whenIdle])
       if random.oneIn(4) { options.insert(.retain) }
       if random.oneIn(6) { options.insert(.immediately) }
       if random.oneIn(5) { options.insert(random.pick([.coalesceByName, .coalesceByObject, .coalescing])) }

@@ -373,7 +373,8 @@ final class Life {
   /// for it meanwhile, so it is known in which order that is taken.
   private func beSlow() throws(Violation) {
     for _ in 0..<6 { try iterate(faults: Faults()) }
-    guard let link = links.compactMap({ $0 }).filter(\.isOpen).randomElement(using: &random) else { return }
+    let idle = links.compactMap { $0 }.filter { $0.isOpen && $0.unsentCount == 0 }
+    guard let link = idle.randomElement(using: &random) else { return }
     isSlow = true
     for _ in 0..<Int.random(in: 2...20, using: &random) { doSomething(link) }
     link.send()
