@@ -10,7 +10,6 @@ int sim_is_inside(void);
 /* A point at which the bus can die. Returns whether it is dead. */
 int sim_point(void);
 /* Called when it does. */
-void sim_let_go_of_sockets(void);
 
 void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *bytes, size_t length);
 struct sim_event *sim_last_event(void);

@@ -41,7 +41,7 @@ final class Life {
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
       isTight = random.oneIn(4)
-      if isTight { configuration.stateMaxBytes = random.pick([24 << 10, 64 << 10]) }
+      if isTight { configuration.stateMaxBytes = random.pick([8 << 10, 16 << 10, 24 << 10]) }
       isLong = !isTight && random.oneIn(8)
       if isLong { configuration.stateMaxBytes = 2 << 20 }
     }
@@ -411,6 +411,7 @@ final class Life {
     deliverIdle(olderThan: 0)
     Kernel.liveOn()
     bus = nil
+    Kernel.letGoOfSockets()
     if isWhole, random.oneIn(16) {
       // What was under way is lost on the way.
       systemd.loseFiles(besides: storedBefore)

@@ -89,6 +89,8 @@ uint64_t sim_live_on(void);
 int sim_is_dead(void);
 /* A new bus lives. */
 void sim_revive(void);
+/* What the end of a process does: its sockets are closed, but for those that are kept. */
+void sim_let_go_of_sockets(void);
 
 /* What has been noted since sim_forget. */
 uint64_t sim_event_count(void);
