@@ -66,7 +66,8 @@ package final class BusInstance {
       return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
     } catch {
       // What follows from what is let in has as much room as that, and what is retained has its own limit.
-      let length = 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes
+      let length = min(
+        StateFile.areaLengthMax, 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes)
       do throws(Errno) {
         return try StateFile(cellCount: BusServer.cellCount, areaLength: length)
       } catch {

@@ -412,7 +412,8 @@ struct SharedFileTests {
     for filler in fillers {
       try filler.send([45], with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 16))
     }
-    try bus.wait(serving: poster) { try bus.openDescriptors() == 40 }
+    // It can have inherited some beyond its limit.
+    try bus.wait(serving: poster) { try bus.openDescriptors() >= 40 }
     try poster.post("a.b", file: file, length: bytes.count, serial: 5)
     #expect(try poster.nextError() == .limitExceeded)
     try poster.send(Post(), serial: 6, name: "a.b")

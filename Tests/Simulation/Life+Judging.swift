@@ -223,8 +223,8 @@ extension Life {
     // It is delivered first what is to be before anything is written.
     registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
-    // What is held comes before the snapshot.
-    if link.isBlocked { doubtBuffered(of: link) } else { releaseBuffered(of: link) }
+    // What is held comes before the snapshot, unless that is refused.
+    doubtBuffered(of: link)
     for post in retained + possiblyRetained
     where registration.isFor(post.name, post.object) {
       let isCertain =
@@ -232,7 +232,8 @@ extension Life {
         && !possiblyRetained.contains { $0.name == post.name && $0.object == post.object }
       link.expected.append(
         Expectation(
-          post: post, isSnapshot: true, certainty: isCertain && !link.isBlocked ? .certain : .possible))
+          post: post, isSnapshot: true, certainty: .possible,
+          pending: isCertain && !link.isBlocked ? registration : nil))
     }
   }
 

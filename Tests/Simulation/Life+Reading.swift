@@ -233,6 +233,10 @@ extension Life {
     }
     guard case .register(let registration) = operation.what else { return }
     registration.mayBeRefused = false
+    for index in link.expected.indices where link.expected[index].pending === registration {
+      link.expected[index].certainty = .certain
+      link.expected[index].pending = nil
+    }
     guard registration.isDelegate || registration.isHold else { return }
     let named = link.registration(okay.registration) ?? registration
     if named === registration {

@@ -117,7 +117,9 @@ final class Posting {
 struct Expectation {
   let post: Posting
   let isSnapshot: Bool
-  var certainty: Certainty
+  var certainty: Certainty { didSet { if certainty != .certain { pending = nil } } }
+  /// It is certain as soon as the client reads that this was not refused.
+  var pending: Registration?
   /// It waits for the connection to resume; and is replaced by the next of its name and object.
   var isBuffered = false
   var coalesces = false

@@ -280,6 +280,7 @@ extension BusServer {
       advance()
       guard connection.isServed else { return }
     }
+    sweepBeforeEnd(of: frame.bytes.byteCount)
     var position: StatePosition?
     do throws(WireError) {
       if !isShort { position = try record(frame, kind, of: connection) }

@@ -279,6 +279,7 @@ final class BusServer: RunLoopTarget {
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
+      sweepBeforeEnd(of: 0)
       beginEvent()
       isDelivering = next(&bus)
       carryOutEffects()

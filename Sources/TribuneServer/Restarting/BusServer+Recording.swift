@@ -311,7 +311,9 @@ extension BusServer {
   ) -> StatePosition {
     if !isInEvent { sweepBeforeEnd(of: head.byteCount + body.byteCount) }
     guard let position = state.append(kind, connection: id, at: moment, words, head, body) else {
-      preconditionFailure("an area of the state has room for twice what is let in")
+      preconditionFailure(
+        "an area of \(state.areaLength) bytes ends after \(state.usedLength), which are to be half of it at most, and what is retained"
+      )
     }
     return position
   }

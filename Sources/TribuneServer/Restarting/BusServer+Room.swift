@@ -5,7 +5,8 @@ import TribuneWire
 
 /// What is done where the log of the state has no room.
 ///
-/// Nothing new comes into it then: a delegate, a hold or a query is refused, and an observation is forgotten with the daemon.
+/// Nothing new comes into it then: a delegate, a hold, a declaration or a query is refused, and an observation is forgotten
+/// with the daemon.
 /// What follows from what was written is always written, be the log longer than `StateMax=` for it: who replays it must not
 /// come to decide anything else.
 ///
@@ -54,8 +55,10 @@ extension BusServer {
     guard !isStateFull else { return }
     isStateFull = true
     log.warning(
-      "the state has no room for more (StateMax=): delegates, holds and queries are refused now, and what is observed now does not survive a restart"
-    )
+      """
+      the state has no room for more (StateMax=): delegates, holds, declarations and queries are refused now, and what is \
+      observed now does not survive a restart
+      """)
   }
 
   /// Makes room in the area before it ends, for what is about to be written and what one event causes: in the middle of

@@ -326,7 +326,7 @@ extension BusServer {
       log.warning(
         """
         the state has \(state.usedLength) bytes of what lasts, and StateMax= lets it grow to \(state.lengthMax): \
-        until it is less, delegates, holds and queries are refused
+        until it is less, delegates, holds, declarations and queries are refused
         """)
     }
     let restarted = connections.value.count { $0?.isOrphan == true }
