@@ -169,14 +169,6 @@ void sim_let_go_of_sockets(void)
 	}
 }
 
-int sim_open_descriptors(void)
-{
-	int count = 0;
-	for (int descriptor = 0; descriptor < DESCRIPTORS_MAX; descriptor++)
-		count += syscall(SYS_fcntl, descriptor, F_GETFD) != -1;
-	return count;
-}
-
 /* MARK: Events */
 
 static struct sim_event *events;

@@ -167,7 +167,6 @@ extension Life {
         link.expected[index].certainty = .possible
       }
     case .post(let post): doubt(post)
-    case .ask(let query): query.certainty = .possible
     case .suspend: operation.link.isSuspended = nil
     case .succeed(let old):
       for index in operation.link.expected.indices { operation.link.expected[index].certainty = .possible }
@@ -177,7 +176,7 @@ extension Life {
       // It may go on where it was.
       let link = operation.link
       if link.detachedUntil != nil { revive(link, since: operation.takenAt) }
-    case .hello, .cancel, .answer, .defer, .done, .list, .impersonate: break
+    case .hello, .ask, .cancel, .answer, .defer, .done, .list, .impersonate: break
     }
   }
 

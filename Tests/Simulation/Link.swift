@@ -86,7 +86,7 @@ final class Link {
   var detachesBy: UInt64?
   /// The next daemon has shut it.
   var isShut = false
-  /// The bus has greeted it.
+  /// The bus has read its hello.
   var isOnBus = false
   /// There may have been no descriptor to store it with, or systemd has lost it.
   var mayBeUnstored = false
@@ -107,8 +107,6 @@ final class Link {
   /// What the client has received of notifications, with what it was told is lost.
   var receivedCount: UInt64 = 0
   var isMonitor = false
-  /// The last post received, by poster and style.
-  var lastReceived: [Int: Int] = [:]
   var puts: [Put] = []
   var owed: [(poster: UInt64, post: Posting)] = []
   /// Notifications that a monitor has to be told of, and how often it was told of something, since all was at rest.

@@ -35,8 +35,6 @@ final class Registration {
   var defaultTimeout: UInt32 = 0
   /// What the bus calls a delegate or a hold.
   var id: UInt64 = 0
-  /// Something else of the same object, names and label stands for it.
-  var isRepetition = false
   var wantsSnapshot = false
   /// Posts that were delivered before, for its sake.
   var deliveredBefore: [Posting] = []
@@ -77,7 +75,7 @@ final class Posting {
   var size = 0
   /// There was no descriptor to store its file with.
   var isUnstorable = false
-  /// The service systemd has its file.
+  /// The service manager has its file.
   var isStored = false
   var certainty = Certainty.certain
   var takenAt = 0
@@ -143,7 +141,6 @@ final class Query {
   var deadline: UInt32
   /// It is the bus's own.
   let isDefault: Bool
-  var certainty = Certainty.certain
   var takenAt = 0
   var takenTime: UInt64 = 0
   /// Those that stood when it was asked.

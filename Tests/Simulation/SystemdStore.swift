@@ -57,7 +57,6 @@ final class SystemdStore {
   }
 
   func has(cookie: UInt64) -> Bool { stored.contains { $0.cookie == cookie && $0.name == "c" } }
-  var count: Int { stored.count }
   var hasState: Bool { stored.contains { $0.name == "state" } }
   var names: [String] { stored.map(\.name).sorted() }
 

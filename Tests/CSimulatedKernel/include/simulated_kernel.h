@@ -98,5 +98,3 @@ struct sim_event sim_event_at(uint64_t index);
 const uint8_t *sim_bytes(void);
 void sim_forget(void);
 
-/* Descriptors that this process has open. */
-int sim_open_descriptors(void);
