@@ -51,10 +51,9 @@ extension Life {
       }
     }
     for (post, count) in acknowledged {
-      let due = post.takenTime + UInt64(post.deadline) * 1_000_000
       let least = post.dones.count {
         guard case .done(_, hasFailed: false) = $0.what else { return false }
-        return $0.certainty == .certain && !$0.isRefused && $0.takenBy < due && $0.link.isOpen
+        return $0.certainty == .certain && !$0.isRefused && $0.takenBy < post.due && $0.link.isOpen
       }
       try require(
         least <= count, "\(least) are done with post \(post.number), and its poster was told of \(count)")

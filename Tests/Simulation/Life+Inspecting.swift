@@ -177,7 +177,7 @@ extension Life {
     }
     for post in retained
     where post.certainty == .certain
-      && !possiblyRetained.contains(where: { $0.name == post.name && $0.object == post.object })
+      && !possiblyRetained.contains(where: { $0.isSame(as: post) })
     {
       try require(listed.contains(post.number), "post \(post.number) is not listed as retained")
     }

@@ -229,7 +229,7 @@ extension Life {
     where registration.isFor(post.name, post.object) {
       let isCertain =
         retained.contains { $0 === post }
-        && !possiblyRetained.contains { $0.name == post.name && $0.object == post.object }
+        && !possiblyRetained.contains { $0.isSame(as: post) }
       link.expected.append(
         Expectation(
           post: post, isSnapshot: true, certainty: .possible,

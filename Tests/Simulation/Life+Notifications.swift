@@ -167,15 +167,15 @@ extension Life {
   }
 
   func retain(_ post: Posting, _ certainty: Certainty) {
-    let same = retained.filter { $0.name == post.name && $0.object == post.object }
+    let same = retained.filter { $0.isSame(as: post) }
     if certainty == .certain {
-      post.displaced = same + possiblyRetained.filter { $0.name == post.name && $0.object == post.object }
-      possiblyRetained.removeAll { $0.name == post.name && $0.object == post.object }
-      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      post.displaced = same + possiblyRetained.filter { $0.isSame(as: post) }
+      possiblyRetained.removeAll { $0.isSame(as: post) }
+      retained.removeAll { $0.isSame(as: post) }
       if !post.isEmpty { retained.append(post) }
     } else {
       possiblyRetained += same
-      retained.removeAll { $0.name == post.name && $0.object == post.object }
+      retained.removeAll { $0.isSame(as: post) }
       if !post.isEmpty { possiblyRetained.append(post) }
     }
   }

@@ -95,8 +95,7 @@ extension Life {
     guard let operation = reply(serial, link), case .post(let post) = operation.what else { return }
     let dones = post.dones.filter { !$0.isRefused }
     let missing = Set(awaited.missing.map(\.connection.rawValue))
-    let due = post.takenTime + UInt64(post.deadline) * 1_000_000
-    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenBy < due {
+    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenBy < post.due {
       guard case .done(_, let hasFailed) = done.what else { continue }
       check(
         hasFailed || !missing.contains(done.link.id),

@@ -82,8 +82,9 @@ final class Posting {
   var takenTime: UInt64 = 0
   /// Posts that waited, and that it has taken the place of.
   var replaced: [Posting] = []
-  /// Milliseconds that it waits for acknowledgements.
+  /// Milliseconds that it waits for acknowledgements, and until when it does.
   var deadline: UInt32 = 0
+  var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
   /// Who is done with it.
   var dones: [Operation] = []
   /// What was retained under its name and object before.
@@ -101,6 +102,9 @@ final class Posting {
     self.options = options
     self.isEmpty = isEmpty
   }
+
+  /// Whether one of them is retained in the place of the other.
+  func isSame(as other: Posting) -> Bool { name == other.name && object == other.object }
 
   /// Whether it takes the place of another one that waits.
   func replaces(_ other: Posting) -> Bool {

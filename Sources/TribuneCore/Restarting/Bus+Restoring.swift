@@ -51,9 +51,6 @@ extension Bus {
   /// Whether a query of that id is under way.
   package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil }
 
-  /// The id that a delegate or a hold was given last.
-  package var lastGivenDelegate: UInt64 { lastDelegate }
-
   func requireGivable(_ id: UInt64) throws(WireError) {
     guard id > 0, id <= BusCounters.most else { throw WireError(.invalidValue, "no bus gives the id \(id)") }
   }

@@ -49,7 +49,7 @@ extension BusServer {
   private func recordConfiguration() {
     let buffer = bufferToRecord()
     appendConfiguration(to: buffer)
-    _ = record(.configuration, of: .bus, at: now, buffer.bytes)
+    record(.configuration, of: .bus, at: now, buffer.bytes)
   }
 
   /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.

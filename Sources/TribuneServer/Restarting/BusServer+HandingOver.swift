@@ -46,7 +46,7 @@ extension BusServer {
     guard files.descriptors.allSatisfy({ stored.contains($0.key) || pass($0.value) }) else {
       throw Errno(rawValue: ENOSPC)
     }
-    _ = record(.handedOver, of: .bus, at: now, buffer.bytes)
+    record(.handedOver, of: .bus, at: now, buffer.bytes)
     state.commit()
   }
 
@@ -71,7 +71,7 @@ extension BusServer {
         preconditionFailure("what is under way does not fit into \(length) bytes")
       }
     }
-    _ = streams.append(.handedOver, connection: ConnectionID(rawValue: 0), at: now, RawSpan())
+    _ = streams.append(.handedOver, connection: .bus, at: now, RawSpan())
     streams.commit()
     return streams
   }

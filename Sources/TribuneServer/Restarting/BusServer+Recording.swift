@@ -31,7 +31,7 @@ extension BusServer {
     // Of which nothing was written, nothing ends.
     guard connection.position != nil else { return }
     connection.position = nil
-    _ = record(.disconnection, of: connection.id, at: now, RawSpan())
+    record(.disconnection, of: connection.id, at: now, RawSpan())
   }
 
   /// Whether the core has something to do by now.
@@ -44,7 +44,7 @@ extension BusServer {
 
   /// Has the core do what is due, as an event of its own.
   func advance() {
-    if isAnythingDue { _ = record(.moment, of: ConnectionID(rawValue: 0), at: now, RawSpan()) }
+    if isAnythingDue { record(.moment, of: .bus, at: now, RawSpan()) }
     beginEvent()
     bus.advance(to: now)
     carryOutEffects()
@@ -148,7 +148,7 @@ extension BusServer {
     guard outlivesDeath else { return }
     let buffer = bufferToRecord()
     guard bus.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
-    _ = record(.awaited, of: connection.id, at: now, buffer.bytes)
+    record(.awaited, of: connection.id, at: now, buffer.bytes)
   }
 
   func recordFailure(of question: Question, reason: String) {
@@ -157,7 +157,7 @@ extension BusServer {
     buffer.append(question.query.rawValue)
     buffer.append(question.delegate.rawValue)
     buffer.appendField(reason)
-    _ = record(.failure, of: ConnectionID(rawValue: 0), at: now, buffer.bytes)
+    record(.failure, of: .bus, at: now, buffer.bytes)
   }
 
   // MARK: What is said
@@ -175,9 +175,9 @@ extension BusServer {
       state.hasRoom(for: length)
     else { return setFlag(.unrecorded, of: connection) }
     if let rest {
-      _ = record(.said, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
+      record(.said, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
     } else {
-      _ = record(.said, of: connection.id, at: place.moment, slice.bytes)
+      record(.said, of: connection.id, at: place.moment, slice.bytes)
     }
   }
 
@@ -305,6 +305,8 @@ extension BusServer {
     return buffer
   }
 
+  /// - Returns: where it lies.
+  @discardableResult
   func record(
     _ kind: StateRecordKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan, _ body: RawSpan = RawSpan()

@@ -143,7 +143,7 @@ extension BusServer {
     let refusedBefore = bus.refusedCount
     _ = try bus.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: record.moment)
-    if bus.lastGivenDelegate > recorded.lastDelegate {
+    if bus.counters.lastDelegate > recorded.lastDelegate {
       replayed.givenDelegates.insert(recorded.lastDelegate + 1)
     }
     if bus.refusedCount == refusedBefore {

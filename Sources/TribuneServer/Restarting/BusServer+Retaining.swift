@@ -17,7 +17,7 @@ extension BusServer {
     kept.append(to: buffer)
     retainedFiles.forget(Self.key(kept.name, kept.object))
     if let file = kept.attachment { retainedFiles[Self.key(kept.name, kept.object)] = stored(file) }
-    _ = record(.retained, of: .bus, at: now, buffer.bytes)
+    record(.retained, of: .bus, at: now, buffer.bytes)
   }
 
   func record(forgotten name: String, _ object: String) {
@@ -26,7 +26,7 @@ extension BusServer {
     buffer.appendField(name)
     buffer.appendField(object)
     retainedFiles.forget(Self.key(name, object))
-    _ = record(.retained, of: .bus, at: now, buffer.bytes)
+    record(.retained, of: .bus, at: now, buffer.bytes)
   }
 
   /// A file can be retained under several names, and is stored once.

@@ -6,9 +6,8 @@ import TribuneWire
 /// What is done where the log of the state has no room.
 ///
 /// Nothing new comes into it then: a delegate, a hold, a declaration or a query is refused, and an observation is forgotten
-/// with the daemon.
-/// What follows from what was written is always written, be the log longer than `StateMax=` for it: who replays it must not
-/// come to decide anything else.
+/// with the daemon. What follows from what was written is always written, be the log longer than `StateMax=` for it: who
+/// replays it must not come to decide anything else.
 ///
 /// To sweep it in place keeps everybody waiting: for up to a second where it is long. So that is done where much has been
 /// written since the last sweep, which pays for the next one. Else the log is swept as always, a little in each pass.

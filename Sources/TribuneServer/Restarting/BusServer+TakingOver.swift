@@ -147,15 +147,13 @@ extension BusServer {
   /// bus is restarted meanwhile.
   private func noteOrphans(of replayed: ReplayedState) {
     let due = now.advanced(byNanoseconds: Self.orphanNanoseconds)
-    var orphans: [(due: Instant, token: WatchToken)] = []
     for case let connection? in connections.value where connection.isOrphan {
       let known = replayed.found[connection.id.rawValue]?.orphanedUntil
-      if known == nil { _ = record(.orphaned, of: connection.id, at: due, RawSpan()) }
-      orphans.append((min(known ?? due, due), connection.token))
+      if known == nil { record(.orphaned, of: connection.id, at: due, RawSpan()) }
+      timeouts.insert(.orphan, connection.token, due: min(known ?? due, due))
     }
     // Before its cell is one in which nothing is under way.
     commitState()
-    for orphan in orphans { timeouts.insert(.orphan, orphan.token, due: orphan.due) }
   }
 
   /// Goes on with what was under way on a connection.

@@ -14,7 +14,7 @@ extension BusServer {
     let buffer = bufferToRecord()
     buffer.append(number)
     buffer.append(uid)
-    _ = record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes)
+    record(.waiting, of: poster, at: now, buffer.bytes, frame.bytes)
   }
 
   func record(waitsNoMore number: UInt64) {
@@ -22,7 +22,7 @@ extension BusServer {
     guard outlivesDeath else { return }
     let buffer = bufferToRecord()
     buffer.append(number)
-    _ = record(.waitsNoMore, of: .bus, at: now, buffer.bytes)
+    record(.waitsNoMore, of: .bus, at: now, buffer.bytes)
   }
 
   /// Takes a post back that waits, or that it does no more.
