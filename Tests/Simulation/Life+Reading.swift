@@ -160,7 +160,8 @@ extension Life {
     // What a predecessor was to receive as well, it may have missed.
     let own = entries.filter { !link.expected[$0].isInherited }
     guard
-      let index = own.first(where: { link.expected[$0].certainty == .certain }) ?? own.first ?? entries.first
+      let index = own.first(where: { link.expected[$0].certainty == .certain })
+        ?? own.first(where: { link.expected[$0].pending != nil }) ?? own.first ?? entries.first
     else {
       return violate(
         "link \(link.number) received post \(post.number) (\(post.name), \(post.object)) of link \(post.link.number), "
