@@ -123,9 +123,24 @@ uint64_t sim_live_on(void)
 int sim_is_dead(void) { return sim_has_died; }
 void sim_revive(void) { sim_has_died = 0; }
 
+static void (*sender)(void);
+static int is_sending;
+
+void sim_set_sender(void (*send)(void)) { sender = send; }
+
+static void send_waiting(void)
+{
+	if (is_sending || !sender || !goes_wrong(faults.sends))
+		return;
+	is_sending = 1;
+	sender();
+	is_sending = 0;
+}
+
 void sim_die(void)
 {
 	sim_is_armed = 0;
+	send_waiting();
 	sim_detach();
 	sim_let_go_of_sockets();
 	sim_note(SIM_DIED, 0, 0, NULL, 0);
@@ -134,6 +149,9 @@ void sim_die(void)
 
 int sim_point(void)
 {
+	if (sim_has_died)
+		return 1;
+	send_waiting();
 	if (sim_has_died)
 		return 1;
 	if (!sim_is_armed || sim_dies_in_header || sim_points_left-- > 0)
@@ -252,10 +270,8 @@ int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restri
 		return (int)syscall(SYS_accept4, descriptor, address, length, flags);
 	if (sim_point())
 		return fail(EAGAIN);
-	if (goes_wrong(faults.no_descriptor)) {
-		sim_note(SIM_REFUSED, 0, 0, NULL, 0);
+	if (goes_wrong(faults.no_descriptor))
 		return fail(EMFILE);
-	}
 	int accepted = (int)syscall(SYS_accept4, descriptor, address, length, flags);
 	if (accepted == -1)
 		return -1;
@@ -575,6 +591,8 @@ int sd_pid_notify_with_fds(pid_t pid, int unset, const char *state, const int *d
 	(void)unset;
 	if (sim_point())
 		return 1;
+	if (goes_wrong(faults.again))
+		return -ENOBUFS;
 	sim_note(SIM_NOTIFIED, 0, count, state, strlen(state));
 	struct sim_event *event = sim_last_event();
 	if (count > sizeof event->descriptors / sizeof *event->descriptors)

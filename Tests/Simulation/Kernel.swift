@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSimulatedKernel
+import TribuneServer
 import TribuneTestSupport
 
 /// What clients, or systemd, could notice of the bus.
@@ -31,10 +32,17 @@ struct Faults {
   var noMemory: UInt32 = 0
   var lostDescriptor: UInt32 = 0
   var reorder: UInt32 = 0
+  /// What waits for systemd is sent before a call, or before a death.
+  var sends: UInt32 = 0
 }
 
 /// The kernel as the bus meets it (`CSimulatedKernel`).
 enum Kernel {
+  /// The bus whose thread sends systemd what waits for it, at any moment.
+  static weak var sender: BusInstance? {
+    didSet { sim_set_sender { MainActor.assumeIsolated { Kernel.sender?.sendToManager() } } }
+  }
+
   /// Runs code of the bus.
   ///
   /// - Returns: all that was noted meanwhile, in order.
@@ -43,7 +51,7 @@ enum Kernel {
     var wanted = sim_faults(
       again: faults.again, short_receive: faults.shortReceive, short_send: faults.shortSend,
       no_descriptor: faults.noDescriptor, no_memory: faults.noMemory,
-      lost_descriptor: faults.lostDescriptor, reorder: faults.reorder)
+      lost_descriptor: faults.lostDescriptor, reorder: faults.reorder, sends: faults.sends)
     unsafe sim_enter(seed, &wanted)
     body()
     sim_leave()

@@ -168,6 +168,7 @@ extension Life {
     if !isPlain, !isEmpty, style == .now, random.oneIn(10) {
       post.size = 1 << 16
       length = 65_536
+      post.length = length
       post.isFile = true
       let bytes =
         Array("\(post.number);".utf8) + [UInt8](repeating: 32, count: length - "\(post.number);".utf8.count)
@@ -184,6 +185,7 @@ extension Life {
       return
     }
     let text = isEmpty ? "" : "\(post.number);" + String(repeating: " ", count: length)
+    post.length = text.utf8.count
     link.compose(.post(post), serial: serial, awaitsReply: awaits) { buffer in
       if isPlain {
         buffer.append(plainHeader(flags, serial, name, object, text))
@@ -379,7 +381,7 @@ extension Life {
   /// A frame that changes nothing, and that the bus refuses.
   private func strayFrame(_ link: Link) {
     let serial = link.serial()
-    link.compose(.list, serial: serial, awaitsReply: true) {
+    link.compose(.stray, serial: serial, awaitsReply: true) {
       $0.appendFrame(Cancel(target: 1 << 40), serial: serial)
     }
   }

@@ -85,9 +85,10 @@ extension Life {
   }
 
   /// A daemon is about to start: what systemd has lost by now is not there.
-  func noteMissing() {
+  func noteMissing() throws(Violation) {
     // A bus that finds nothing begins anew.
     if !systemd.hasState {
+      try require(!systemd.mustHaveState, "the bus has taken its state out of the store")
       for link in known where link.isOnBus || link.cookie != 0 { link.fate = .ends }
       for link in known where link.detachedUntil != nil { forgetAll(of: link) }
       (retained, possiblyRetained, waiting) = ([], [], [])
@@ -175,8 +176,10 @@ extension Life {
     case .garbage:
       // It may go on where it was.
       let link = operation.link
-      if link.detachedUntil != nil { revive(link, since: operation.takenAt) }
-    case .hello, .ask, .cancel, .answer, .defer, .done, .list, .impersonate: break
+      guard link.detachedUntil != nil else { break }
+      revive(link, since: operation.takenAt)
+      doubtRegistrations(of: link)
+    case .hello, .ask, .cancel, .answer, .defer, .done, .list, .impersonate, .stray: break
     }
   }
 

@@ -53,10 +53,15 @@ extension Life {
 
   private func judgeConnections(besides inspector: Link) throws(Violation) {
     var listed: Set<Int> = []
+    // Who has gone may not have read what it was called.
+    var strangers = known.count { !$0.isForgotten && $0.id == 0 }
     for case .connection(let entry) in inspected {
-      // Who has gone may not have read what it was called.
-      guard let link = link(id: entry.id) else { continue }
-      listed.insert(link.number)
+      guard let link = link(id: entry.id) else {
+        strangers -= 1
+        try require(strangers >= 0, "connection \(entry.id) is listed, which nobody has")
+        continue
+      }
+      try require(listed.insert(link.number).inserted, "link \(link.number) is listed twice")
       try require(!link.isForgotten, "link \(link.number) is listed, and the bus knows nothing of it")
       try require(
         entry.peer.pid == UInt32(link.pid) && entry.peer.uid == link.uid,

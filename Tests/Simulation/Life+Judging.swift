@@ -140,7 +140,7 @@ extension Life {
       link.suspensionChangedAt = taken
       if !isSuspended { releaseBuffered(of: link) }
     case .succeed(let old): succeed(old, by: link)
-    case .list, .impersonate: break
+    case .list, .impersonate, .stray: break
     }
   }
 

@@ -98,6 +98,7 @@ extension Life {
     case .post: notification(frame, link, isSnapshot: false)
     case .retained: notification(frame, link, isSnapshot: true)
     case .traffic:
+      check(link.isMonitor, "link \(link.number) watches nothing, and was told what passes")
       link.receivedCount += 1
       link.trafficCount += 1
     case .lost: lost(try frame.decode(Lost.self).count, link)
@@ -154,6 +155,10 @@ extension Life {
       header.sender.rawValue == post.link.id || post.link.id == 0,
       "post \(post.number) has the sender \(header.sender)")
     tell("  which is post \(post.number)")
+    check(
+      frame.name.array.elementsEqual(post.name.utf8) && frame.object.array.elementsEqual(post.object.utf8)
+        && (header.flags.contains(.descriptor) || Int(header.payloadLength) == post.length),
+      "link \(link.number) received post \(post.number), and not as it was posted")
     let entries = link.expected.indices.filter {
       link.expected[$0].post === post && link.expected[$0].isSnapshot == isSnapshot
     }
@@ -229,8 +234,11 @@ extension Life {
     // An awaited post that is acknowledged has two replies.
     if case .post(let post) = operation.what, post.options.contains(.awaited) { return }
     reply(serial, link)
-    if case .impersonate(let other) = operation.what {
+    switch operation.what {
+    case .impersonate(let other):
       violate("link \(link.number) was let in for link \(other.number), of another process")
+    case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
+    default: break
     }
     guard case .register(let registration) = operation.what else { return }
     registration.mayBeRefused = false
@@ -258,9 +266,12 @@ extension Life {
     }
     operation.isRefused = true
     switch operation.what {
-    case .answer, .done, .defer:
-      check(refusal.code == .notAsked, "link \(link.number) may not answer: \(message)")
-    case .cancel, .impersonate: reply(frame.header.serial, link)
+    case .answer(let put, _), .defer(let put, _):
+      check(
+        refusal.code == .notAsked && !(operation.certainty == .certain && isWaited(for: put)),
+        "link \(link.number) may not answer: \(message)")
+    case .done: check(refusal.code == .notAsked, "link \(link.number) may not be done: \(message)")
+    case .cancel, .impersonate, .stray: reply(frame.header.serial, link)
     case .succeed:
       reply(frame.header.serial, link)
       // What its predecessor observed for want of room in the log is not counted; or it came too late.
@@ -274,9 +285,9 @@ extension Life {
     case .list: reply(frame.header.serial, link)
     case .ask(let query):
       reply(frame.header.serial, link)
-      query.isCancelled = true
+      defer { query.isCancelled = true }
       switch refusal.code {
-      case .cancelled: break
+      case .cancelled where query.isCancelled || operation.certainty != .certain: break
       case .limitExceeded where setting.isTight: break
       default: violate("link \(link.number) may not ask: \(message)")
       }
@@ -310,9 +321,7 @@ extension Life {
         "link \(link.number) must connect again for nothing")
       return
     case .helloTimeout, .frameTimeout:
-      check(
-        link.sentCount < link.composedCount || link.takenCount < link.composedCount || link.id == 0,
-        "link \(link.number) was closed for a frame that it has ended")
+      check(link.isLate(at: Kernel.now), "link \(link.number) had more time to say what it began to say")
     case .badMagic, .malformedFrame, .frameTooLong, .unknownCriticalKind:
       let isGarbage = link.operations.contains { if case .garbage = $0.what { true } else { false } }
       check(isGarbage, "link \(link.number) was closed for nothing: \(message)")

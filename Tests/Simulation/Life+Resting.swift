@@ -89,7 +89,8 @@ extension Life {
     let left = bus?.holdings.filter { $0.count != 0 } ?? []
     try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
     try require(
-      systemd.names.allSatisfy { $0 == "state" }, "nobody is there any more, and stored are \(systemd.names)")
+      systemd.names == (systemd.mustHaveState ? ["state"] : []),
+      "nobody is there any more, and stored are \(systemd.names)")
     try require(
       bus?.nextLook == nil || bus?.nextLook.map { $0.nanoseconds > Kernel.now } == true,
       "a deadline is past, and nobody looks at it")

@@ -45,16 +45,27 @@ extension Life {
     guard let registration = link.registration(serial) else {
       return violate("link \(link.number) was told of the end of what it has not registered")
     }
-    if case .expired = ended, case .hold(let expiry) = registration.what {
+    switch (ended, registration.what) {
+    case (.expired, .hold(let expiry)):
       check(
         expiry != 0 && expiry <= Kernel.now, "the hold r\(registration.number) has expired before its time")
+    case (.replaced(let successor), .delegate):
+      check(
+        known.flatMap(\.registrations).contains {
+          guard case .delegate(isSet: true, _, _, _) = $0.what else { return false }
+          return $0.label == successor.delegate.label && $0.object == registration.object && $0 !== registration
+        }, "r\(registration.number) was ended by \(successor.delegate.label), which is not set in its place")
+    default: violate("r\(registration.number) was ended, and cannot be: \(ended)")
     }
     forget(registration)
   }
 
   func verdict(_ verdict: Verdict, _ serial: Serial, _ link: Link) {
     count { $0.verdicts += 1 }
-    guard let operation = reply(serial, link), case .ask(let query) = operation.what else { return }
+    guard let operation = reply(serial, link) else { return }
+    guard case .ask(let query) = operation.what else {
+      return violate("link \(link.number) was told a verdict on \(serial), which is no query")
+    }
     let id = verdict.query.rawValue
     check(
       queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
@@ -92,7 +103,10 @@ extension Life {
   }
 
   func awaited(_ awaited: Awaited, _ serial: Serial, _ link: Link) {
-    guard let operation = reply(serial, link), case .post(let post) = operation.what else { return }
+    guard let operation = reply(serial, link) else { return }
+    guard case .post(let post) = operation.what, post.options.contains(.awaited) else {
+      return violate("link \(link.number) was told who is done with \(serial), which it did not await")
+    }
     let dones = post.dones.filter { !$0.isRefused }
     let missing = Set(awaited.missing.map(\.connection.rawValue))
     for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenBy < post.due {
@@ -106,6 +120,12 @@ extension Life {
     check(
       awaited.acknowledged <= UInt32(most),
       "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
+  }
+
+  /// Whether a delegate's answer is still to count: nobody has told it how the query ended, and there is time.
+  func isWaited(for put: Put) -> Bool {
+    put.conclusion == nil && put.registration.certainty == .certain
+      && Kernel.now < put.query.due(of: put.registration)
   }
 
   func judge(_ query: Query, _ verdict: Verdict) {
@@ -174,6 +194,10 @@ extension Life {
       case .timedOut:
         let end = query.due(of: registration)
         check(Kernel.now >= end, "\(title): r\(registration.number) had more time")
+        check(
+          !answers.contains {
+            $0.operation.certainty == .certain && !$0.operation.isRefused && $0.operation.takenBy < end
+          }, "\(title): r\(registration.number) has answered in time")
         // Those who are asked one after the other are asked later.
         if query.mode != .order, query.mode != .first {
           check(
@@ -186,7 +210,12 @@ extension Life {
           registration.certainty != .certain || registration.goneAt < .max,
           "\(title): r\(registration.number) is not gone")
         if policy == .veto { vetoes += 1 }
-      case .failed: if policy == .veto { vetoes += 1 }
+      case .failed:
+        let unfit: [AnswerKind] = isForLeave ? [.failed, .value] : [.failed]
+        check(
+          setting.isTight || said.contains { unfit.contains($0) },
+          "\(title): r\(registration.number) has not failed: \(outcome.reason)")
+        if policy == .veto { vetoes += 1 }
       case .held: break
       }
     }
@@ -206,7 +235,7 @@ extension Life {
           check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
         }
       }
-    } else if query.mode == .collect {
+    } else if query.mode == .collect || !verdict.outcomes.contains(where: { $0.outcome == .answered }) {
       for registration in query.delegates {
         check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
       }

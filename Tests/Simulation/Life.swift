@@ -235,6 +235,7 @@ final class Life {
   private func faults() -> Faults {
     var faults = Faults()
     guard random.oneIn(2) else { return faults }
+    faults.sends = 8
     let often: [UInt32] = [2, 4, 16]
     if random.oneIn(3) { faults.again = random.pick(often) }
     if random.oneIn(3) { faults.shortReceive = random.pick(often) }
@@ -306,7 +307,7 @@ final class Life {
 
   /// What the bus wants stored is.
   func sendToManager() throws(Violation) {
-    try runBus(Faults()) { $0.sendToManager() }
+    try runBus(Faults(again: 4)) { $0.sendToManager() }
     guard !Kernel.busIsDead, setting.storeCapacity == 200, !isSlow else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
   }
@@ -316,9 +317,10 @@ final class Life {
     if random.oneIn(2) { systemd.dropHungUp() }
     var passed = systemd.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
-    noteMissing()
+    try noteMissing()
     var faults = Faults()
     if random.oneIn(12) { faults.noMemory = 3 }
+    faults.sends = 8
     readInIteration = []
     sentLast = nil
     isTakingOver = true
@@ -335,6 +337,7 @@ final class Life {
           configuration, taking: atStart, log: Log(level: Life.logLevel, destination: .standardError),
           isStepped: true)
         started = bus
+        Kernel.sender = bus
         bus.takeOver()
         for socket in atStart.takeListening() {
           try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: path))

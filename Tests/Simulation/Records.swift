@@ -71,7 +71,8 @@ final class Posting {
   let isEmpty: Bool
   var serial: Serial = 0
   var isFile = false
-  /// Bytes, about.
+  /// Bytes of its userInfo; and, about, of all of it.
+  var length = 0
   var size = 0
   /// There was no descriptor to store its file with.
   var isUnstorable = false
@@ -230,6 +231,8 @@ final class Operation {
     case impersonate(Link)
     case suspend(Bool)
     case list
+    /// A frame that the bus has to refuse.
+    case stray
     case succeed(Link)
     /// What no client sends: the connection is to be closed for it.
     case garbage
@@ -271,6 +274,7 @@ final class Operation {
     case .impersonate(let other): "succeed link \(other.number), which is another process's"
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
     case .list: "list"
+    case .stray: "a stray cancel"
     case .succeed(let old): "succeed link \(old.number)"
     case .garbage: "garbage"
     }

@@ -108,6 +108,10 @@ final class Supervisor {
       return 1
     }
     say("simulate: \(total.text)")
+    guard total.steps > 0 || options.kept != nil else {
+      say("simulate: FAILED: no life was lived")
+      return 1
+    }
     return isSameAgain(digests, steps: steps) ? 0 : 1
   }
 

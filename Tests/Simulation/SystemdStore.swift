@@ -20,6 +20,8 @@ final class SystemdStore {
   private var stored: [Stored] = []
   /// It had no room for something, of which it says nothing.
   private(set) var hasDropped = false
+  /// The bus has stored its state, and it has not been lost here.
+  private(set) var mustHaveState = false
 
   init(capacity: Int) { self.capacity = capacity }
 
@@ -41,6 +43,7 @@ final class SystemdStore {
         close(descriptor)
         continue
       }
+      if name == "state" { mustHaveState = true }
       stored.append(Stored(name: name, descriptor: descriptor, cookie: Self.cookie(of: descriptor)))
     }
   }
@@ -64,6 +67,7 @@ final class SystemdStore {
   func loseState() {
     for one in stored where one.name == "state" { close(one.descriptor) }
     stored.removeAll { $0.name == "state" }
+    mustHaveState = false
   }
 
   /// Loses all files but those.

@@ -55,7 +55,12 @@ struct sim_faults {
 	uint32_t lost_descriptor;
 	/* Of what is ready, something is reported later, or in another order. */
 	uint32_t reorder;
+	/* Before a call, or before the bus dies, what waits for the service manager is sent. */
+	uint32_t sends;
 };
+
+/* Sends what waits for the service manager, as a thread of the bus does at any moment. */
+void sim_set_sender(void (*send)(void));
 
 /* To be called once, on the first thread. `note` is what is said to `descriptor` when the process crashes. */
 void sim_begin(const char *note, int descriptor);
