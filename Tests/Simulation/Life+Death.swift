@@ -10,8 +10,6 @@ extension Life {
   /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
   func noteDeath() {
     diedAt = taken
-    // What was being told to those who watch is in doubt.
-    for link in known { link.watchedCount = 0 }
     let reading = readInIteration.last
     // It may not have come to note that a connection has ended.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
@@ -24,6 +22,8 @@ extension Life {
     // What was to be delivered when it had read all: who posted it survives only if that is done.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
+    // What was being told to those who watch is in doubt.
+    for link in known { link.watchedCount = 0 }
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
@@ -91,7 +91,7 @@ extension Life {
       try require(!systemd.mustHaveState, "the bus has taken its state out of the store")
       for link in known where link.isOnBus || link.cookie != 0 { link.fate = .ends }
       for link in known where link.detachedUntil != nil { forgetAll(of: link) }
-      (retained, possiblyRetained, waiting) = ([], [], [])
+      (retained, possiblyRetained, retainedOrReplaced, waiting) = ([], [], [], [])
       epoch += 1
       isHandedOver = false
     }
@@ -194,6 +194,7 @@ extension Life {
       if retained.contains(where: { $0 === post }) {
         retained.removeAll { $0 === post }
         possiblyRetained.append(post)
+        if post.hasReplaced, !post.isFile || post.isStored { retainedOrReplaced.append(post) }
       }
       possiblyRetained += post.displaced
     }

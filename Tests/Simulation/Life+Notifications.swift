@@ -168,8 +168,10 @@ extension Life {
 
   func retain(_ post: Posting, _ certainty: Certainty) {
     let same = retained.filter { $0.isSame(as: post) }
+    retainedOrReplaced.removeAll { $0.isSame(as: post) }
     if certainty == .certain {
       post.displaced = same + possiblyRetained.filter { $0.isSame(as: post) }
+      post.hasReplaced = same.count == 1 && post.displaced.count == 1 && (!same[0].isFile || same[0].isStored)
       possiblyRetained.removeAll { $0.isSame(as: post) }
       retained.removeAll { $0.isSame(as: post) }
       if !post.isEmpty { retained.append(post) }

@@ -80,6 +80,8 @@ final class Life {
   var waiting: [Posting] = []
   var retained: [Posting] = []
   var possiblyRetained: [Posting] = []
+  /// Of each of these, it is retained, or what it replaced.
+  var retainedOrReplaced: [Posting] = []
   var posts: [Int: Posting] = [:]
   /// The name that no query can be allowed under, for want of a delegate that is required.
   var required: String?

@@ -90,6 +90,8 @@ final class Posting {
   var dones: [Operation] = []
   /// What was retained under its name and object before.
   var displaced: [Posting] = []
+  /// That was certain, and one.
+  var hasReplaced = false
 
   init(
     number: Int, link: Link, name: String, object: String, style: PostingStyle, options: PostOptions,
