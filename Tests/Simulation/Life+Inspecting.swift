@@ -186,7 +186,7 @@ extension Life {
     {
       try require(listed.contains(post.number), "post \(post.number) is not listed as retained")
     }
-    for post in retainedOrReplaced {
+    for post in retainedOrReplaced where post.displaced[0].certainty == .certain {
       try require(
         listed.contains(post.number) || listed.contains(post.displaced[0].number),
         "neither post \(post.number) nor what it replaced is listed as retained")
