@@ -128,9 +128,9 @@ static int is_sending;
 
 void sim_set_sender(void (*send)(void)) { sender = send; }
 
-static void send_waiting(void)
+static void send_waiting(uint32_t one_in)
 {
-	if (is_sending || !sender || !goes_wrong(faults.sends))
+	if (is_sending || !sender || !goes_wrong(one_in))
 		return;
 	is_sending = 1;
 	sender();
@@ -140,7 +140,7 @@ static void send_waiting(void)
 void sim_die(void)
 {
 	sim_is_armed = 0;
-	send_waiting();
+	send_waiting(faults.sends ? 2 : 0);
 	sim_detach();
 	sim_let_go_of_sockets();
 	sim_note(SIM_DIED, 0, 0, NULL, 0);
@@ -151,7 +151,7 @@ int sim_point(void)
 {
 	if (sim_has_died)
 		return 1;
-	send_waiting();
+	send_waiting(faults.sends);
 	if (sim_has_died)
 		return 1;
 	if (!sim_is_armed || sim_dies_in_header || sim_points_left-- > 0)

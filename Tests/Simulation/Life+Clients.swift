@@ -165,7 +165,7 @@ extension Life {
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
     if setting.isLong, options.contains(.retain) { length = Int.random(in: 10_000...60_000, using: &random) }
     post.size = length + 128
-    if !isPlain, !isEmpty, style == .now, random.oneIn(10) {
+    if !isPlain, !isEmpty, style == .now, random.oneIn(options.contains(.retain) ? 3 : 10) {
       post.size = 1 << 16
       length = 65_536
       post.length = length

@@ -235,9 +235,8 @@ final class Life {
   }
 
   private func faults() -> Faults {
-    var faults = Faults()
+    var faults = Faults(sends: 8)
     guard random.oneIn(2) else { return faults }
-    faults.sends = 8
     let often: [UInt32] = [2, 4, 16]
     if random.oneIn(3) { faults.again = random.pick(often) }
     if random.oneIn(3) { faults.shortReceive = random.pick(often) }

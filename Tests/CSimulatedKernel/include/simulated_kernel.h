@@ -55,7 +55,7 @@ struct sim_faults {
 	uint32_t lost_descriptor;
 	/* Of what is ready, something is reported later, or in another order. */
 	uint32_t reorder;
-	/* Before a call, or before the bus dies, what waits for the service manager is sent. */
+	/* Before a call, what waits for the service manager is sent; and, if so at all, before every second death. */
 	uint32_t sends;
 };
 
