@@ -21,13 +21,20 @@ extension Life {
       try require(link.id != 0, "link \(link.number) was not welcomed")
       try settleNotifications(of: link)
       for operation in link.operations where operation.isTaken && operation.awaitsReply {
-        if case .ask(let query) = operation.what, query.due > Kernel.now { continue }
-        if case .post = operation.what, !isFinal { continue }
+        if case .ask(let query) = operation.what, query.due > Kernel.now {
+          try require(!isDecided(query), "query \(query.number) has heard everybody, and has no verdict")
+          continue
+        }
+        if case .post(let post) = operation.what,
+          operation.takenBy + UInt64(post.deadline) * 1_000_000 > Kernel.now
+        {
+          continue
+        }
         throw fail("link \(link.number) was not answered to \(operation.serial): \(operation.what)")
       }
       for put in link.puts where put.conclusion == nil && put.registration.certainty == .certain {
         try require(
-          put.query.due > Kernel.now && !isFinal,
+          put.query.verdict == nil && put.query.due > Kernel.now && !isFinal,
           "link \(link.number) did not hear how query \(put.query.number) ended")
       }
       for put in link.puts {
@@ -64,16 +71,28 @@ extension Life {
     }
   }
 
+  /// Something has come of everybody in the chain.
+  private func isDecided(_ query: Query) -> Bool {
+    query.possibleDelegates.isEmpty
+      && query.delegates.allSatisfy { one in
+        one.certainty == .gone
+          || query.answers.contains { $0.put.registration === one && $0.operation.certainty == .certain }
+          || query.mode != .order && query.mode != .first && query.deferrals.isEmpty
+            && query.due(of: one) + Self.slowNanoseconds <= Kernel.now
+      }
+  }
+
   func settleNotifications(of link: Link) throws(Violation) {
     if link.watchedCount > 0, link.registrations.contains(where: { $0.isMonitor && $0.isKnown }) {
       try require(
-        link.trafficCount > 0 || link.lostCount > 0,
+        UInt64(link.watchedCount) <= UInt64(link.trafficCount) + link.lostCount,
         "link \(link.number) watches, and was not told of \(link.watchedCount) notifications")
     }
     (link.watchedCount, link.trafficCount) = (0, 0)
     guard !link.isMonitor else {
       link.expected.removeAll { !$0.isBuffered }
       link.lostCount = 0
+      link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
       return
     }
     let due = link.expected.filter { !$0.isBuffered }
@@ -92,5 +111,6 @@ extension Life {
     }
     link.expected.removeAll { !$0.isBuffered }
     link.lostCount = 0
+    link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
   }
 }

@@ -18,12 +18,11 @@ extension Life {
     where isTakingOver && (link.fate != .survives || writtenAtDeath > 0) && link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
-    writtenAtDeath += 1
     // What was to be delivered when it had read all: who posted it survives only if that is done.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
     // What was being told to those who watch is in doubt.
-    for link in known { link.watchedCount = 0 }
+    for link in known { (link.watchedCount, link.mayLose) = (0, true) }
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {

@@ -67,6 +67,9 @@ extension Life {
         entry.peer.pid == UInt32(link.pid) && entry.peer.uid == link.uid,
         "link \(link.number) is listed as \(entry.peer)")
       guard isThere(link) else { continue }
+      try require(
+        link === inspector || link.isMonitor || entry.queued == 0,
+        "link \(link.number) has read everything, and \(entry.queued) bytes are queued")
       if let isSuspended = link.isSuspended {
         try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
       }
@@ -120,13 +123,14 @@ extension Life {
       guard let registration = all.first(where: { $0.label == entry.delegate.label }),
         case .delegate(_, let policy, let timeout, let order) = registration.what
       else { throw fail("\(entry.delegate.label) is listed, and is no delegate") }
-      listed.insert(registration.number)
+      try require(listed.insert(registration.number).inserted, "r\(registration.number) is listed twice")
       try require(
         entry.object == registration.object && Set(entry.patterns) == Set(registration.patterns)
           && entry.order == order
           && entry.failurePolicy == policy
           && entry.timeout == (timeout == 0 ? registration.defaultTimeout : timeout)
-          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id),
+          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id)
+          && (registration.link.id == 0 || entry.connection.rawValue == registration.link.id),
         "r\(registration.number) is listed as \(entry)")
     }
     for registration in all where mustBeListed(registration) {
@@ -141,12 +145,13 @@ extension Life {
       guard let registration = all.first(where: { $0.label == entry.why }),
         case .hold(let expiry) = registration.what
       else { throw fail("\(entry.why) is listed, and is no hold") }
-      listed.insert(registration.number)
+      try require(listed.insert(registration.number).inserted, "r\(registration.number) is listed twice")
       let remaining = expiry == 0 ? 0 : (expiry - min(expiry, Kernel.now)) / 1000
       try require(
         entry.object == registration.object && entry.pattern == Naming.listed(registration.patterns[0])
           && entry.remaining == remaining
-          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id),
+          && (registration.id == 0 || entry.delegate.id.rawValue == registration.id)
+          && (registration.link.id == 0 || entry.connection.rawValue == registration.link.id),
         "r\(registration.number) is listed as \(entry)")
     }
     for registration in all where mustBeListed(registration) {
@@ -158,7 +163,8 @@ extension Life {
     let all = registrations { if case .declaration = $0.what { true } else { false } }
     var declared: [String: ConnectionID] = [:]
     for case .object(let entry) in inspected where !entry.protocolName.isEmpty {
-      declared[entry.object] = entry.connection
+      try require(
+        declared.updateValue(entry.connection, forKey: entry.object) == nil, "\(entry.object) is listed twice")
       try require(all.contains { $0.object == entry.object }, "\(entry.object) is listed, and not declared")
     }
     for registration in all where mustBeListed(registration) {
@@ -170,10 +176,13 @@ extension Life {
 
   private func judgeRetained() throws(Violation) {
     var listed: Set<Int> = []
+    var keys: Set<[String]> = []
     for case .retained(let entry) in inspected {
+      try require(
+        keys.insert([entry.name, entry.object]).inserted, "\(entry.name) of \"\(entry.object)\" is listed twice")
       let candidates = (retained + possiblyRetained).filter {
         $0.name == entry.name && $0.object == entry.object && $0.link.uid == entry.uid
-          && ($0.link.id == entry.connection.rawValue || $0.link.id == 0)
+          && ($0.link.id == entry.connection.rawValue || $0.link.id == 0) && Int(entry.length) == $0.length
       }
       try require(
         !candidates.isEmpty, "\(entry.name) of \"\(entry.object)\" is listed as retained by user \(entry.uid)"

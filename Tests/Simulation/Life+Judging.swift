@@ -34,6 +34,7 @@ extension Life {
         if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
       case .blocked(let cookie):
         link(cookie)?.isBlocked = true
+        link(cookie)?.mayLose = true
         link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
       case .descriptorLost(let cookie): if let link = link(cookie) { lostDescriptor(link) }
@@ -288,6 +289,7 @@ extension Life {
       if !isInTime { link.expected[link.expected.count - 1].certainty = .possible }
     }
     link.lostCount += old.lostCount
+    link.mayLose = true
     // What passed there counts as well.
     if old.isMonitor { link.isMonitor = true }
     old.expected = []

@@ -136,6 +136,10 @@ extension Life {
     )
     link.expected.append(entry)
     link.pendingCount += post.size
+    // A notification that is held counts up to 2.6 times its size.
+    let heldCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
+    let limit = min(setting.configuration.highMarkBytes, setting.configuration.heldMaxBytes) / 4
+    if post.isFile || link.pendingCount + heldCount > limit { link.mayLose = true }
   }
 
   private static func strength(of behavior: SuspensionBehavior) -> Int {

@@ -100,7 +100,12 @@ extension Life {
     case .traffic:
       check(link.isMonitor, "link \(link.number) watches nothing, and was told what passes")
       link.receivedCount += 1
-      link.trafficCount += 1
+      // A post that is delivered is shown once, as it came.
+      if frame.payload.byteCount > 4,
+        frame.payload.integer(at: 4, as: UInt8.self) == FrameKind.post.rawValue
+      {
+        link.trafficCount += 1
+      }
     case .lost: lost(try frame.decode(Lost.self).count, link)
     case .ok: okay(try frame.decode(Okay.self), header.serial, link)
     case .error: error(try frame.decode(Refusal.self), frame, link)
@@ -157,7 +162,10 @@ extension Life {
     tell("  which is post \(post.number)")
     check(
       frame.name.array.elementsEqual(post.name.utf8) && frame.object.array.elementsEqual(post.object.utf8)
-        && (header.flags.contains(.descriptor) || Int(header.payloadLength) == post.length),
+        && (isSnapshot || header.serial == post.serial)
+        && (header.flags.contains(.descriptor)
+          || Int(header.payloadLength) == post.length
+            && frame.payload.array.dropFirst("\(post.number);".utf8.count).allSatisfy { $0 == 32 }),
       "link \(link.number) received post \(post.number), and not as it was posted")
     let entries = link.expected.indices.filter {
       link.expected[$0].post === post && link.expected[$0].isSnapshot == isSnapshot
@@ -180,15 +188,20 @@ extension Life {
       !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),
       "link \(link.number) is suspended and received post \(post.number)")
     // What lies before it, of the same poster and style, is lost.
-    let before = link.expected[..<index].filter {
-      $0.certainty == .certain && !$0.isSnapshot && !isSnapshot && !$0.isBuffered && !$0.wasHeld
-        && $0.post.link === post.link
-        && $0.post.style == post.style
+    let before = link.expected[..<index].indices.filter {
+      let other = link.expected[$0]
+      return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered && !other.wasHeld
+        && other.post.link === post.link && other.post.style == post.style
     }
+    let first = before.first.map { link.expected[$0].post.number } ?? 0
     check(
       UInt64(before.count) <= link.lostCount,
-      "link \(link.number) received post \(post.number) before post \(before.first?.post.number ?? 0), or without "
-        + "having been told that it is lost")
+      "link \(link.number) received post \(post.number) before post \(first), or without having been told that it is lost"
+    )
+    check(
+      !(entry.isOvertaken && entry.certainty == .certain),
+      "link \(link.number) received post \(post.number) behind a later one")
+    for earlier in before { link.expected[earlier].isOvertaken = true }
     link.expected.remove(at: index)
     if post.options.contains(.awaited), !isSnapshot {
       link.owed.append((header.sender.rawValue, post))
@@ -211,6 +224,9 @@ extension Life {
     count { $0.lost += Int(number) }
     tell("  which is \(number)")
     check(number > 0, "link \(link.number) was told that nothing is lost")
+    check(
+      link.mayLose || link.isMonitor,
+      "link \(link.number) was told that \(number) are lost, and nothing was in the way")
     link.lostCount += number
     link.receivedCount += number
   }
@@ -231,13 +247,13 @@ extension Life {
     guard let operation = link.operation(serial) else {
       return violate("link \(link.number) was told that \(serial) is done, which it did not send")
     }
-    // An awaited post that is acknowledged has two replies.
-    if case .post(let post) = operation.what, post.options.contains(.awaited) { return }
     reply(serial, link)
     switch operation.what {
     case .impersonate(let other):
       violate("link \(link.number) was let in for link \(other.number), of another process")
     case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
+    case .post(let post):
+      check(!post.options.contains(.awaited), "post \(post.number) is awaited, and its poster hears only that it has come")
     default: break
     }
     guard case .register(let registration) = operation.what else { return }

@@ -25,7 +25,6 @@ extension Life {
       }
     }
     try rest(isFinal: true)
-    try require(retained.isEmpty, "what is retained cannot be taken back")
   }
 
   /// Lets everything come to rest: whoever has something to send sends it, everybody reads, and time passes.
@@ -85,16 +84,19 @@ extension Life {
       try iterate(faults: Faults())
       try sendToManager()
     }
+    try inspect()
+    try sendToManager()
     systemd.dropHungUp()
-    let left = bus?.holdings.filter { $0.count != 0 } ?? []
+    guard let bus else { throw fail("there is no bus in the end") }
+    let left = bus.holdings.filter { $0.count != 0 }
     try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
     try require(
       systemd.names == (systemd.mustHaveState ? ["state"] : []),
       "nobody is there any more, and stored are \(systemd.names)")
     try require(
-      bus?.nextLook == nil || bus?.nextLook.map { $0.nanoseconds > Kernel.now } == true,
+      bus.nextLook.map { $0.nanoseconds > Kernel.now } ?? true,
       "a deadline is past, and nobody looks at it")
-    bus = nil
+    self.bus = nil
     systemd.end()
   }
 }

@@ -19,9 +19,26 @@ extension Life {
     guard let registration = link.registration(frame.header.serial), registration.isDelegate else {
       return violate("link \(link.number) was asked under \(frame.header.serial), which is no delegate")
     }
+    check(
+      frame.name.array.elementsEqual(query.name.utf8) && frame.object.array.elementsEqual(query.object.utf8)
+        && (query.link.id == 0 || frame.header.sender.rawValue == query.link.id)
+        && (registration.id == 0 || question.delegate.rawValue == registration.id)
+        && question.isDryRun == query.flags.contains(.isDryRun)
+        && question.wantsValue == query.mode.isForValues,
+      "r\(registration.number) was asked query \(number), and not as it was asked")
+    check(
+      query.holds.isEmpty && !query.isForbidden || query.mode == .all || query.flags.contains(.overrides),
+      "r\(registration.number) was asked query \(number), which was vetoed before")
     let isInChain = query.delegates.contains { $0 === registration }
     let mayBe = query.possibleDelegates.contains { $0 === registration }
     check(isInChain || mayBe, "r\(registration.number) was asked query \(number), and is not in its chain")
+    if isInChain, query.mode == .order || query.mode == .first {
+      for earlier in query.delegates where earlier.place < registration.place && isCertain(earlier) {
+        check(
+          Kernel.now >= query.due(of: earlier) || query.answers.contains { $0.put.registration === earlier },
+          "r\(registration.number) was asked query \(number) before r\(earlier.number) was done")
+      }
+    }
     check(
       !link.puts.contains { $0.query === query && $0.registration === registration },
       "r\(registration.number) was asked query \(number) twice")
@@ -86,6 +103,12 @@ extension Life {
     check(
       progress.stage == .deferred || query.flags.contains(.tellsProgress),
       "link \(link.number) hears more of query \(query.number) than it wants")
+    check(
+      query.verdict == nil
+        && (progress.stage == .deferred
+          || !query.progress.contains {
+            $0.stage == progress.stage && $0.delegate.label == progress.delegate.label
+          }), "link \(link.number) hears once more of query \(query.number)")
     query.progress.append(progress)
   }
 
@@ -115,11 +138,32 @@ extension Life {
         hasFailed || !missing.contains(done.link.id),
         "link \(done.link.number) is done with post \(post.number), and that is not known")
     }
+    check(
+      Kernel.now >= post.due || !awaited.missing.contains { $0.failure == .timedOut },
+      "post \(post.number) was given up before its time")
     acknowledged.append((post, awaited.acknowledged))
     let most = dones.count { if case .done(_, let hasFailed) = $0.what { !hasFailed } else { false } }
     check(
       awaited.acknowledged <= UInt32(most),
       "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
+  }
+
+  /// What a verdict says besides what its delegates have said.
+  private func judgeWhole(_ query: Query, _ verdict: Verdict, isAnswered: Bool) {
+    let title = "query \(query.number)"
+    check(verdict.isUnanswered == !isAnswered, "\(title) is unanswered, or is not")
+    check(verdict.isDryRun == query.flags.contains(.isDryRun), "\(title) is a dry run, or is not")
+    if query.mode.isForValues {
+      check(verdict.verdict == (isAnswered ? .allowed : .vetoed), "\(title) for values is \(verdict.verdict)")
+    }
+    for hold in query.holds {
+      check(
+        verdict.outcomes.contains { $0.outcome == .held && $0.reason == hold.label },
+        "\(title) does not list r\(hold.number)")
+    }
+    check(
+      !query.isForbidden || verdict.outcomes.contains { $0.delegate.label == Self.requiredLabel },
+      "\(title) does not list the delegate that is required")
   }
 
   /// Whether a delegate's answer is still to count: nobody has told it how the query ended, and there is time.
@@ -206,9 +250,14 @@ extension Life {
         }
         if policy == .veto { vetoes += 1 }
       case .gone:
+        check(registration.certainty != .certain, "\(title): r\(registration.number) is not gone")
         check(
-          registration.certainty != .certain || registration.goneAt < .max,
-          "\(title): r\(registration.number) is not gone")
+          setting.isTight || registration.certainty != .gone
+            || !answers.contains {
+              $0.operation.certainty == .certain && !$0.operation.isRefused
+                && $0.operation.takenAt < registration.goneAt
+                && $0.operation.takenBy < query.due(of: registration)
+            }, "\(title): r\(registration.number) had answered before it was gone")
         if policy == .veto { vetoes += 1 }
       case .failed:
         let unfit: [AnswerKind] = isForLeave ? [.failed, .value] : [.failed]
@@ -219,6 +268,11 @@ extension Life {
       case .held: break
       }
     }
+    let places = heard.filter { one in query.delegates.contains { $0 === one } }.map(\.place)
+    check(
+      zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
+      "\(title) has outcomes in another order than that of its chain")
+    judgeWhole(query, verdict, isAnswered: isForLeave ? vetoes + consents > 0 : consents > 0)
     if isForLeave {
       check(
         verdict.verdict == .vetoed || vetoes == 0 || overrides,

@@ -257,12 +257,14 @@ final class Life {
     try take(events)
   }
 
+  /// The bus begins something else: nothing is under way.
+  private func beginWork() {
+    (readInIteration, triedInIteration, idleDelivered, sentLast) = ([], [], [], nil)
+  }
+
   func iterate(faults given: Faults? = nil) throws(Violation) {
     guard bus != nil else { return try start() }
-    readInIteration = []
-    triedInIteration = []
-    idleDelivered = []
-    sentLast = nil
+    beginWork()
     let faults = given ?? faults()
     Kernel.ringAlarm()
     var goesOn = true
@@ -322,8 +324,7 @@ final class Life {
     var faults = Faults()
     if random.oneIn(12) { faults.noMemory = 3 }
     faults.sends = 8
-    readInIteration = []
-    sentLast = nil
+    beginWork()
     isTakingOver = true
     passBegan = Kernel.now
     hasServed = false
@@ -369,8 +370,7 @@ final class Life {
     bus = nil
     Kernel.liveOn()
     noteDeath()
-    readInIteration = []
-    sentLast = nil
+    writtenAtDeath += 1
   }
 
   /// What a client sends takes the bus so long that it leaves some of it for its next iteration. Nobody else has anything
@@ -399,8 +399,9 @@ final class Life {
     counts.restarts += 1
     tell("the bus is restarted")
     // What it was slow with it takes now.
-    if !isSlow { readInIteration = [] }
-    sentLast = nil
+    let left = isSlow ? readInIteration : []
+    beginWork()
+    readInIteration = left
     var faults = Faults()
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
@@ -444,6 +445,7 @@ final class Life {
     tell(
       "the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \(required ?? "nothing")"
     )
+    beginWork()
     try runBus(Faults()) { $0.reconfigure(configuration) }
     if Kernel.busIsDead { died() }
   }

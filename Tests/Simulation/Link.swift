@@ -90,6 +90,8 @@ final class Link {
   var isOnBus = false
   /// There may have been no descriptor to store it with, or systemd has lost it.
   var mayBeUnstored = false
+  /// Since all was at rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full hold.
+  var mayLose = false
   /// Descriptors that it sent have been lost.
   var losesFiles = false
   /// A long list is on its way to it.

@@ -52,6 +52,8 @@ final class Registration {
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
+  /// Where it is in a chain: by order, then by time of attaching.
+  var place: (Int32, Int) { if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) } }
   /// By which verdicts name it.
   var label: String { "r\(number)" }
 
@@ -132,6 +134,8 @@ struct Expectation {
   var wasHeld = false
   /// Its predecessor was to receive it.
   var isInherited = false
+  /// A later one of its poster and style has come: it is lost.
+  var isOvertaken = false
 }
 
 /// A query that a client has asked.

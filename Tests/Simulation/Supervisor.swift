@@ -64,7 +64,7 @@ final class Supervisor {
     var next = 0
     var failed: (order: Order, what: String)?
     var running: [(process: WorkerProcess, order: Order)] = []
-    var digests: [UInt64: UInt64] = [:]
+    var reports: [UInt64: String] = [:]
     var told = began
     let isLimited = options.seed == nil && options.seedFile == nil
     func order() -> Order? {
@@ -85,7 +85,7 @@ final class Supervisor {
       switch process.receive() {
       case .report(let report):
         total += report.counts
-        digests[done.seed] = report.digest
+        reports[done.seed] = "\(report)"
         if let failure = report.failure, failed == nil {
           failed = (done, "step \(failure.step): \(failure.what)")
         }
@@ -112,17 +112,17 @@ final class Supervisor {
       say("simulate: FAILED: no life was lived")
       return 1
     }
-    return isSameAgain(digests, steps: steps) ? 0 : 1
+    return isSameAgain(reports, steps: steps) ? 0 : 1
   }
 
   /// Lives a few lives once more: two runs of one seed are the same.
-  private func isSameAgain(_ digests: [UInt64: UInt64], steps: Int) -> Bool {
+  private func isSameAgain(_ reports: [UInt64: String], steps: Int) -> Bool {
     let process = WorkerProcess()
     defer { process.end() }
-    for (seed, digest) in digests.sorted(by: { $0.key < $1.key }).prefix(3) {
+    for (seed, text) in reports.sorted(by: { $0.key < $1.key }).prefix(3) {
       let order = Order(seed: seed, steps: steps, kept: options.kept)
       process.send(order)
-      guard case .report(let report) = process.receive(), report.digest == digest else {
+      guard case .report(let report) = process.receive(), "\(report)" == text else {
         say("simulate: FAILED: seed \(seed) is another life the second time")
         return false
       }

@@ -12,7 +12,7 @@ struct Worker {
   /// A life that takes longer hangs.
   static let secondsMax: UInt32 = 120
 
-  private let folder = "/tmp/tribune-simulation-\(getpid())"
+  private let folder = folder(of: getpid())
   private let options: Options
 
   init(_ options: Options) { self.options = options }
@@ -27,12 +27,16 @@ struct Worker {
     return 1
   }
 
+  private static func folder(of pid: pid_t) -> String { "/tmp/tribune-simulation-\(pid)" }
+
+  /// Removes what a worker that has ended leaves.
+  static func removeFolder(of pid: pid_t) {
+    _ = unsafe unlink("\(folder(of: pid))/bus")
+    _ = unsafe rmdir(folder(of: pid))
+  }
+
   func run() -> Int32 {
     _ = unsafe mkdir(folder, 0o700)
-    defer {
-      _ = unsafe unlink("\(folder)/bus")
-      _ = unsafe rmdir(folder)
-    }
     _ = unsafe setenv("NOTIFY_SOCKET", "\(folder)/nobody", 1)
     CurrentStep.begin()
     while let line = readLine() {

@@ -85,6 +85,7 @@ final class WorkerProcess {
     _ = kill(pid, SIGKILL)
     var status: CInt = 0
     _ = unsafe waitpid(pid, &status, 0)
+    Worker.removeFolder(of: pid)
   }
 }
 

@@ -160,9 +160,14 @@ struct ServiceNotifierTests {
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         notifier.status("1")
         #expect(try manager.next() == "STATUS=1")
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var usual = rlimit()
+        #expect(unsafe getrlimit(resource, &usual) == 0)
+        var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
+        #expect(unsafe setrlimit(resource, &none) == 0)
         notifier.status("2")
+        // Others in this process may need some: the runtime, and who waits for the message.
+        #expect(unsafe setrlimit(resource, &usual) == 0)
         #expect(try manager.next() == "STATUS=2")
       }
     }
