@@ -37,9 +37,11 @@ static int alarm_descriptor = -1;
 static uint64_t alarm_due;
 
 uint64_t sim_points_left;
-int sim_is_armed;
-int sim_dies_in_header;
-int sim_has_died;
+static int sim_is_armed;
+enum sim_place sim_place;
+static int sim_has_died;
+
+static void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length);
 
 #define DESCRIPTORS_MAX 16384
 static char is_kept[DESCRIPTORS_MAX];
@@ -47,7 +49,7 @@ static int null_descriptor = -1;
 
 /* MARK: Who calls */
 
-int sim_is_inside(void) { return is_entered && is_first_thread; }
+static int sim_is_inside(void) { return is_entered && is_first_thread; }
 
 void sim_begin(const char *note, int descriptor)
 {
@@ -104,20 +106,19 @@ static int goes_wrong(uint32_t one_in) { return one_in && next_random() % one_in
 
 /* MARK: Death */
 
-void sim_die_after(uint64_t points, int in_header)
+void sim_die_after(uint64_t points, enum sim_place place)
 {
 	sim_points_left = points;
-	sim_dies_in_header = in_header;
+	sim_place = place;
 	sim_is_armed = 1;
 	if (is_entered)
 		sim_protect();
 }
 
-uint64_t sim_live_on(void)
+void sim_live_on(void)
 {
 	sim_is_armed = 0;
 	sim_unprotect();
-	return sim_points_left;
 }
 
 int sim_is_dead(void) { return sim_has_died; }
@@ -147,14 +148,15 @@ void sim_die(void)
 	sim_has_died = 1;
 }
 
-int sim_point(void)
+/* A point at which the bus can die. Returns whether it is dead. */
+static int sim_point(void)
 {
 	if (sim_has_died)
 		return 1;
 	send_waiting(faults.sends);
 	if (sim_has_died)
 		return 1;
-	if (!sim_is_armed || sim_dies_in_header || sim_points_left-- > 0)
+	if (!sim_is_armed || sim_place != SIM_ANYWHERE || sim_points_left-- > 0)
 		return 0;
 	sim_die();
 	return 1;
@@ -169,7 +171,7 @@ void sim_keep(int descriptor, int kept)
 
 static int descriptors_end(void)
 {
-	/* The lowest that is free bounds nothing, but nobody here has thousands. */
+	/* Numbers are given from the lowest free one up: sockets 512 above it would be missed, and no life has so many. */
 	int end = (int)syscall(SYS_fcntl, null_descriptor, F_DUPFD_CLOEXEC, 0);
 	syscall(SYS_close, end);
 	return end + 512 < DESCRIPTORS_MAX ? end + 512 : DESCRIPTORS_MAX;
@@ -194,7 +196,7 @@ static uint64_t event_count, event_capacity;
 static uint8_t *bytes;
 static uint64_t byte_count, byte_capacity;
 
-void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length)
+static void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length)
 {
 	if (sim_has_died)
 		return;
@@ -221,7 +223,6 @@ void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const vo
 	byte_count += length;
 }
 
-struct sim_event *sim_last_event(void) { return &events[event_count - 1]; }
 uint64_t sim_event_count(void) { return event_count; }
 struct sim_event sim_event_at(uint64_t index) { return events[index]; }
 const uint8_t *sim_bytes(void) { return bytes; }
@@ -440,7 +441,7 @@ int epoll_wait(int descriptor, struct epoll_event *ready, int most, int timeout)
 		count = 1 + (int)(next_random() % (uint64_t)count);
 	}
 	if (count <= 0)
-		sim_note(SIM_IDLE, 0, timeout != 0, NULL, 0);
+		sim_note(SIM_IDLE, 0, 0, NULL, 0);
 	return count;
 }
 
@@ -492,16 +493,17 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-/* MARK: Descriptors and memory */
-
-static int control(int descriptor, int command, long argument)
+/* The bus wakes a thread of its own. */
+int eventfd_write(int descriptor, eventfd_t value)
 {
-	if (sim_is_inside() && command == F_DUPFD_CLOEXEC && goes_wrong(faults.no_descriptor)) {
-		sim_note(SIM_REFUSED, 0, 0, NULL, 0);
-		return fail(EMFILE);
+	if (sim_is_inside() && sim_is_armed && sim_place == SIM_AFTER_WAKE && sim_points_left-- == 0) {
+		sim_place = SIM_ANYWHERE;
+		sim_points_left = 0;
 	}
-	return (int)syscall(SYS_fcntl, descriptor, command, argument);
+	return syscall(SYS_write, descriptor, &value, sizeof value) == sizeof value ? 0 : -1;
 }
+
+/* MARK: Descriptors and memory */
 
 int fcntl(int descriptor, int command, ...)
 {
@@ -509,17 +511,14 @@ int fcntl(int descriptor, int command, ...)
 	va_start(arguments, command);
 	long argument = va_arg(arguments, long);
 	va_end(arguments);
-	return control(descriptor, command, argument);
+	if (sim_is_inside() && command == F_DUPFD_CLOEXEC && goes_wrong(faults.no_descriptor)) {
+		sim_note(SIM_REFUSED, 0, 0, NULL, 0);
+		return fail(EMFILE);
+	}
+	return (int)syscall(SYS_fcntl, descriptor, command, argument);
 }
 
-int fcntl64(int descriptor, int command, ...)
-{
-	va_list arguments;
-	va_start(arguments, command);
-	long argument = va_arg(arguments, long);
-	va_end(arguments);
-	return control(descriptor, command, argument);
-}
+int fcntl64(int descriptor, int command, ...) __attribute__((alias("fcntl")));
 
 int ioctl(int descriptor, unsigned long request, ...)
 {
@@ -594,7 +593,7 @@ int sd_pid_notify_with_fds(pid_t pid, int unset, const char *state, const int *d
 	if (goes_wrong(faults.again))
 		return -ENOBUFS;
 	sim_note(SIM_NOTIFIED, 0, count, state, strlen(state));
-	struct sim_event *event = sim_last_event();
+	struct sim_event *event = &events[event_count - 1];
 	if (count > sizeof event->descriptors / sizeof *event->descriptors)
 		abort();
 	for (unsigned index = 0; index < count; index++) {

@@ -104,14 +104,11 @@ enum Kernel {
 
   // MARK: Death
 
-  /// Has the bus die in so many stores and system calls.
-  ///
-  /// - Parameter inHeader: only the stores into the header of what the bus shares with the next daemon count: there are
-  ///   few, and each decides what of the rest counts.
-  static func dieAfter(_ points: Int, inHeader: Bool) { sim_die_after(UInt64(points), inHeader ? 1 : 0) }
+  /// Has the bus die when so many places of that kind have been passed.
+  static func dieAfter(_ points: Int, at place: sim_place) { sim_die_after(UInt64(points), place) }
   /// What the end of a process does, whatever still refers to its sockets.
   static func letGoOfSockets() { sim_let_go_of_sockets() }
-  static func liveOn() { _ = sim_live_on() }
+  static func liveOn() { sim_live_on() }
   static var busIsDead: Bool { sim_is_dead() != 0 }
   static func revive() { sim_revive() }
 }

@@ -12,7 +12,7 @@ extension Life {
         !link.isForgotten, "the bus knows nothing of link \(link.number) any more, and has not ended it")
       try require(
         link.detachedUntil == nil, "link \(link.number) has to connect again, and was not ended")
-      let since = max(link.isOnBus ? link.readAt : link.acceptedTime, tookOverTime)
+      let since = max(link.isOnBus ? link.readTime : link.acceptedTime, tookOverTime)
       try require(
         !link.isLate(at: Kernel.now) || since + (link.isOnBus ? 61_000_000_000 : 11_000_000_000) > Kernel.now,
         "link \(link.number) has not said in time what it began to say, and was not ended")
@@ -32,17 +32,17 @@ extension Life {
         }
         throw fail("link \(link.number) was not answered to \(operation.serial): \(operation.what)")
       }
-      for put in link.puts where put.conclusion == nil && put.registration.certainty == .certain {
+      for question in link.questions where question.conclusion == nil && question.registration.certainty == .certain {
         try require(
-          put.query.verdict == nil && put.query.due > Kernel.now && !isFinal,
-          "link \(link.number) did not hear how query \(put.query.number) ended")
+          question.query.verdict == nil && question.query.due > Kernel.now && !isFinal,
+          "link \(link.number) did not hear how query \(question.query.number) ended")
       }
-      for put in link.puts {
-        guard let verdict = put.query.verdict, let conclusion = put.conclusion else { continue }
+      for question in link.questions {
+        guard let verdict = question.query.verdict, let conclusion = question.conclusion else { continue }
         let expected: ConclusionKind = verdict.verdict == .allowed ? .allowed : .vetoed
         try require(
           conclusion == expected,
-          "link \(link.number) heard that query \(put.query.number) was \(conclusion), and it was \(expected)"
+          "link \(link.number) heard that query \(question.query.number) was \(conclusion), and it was \(expected)"
         )
       }
     }
@@ -50,11 +50,11 @@ extension Life {
       guard let verdict = query.verdict, verdict.verdict == .allowed, !verdict.isOverridden,
         !query.mode.isForValues
       else { continue }
-      for (put, answer, operation) in query.answers
+      for (question, answer, operation) in query.answers
       where answer == .veto && operation.certainty == .certain && !operation.isRefused
-        && !put.registration.link.hasEnded && !put.registration.link.isClosed
+        && !question.registration.link.hasEnded && !question.registration.link.isClosed
       {
-        throw fail("the veto of r\(put.registration.number) on query \(query.number) did nothing")
+        throw fail("the veto of r\(question.registration.number) on query \(query.number) did nothing")
       }
     }
     for (post, count) in acknowledged {
@@ -66,9 +66,6 @@ extension Life {
         least <= count, "\(least) are done with post \(post.number), and its poster was told of \(count)")
     }
     acknowledged = []
-    queries.removeAll {
-      $0.due < Kernel.now && ($0.verdict != nil || $0.isCancelled || $0.link.isForgotten) && isFinal
-    }
   }
 
   /// Something has come of everybody in the chain.
@@ -76,8 +73,8 @@ extension Life {
     query.possibleDelegates.isEmpty
       && query.delegates.allSatisfy { one in
         one.certainty == .gone
-          || query.answers.contains { $0.put.registration === one && $0.operation.certainty == .certain }
-          || query.mode != .order && query.mode != .first && query.deferrals.isEmpty
+          || query.answers.contains { $0.question.registration === one && $0.operation.certainty == .certain }
+          || !query.mode.isSequential && query.deferrals.isEmpty
             && query.due(of: one) + Self.slowNanoseconds <= Kernel.now
       }
   }

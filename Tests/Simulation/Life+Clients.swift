@@ -164,7 +164,7 @@ extension Life {
     var length =
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
     if setting.isLong, options.contains(.retain) { length = Int.random(in: 10_000...60_000, using: &random) }
-    post.size = length + 128
+    post.size = length + Posting.frameSize
     if !isPlain, !isEmpty, style == .now, random.oneIn(options.contains(.retain) ? 3 : 10) {
       post.size = 1 << 16
       length = 65_536
@@ -188,26 +188,17 @@ extension Life {
     post.length = text.utf8.count
     link.compose(.post(post), serial: serial, awaitsReply: awaits) { buffer in
       if isPlain {
-        buffer.append(plainHeader(flags, serial, name, object, text))
+        FrameHeader(
+          kind: .post, flags: flags, serial: serial, nameLength: name.utf8.count,
+          objectLength: object.utf8.count, payloadLength: text.utf8.count
+        ).append(to: buffer)
+        buffer.append(name + object + text)
       } else {
         buffer.appendFrame(
           Post(options: options, style: style, deadline: deadline), flags: flags, serial: serial, name: name,
           object: object, text: text)
       }
     }
-  }
-
-  /// A post without fields.
-  private func plainHeader(
-    _ flags: FrameFlags, _ serial: Serial, _ name: String, _ object: String, _ text: String
-  ) -> RawSpanBytes {
-    let buffer = ByteBuffer(capacity: 256)
-    FrameHeader(
-      kind: .post, flags: flags, serial: serial, nameLength: name.utf8.count, objectLength: object.utf8.count,
-      payloadLength: text.utf8.count
-    ).append(to: buffer)
-    buffer.append(name + object + text)
-    return RawSpanBytes(buffer.array)
   }
 
   func observe(
@@ -302,27 +293,27 @@ extension Life {
   }
 
   private func answer(_ link: Link) {
-    guard let put = link.puts.filter({ !$0.isAnswered }).randomElement(using: &random) else { return }
-    let (query, delegate) = (QueryID(rawValue: put.query.id), DelegateID(rawValue: put.delegate))
+    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else { return }
+    let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
     let serial = link.serial()
     if random.oneIn(5) {
       let span = UInt32.random(in: 10...800, using: &random)
-      link.compose(.defer(put, span), serial: serial) {
+      link.compose(.defer(question, span), serial: serial) {
         $0.appendFrame(
           Defer(query: query, delegate: delegate, extension: span), serial: serial, text: "later")
       }
       return
     }
-    put.isAnswered = true
-    put.text = "w\(number())" + String(repeating: "w", count: random.oneIn(20) ? 2000 : 0)
-    let isForValue = put.query.mode.isForValues
+    question.isAnswered = true
+    question.text = "w\(number())" + String(repeating: "w", count: random.oneIn(20) ? 2000 : 0)
+    let isForValue = question.query.mode.isForValues
     let kind = random.pick(
       isForValue
         ? [.value, .value, .abstain, .failed, .approve]
         : [AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
-    link.compose(.answer(put, kind), serial: serial) {
+    link.compose(.answer(question, kind), serial: serial) {
       $0.appendFrame(
-        Answer(query: query, delegate: delegate, answer: kind), serial: serial, text: put.text)
+        Answer(query: query, delegate: delegate, answer: kind), serial: serial, text: question.text)
     }
   }
 
@@ -385,14 +376,4 @@ extension Life {
       $0.appendFrame(Cancel(target: 1 << 40), serial: serial)
     }
   }
-}
-
-/// Bytes on their way into a buffer.
-struct RawSpanBytes {
-  let bytes: [UInt8]
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-}
-
-extension ByteBuffer {
-  func append(_ bytes: RawSpanBytes) { append(bytes.bytes.raw) }
 }

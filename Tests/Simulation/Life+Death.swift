@@ -15,7 +15,7 @@ extension Life {
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
     // A daemon that died while it took over may have come to detach a connection, and not to shut it.
     for link in known
-    where isTakingOver && (link.fate != .survives || writtenAtDeath > 0) && link.detachesBy == nil {
+    where isTakingOver && (link.fate != .survives || endingsExplained > 0) && link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
     // What was to be delivered when it had read all: who posted it survives only if that is done.
@@ -61,7 +61,7 @@ extension Life {
   func noteHandOver(isWhole: Bool) throws(Violation) {
     guard isWhole else { return noteDeath() }
     for link in known
-    where setting.storeCapacity == 200 && link.cookie != 0 && !link.isForgotten && !link.isClosed
+    where setting.storesAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
       && link.detachedUntil == nil && !link.mayBeUnstored && !link.isLate(at: Kernel.now)
       && !link.isBeginningGarbage
     {
@@ -75,12 +75,6 @@ extension Life {
     }
     // Nothing is handed over of who has no socket.
     for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
-    for link in known
-    where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil
-      && !systemd.has(cookie: link.cookie)
-    {
-      link.fate = .ends
-    }
   }
 
   /// A daemon is about to start: what systemd has lost by now is not there.
@@ -88,7 +82,7 @@ extension Life {
     // A bus that finds nothing begins anew.
     if !systemd.hasState {
       try require(!systemd.mustHaveState, "the bus has taken its state out of the store")
-      for link in known where link.isOnBus || link.cookie != 0 { link.fate = .ends }
+      for link in known where link.cookie != 0 { link.fate = .ends }
       for link in known where link.detachedUntil != nil { forgetAll(of: link) }
       (retained, possiblyRetained, retainedOrReplaced, waiting) = ([], [], [], [])
       epoch += 1
@@ -132,7 +126,7 @@ extension Life {
       doubt(post)
     }
     undelivered = []
-    writtenAtDeath = 0
+    endingsExplained = 0
     isHandedOver = false
     for link in known where link.isShut {
       // What it observed may have had no room in the log.

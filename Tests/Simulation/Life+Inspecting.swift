@@ -73,7 +73,7 @@ extension Life {
       if let isSuspended = link.isSuspended {
         try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
       }
-      if setting.storeCapacity == 200, !setting.isTight, !link.mayBeUnstored {
+      if setting.storesAll, !setting.isTight, !link.mayBeUnstored {
         try require(entry.isSurviving, "link \(link.number) is listed as one that survives no restart")
       }
       let posts = link.operations.filter {

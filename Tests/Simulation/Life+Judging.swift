@@ -22,7 +22,7 @@ extension Life {
         let link = unaccepted.removeFirst()
         link.cookie = cookie
         link.epoch = epoch
-        link.acceptedTime = passBegan
+        link.acceptedTime = iterationBegan
       case .received(let cookie, let count): received(cookie, count)
       case .tried(let cookie): if let link = link(cookie) { triedInIteration.append(link) }
       case .sent(let cookie, let bytes):
@@ -37,7 +37,7 @@ extension Life {
         link(cookie)?.mayLose = true
         link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
-      case .descriptorLost(let cookie): if let link = link(cookie) { lostDescriptor(link) }
+      case .descriptorLost(let cookie): link(cookie)?.losesFiles = true
       case .notified(let text, let descriptors): systemd.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
@@ -59,10 +59,10 @@ extension Life {
       link.endTakenAt = taken
       return forgetAll(of: link)
     }
-    link.takenCount += count
-    link.readAt = passBegan
+    link.takenByteCount += count
+    link.readTime = iterationBegan
     var operations: [Operation] = []
-    while let next = link.untaken.first, next.end <= link.takenCount, !link.isForgotten {
+    while let next = link.untaken.first, next.end <= link.takenByteCount, !link.isForgotten {
       link.untaken.removeFirst()
       operations.append(next)
       take(next)
@@ -78,8 +78,8 @@ extension Life {
     guard let link = link(cookie), isTakingOver, !link.isShut else { return }
     if link.fate == .survives, !link.isForgotten, !link.isClosed {
       // Each daemon that died was just about to write to one.
-      try require(writtenAtDeath > 0, "link \(link.number) was not under way, and is ended by a restart")
-      writtenAtDeath -= 1
+      try require(endingsExplained > 0, "link \(link.number) was not under way, and is ended by a restart")
+      endingsExplained -= 1
       link.fate = .mayEnd
     }
     detach(link)
@@ -92,9 +92,6 @@ extension Life {
     link.detachedUntil = link.detachesBy ?? Kernel.now + 5_000_000_000
     link.detachedAtMost = Kernel.now + 5_000_000_000
   }
-
-  /// A file did not come: the post that it belongs to is refused.
-  func lostDescriptor(_ link: Link) { link.losesFiles = true }
 
   // MARK: Operations
 
@@ -122,19 +119,21 @@ extension Life {
     operation.takenAt = taken
     tell("  takes \(operation.text) of link \(operation.link.number)")
     operation.isTaken = true
-    operation.takenTime = passBegan
+    operation.takenTime = iterationBegan
     operation.takenBy = Kernel.now + (isSlow ? Self.slowNanoseconds : 0)
     let link = operation.link
     switch operation.what {
     case .hello: link.isOnBus = true
-    case .garbage: dismiss(link)
+    case .garbage:
+      link.isDismissed = true
+      forgetAll(of: link)
     case .post(let post): take(post)
     case .register(let registration): take(registration, operation)
     case .cancel(let target): cancel(target, of: link, operation)
     case .ask(let query): take(query)
-    case .answer(let put, let answer):
-      put.query.answers.append((put, answer, operation))
-    case .defer(let put, _): put.query.deferrals.append((put, operation))
+    case .answer(let question, let answer):
+      question.query.answers.append((question, answer, operation))
+    case .defer(let question, _): question.query.deferrals.append((question, operation))
     case .done(let post, _): post.dones.append(operation)
     case .suspend(let isSuspended):
       link.isSuspended = isSuspended
@@ -143,11 +142,6 @@ extension Life {
     case .succeed(let old): succeed(old, by: link)
     case .list, .impersonate, .stray: break
     }
-  }
-
-  func dismiss(_ link: Link) {
-    link.isDismissed = true
-    forgetAll(of: link)
   }
 
   /// The bus knows nothing of a connection any more.
@@ -199,11 +193,6 @@ extension Life {
     registration.takenAt = taken
     registration.defaultTimeout = UInt32(setting.configuration.delegateTimeoutNanoseconds / 1_000_000)
     if case .delegate(let isSet, _, _, _) = registration.what {
-      let same = link.registrations.filter {
-        $0.isDelegate && $0.certainty != .gone && $0.object == registration.object
-          && $0.patterns == registration.patterns && $0.label == registration.label
-      }
-      precondition(same.isEmpty, "labels are used once")
       if isSet {
         for other in known.flatMap(\.registrations)
         where other.isDelegate && other.certainty != .gone && other.object == registration.object {
@@ -250,11 +239,11 @@ extension Life {
 
   func take(_ query: Query) {
     query.takenAt = taken
-    query.takenTime = passBegan
+    query.takenTime = iterationBegan
     if query.isDefault {
       query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
     }
-    query.isForbidden = query.name == required && !query.mode.isForValues
+    query.lacksRequired = query.name == required && !query.mode.isForValues
     for registration in known.flatMap(\.registrations) where registration.isFor(query.name, query.object) {
       let isCertain = isCertain(registration)
       if registration.isDelegate {
@@ -285,7 +274,7 @@ extension Life {
     // What it was to receive is told to its successor, or received there; if it may have come too late, perhaps not.
     let isInTime = old.detachedUntil.map { $0 > Kernel.now } ?? true
     for entry in old.expected {
-      link.expected.append(entry.settledLater)
+      link.expected.append(entry.inherited)
       if !isInTime { link.expected[link.expected.count - 1].certainty = .possible }
     }
     link.lostCount += old.lostCount
@@ -302,7 +291,7 @@ extension Life {
 
   /// Who has not ended a frame in time is closed.
   func doubtThoseWhoStopped() {
-    for link in known where link.isPartial && link.readAt + 60_000_000_000 <= Kernel.now {
+    for link in known where link.isPartial && link.readTime + 60_000_000_000 <= Kernel.now {
       doubtRegistrations(of: link)
     }
   }

@@ -8,7 +8,7 @@ import TribuneWire
 extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
-    post.takenTime = passBegan
+    post.takenTime = iterationBegan
     if post.link.losesFiles, post.isFile {
       post.certainty = .possible
     }
@@ -198,7 +198,7 @@ extension Life {
 
 extension Expectation {
   /// The same for another connection, which goes on.
-  var settledLater: Expectation {
+  var inherited: Expectation {
     var later = self
     later.isBuffered = false
     later.isInherited = true

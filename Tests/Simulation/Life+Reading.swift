@@ -282,9 +282,9 @@ extension Life {
     }
     operation.isRefused = true
     switch operation.what {
-    case .answer(let put, _), .defer(let put, _):
+    case .answer(let question, _), .defer(let question, _):
       check(
-        refusal.code == .notAsked && !(operation.certainty == .certain && isWaited(for: put)),
+        refusal.code == .notAsked && !(operation.certainty == .certain && isWaited(for: question)),
         "link \(link.number) may not answer: \(message)")
     case .done: check(refusal.code == .notAsked, "link \(link.number) may not be done: \(message)")
     case .cancel, .impersonate, .stray: reply(frame.header.serial, link)

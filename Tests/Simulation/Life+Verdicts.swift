@@ -27,35 +27,35 @@ extension Life {
         && question.wantsValue == query.mode.isForValues,
       "r\(registration.number) was asked query \(number), and not as it was asked")
     check(
-      query.holds.isEmpty && !query.isForbidden || query.mode == .all || query.flags.contains(.overrides),
+      query.holds.isEmpty && !query.lacksRequired || query.mode == .all || query.flags.contains(.overrides),
       "r\(registration.number) was asked query \(number), which was vetoed before")
     let isInChain = query.delegates.contains { $0 === registration }
     let mayBe = query.possibleDelegates.contains { $0 === registration }
     check(isInChain || mayBe, "r\(registration.number) was asked query \(number), and is not in its chain")
-    if isInChain, query.mode == .order || query.mode == .first {
+    if isInChain, query.mode.isSequential {
       for earlier in query.delegates where earlier.place < registration.place && isCertain(earlier) {
         check(
-          Kernel.now >= query.due(of: earlier) || query.answers.contains { $0.put.registration === earlier },
+          Kernel.now >= query.due(of: earlier) || query.answers.contains { $0.question.registration === earlier },
           "r\(registration.number) was asked query \(number) before r\(earlier.number) was done")
       }
     }
     check(
-      !link.puts.contains { $0.query === query && $0.registration === registration },
+      !link.questions.contains { $0.query === query && $0.registration === registration },
       "r\(registration.number) was asked query \(number) twice")
-    link.puts.append(Put(query: query, registration: registration, delegate: question.delegate.rawValue))
+    link.questions.append(AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
   }
 
   func concluded(_ concluded: Concluded, _ serial: Serial, _ link: Link) {
     guard
-      let put = link.puts.first(where: {
+      let question = link.questions.first(where: {
         $0.query.id == concluded.query.rawValue && $0.registration.serial == serial
       })
     else { return violate("link \(link.number) heard how a query ended that it was not asked") }
     check(
-      put.conclusion == nil,
-      "link \(link.number) heard twice how query \(put.query.number) ended")
-    put.conclusion = concluded.conclusion
-    put.isAnswered = true
+      question.conclusion == nil,
+      "link \(link.number) heard twice how query \(question.query.number) ended")
+    question.conclusion = concluded.conclusion
+    question.isAnswered = true
   }
 
   func ended(_ serial: Serial, _ ended: Ended, _ link: Link) {
@@ -162,14 +162,14 @@ extension Life {
         "\(title) does not list r\(hold.number)")
     }
     check(
-      !query.isForbidden || verdict.outcomes.contains { $0.delegate.label == Self.requiredLabel },
+      !query.lacksRequired || verdict.outcomes.contains { $0.delegate.label == Self.requiredLabel },
       "\(title) does not list the delegate that is required")
   }
 
   /// Whether a delegate's answer is still to count: nobody has told it how the query ended, and there is time.
-  func isWaited(for put: Put) -> Bool {
-    put.conclusion == nil && put.registration.certainty == .certain
-      && Kernel.now < put.query.due(of: put.registration)
+  func isWaited(for question: AskedQuestion) -> Bool {
+    question.conclusion == nil && question.registration.certainty == .certain
+      && Kernel.now < question.query.due(of: question.registration)
   }
 
   func judge(_ query: Query, _ verdict: Verdict) {
@@ -185,14 +185,14 @@ extension Life {
     var vetoes = 0
     var consents = 0
     var heard: [Registration] = []
-    if query.isForbidden {
+    if query.lacksRequired {
       check(
         verdict.verdict == .vetoed || verdict.isOverridden,
         "\(title) was allowed without the delegate that is required")
     }
     for outcome in verdict.outcomes {
       if outcome.delegate.label == Self.requiredLabel {
-        check(query.isForbidden, "\(title) lacks a delegate that is not required")
+        check(query.lacksRequired, "\(title) lacks a delegate that is not required")
         vetoes += 1
         continue
       }
@@ -215,13 +215,13 @@ extension Life {
       check(!heard.contains { $0 === registration }, "\(title) has two outcomes of r\(registration.number)")
       heard.append(registration)
       guard case .delegate(_, let policy, _, _) = registration.what else { continue }
-      let answers = query.answers.filter { $0.put.registration === registration }
+      let answers = query.answers.filter { $0.question.registration === registration }
       let said = answers.map(\.answer)
       if outcome.outcome == .answered || outcome.outcome == .vetoed, !setting.isTight {
         let text =
           outcome.outcome == .vetoed ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)
         check(
-          answers.contains { $0.put.text == text },
+          answers.contains { $0.question.text == text },
           "\(title): r\(registration.number) has not said \"\(text)\"")
       }
       switch outcome.outcome {
@@ -243,7 +243,7 @@ extension Life {
             $0.operation.certainty == .certain && !$0.operation.isRefused && $0.operation.takenBy < end
           }, "\(title): r\(registration.number) has answered in time")
         // Those who are asked one after the other are asked later.
-        if query.mode != .order, query.mode != .first {
+        if !query.mode.isSequential {
           check(
             query.takenTime + (outcome.elapsed + 1) * 1000 >= end,
             "\(title): r\(registration.number) was waited for \(outcome.elapsed) µs, and had more time")
@@ -272,7 +272,8 @@ extension Life {
     check(
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
       "\(title) has outcomes in another order than that of its chain")
-    judgeWhole(query, verdict, isAnswered: isForLeave ? vetoes + consents > 0 : consents > 0)
+    let hasValue = verdict.outcomes.contains { $0.outcome == .answered }
+    judgeWhole(query, verdict, isAnswered: isForLeave ? vetoes + consents > 0 : hasValue)
     if isForLeave {
       check(
         verdict.verdict == .vetoed || vetoes == 0 || overrides,
@@ -289,7 +290,7 @@ extension Life {
           check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
         }
       }
-    } else if query.mode == .collect || !verdict.outcomes.contains(where: { $0.outcome == .answered }) {
+    } else if query.mode == .collect || !hasValue {
       for registration in query.delegates {
         check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
       }

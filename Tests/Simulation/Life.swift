@@ -16,13 +16,17 @@ struct Violation: Error {
 
 /// One life of a bus, of its clients and of systemd, which a number determines.
 ///
-/// It is made of steps. What happens in one follows from the life's number, from that of the step, and from what is there:
-/// so a life from which steps are left out is another life in which the rest is tried.
+/// It is made of steps. The random numbers of a step come from the life's number and the step's own: so steps can be left
+/// out, and the others draw the same.
 final class Life {
-  /// What is the same all through a life.
+  /// Drawn from the life's number; only the configuration changes later.
   struct Setting {
-    var seatCount = 24
-    var storeCapacity = 200
+    let seatCount: Int
+    /// Descriptors that the service manager keeps.
+    let storeCapacity: Int
+    /// It has room for all.
+    var storesAll: Bool { storeCapacity == Self.ampleCapacity }
+    private static let ampleCapacity = 200
     var configuration = Configuration()
     /// Not all that is registered has room in the state.
     var isTight = false
@@ -33,7 +37,7 @@ final class Life {
     init(using random: inout SplitMix64) {
       seatCount = random.pick([6, 12, 24, 40])
       // A store that has no room for all, now and then.
-      storeCapacity = random.oneIn(8) ? seatCount / 2 + 4 : 200
+      storeCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
       configuration.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
       configuration.lowMarkBytes = configuration.highMarkBytes / 4
       configuration.heldMaxBytes = random.pick([4 << 10, 1 << 20])
@@ -47,8 +51,8 @@ final class Life {
     }
   }
 
-  static var logLevel = Log.Level.error
   static var isTold = false
+  static var logLevel: Log.Level { isTold ? .debug : .error }
 
   let seed: UInt64
   var setting: Setting
@@ -59,7 +63,7 @@ final class Life {
   let listener: Socket
   let systemd: SystemdStore
   var bus: BusInstance?
-  /// The bus's first iteration is over, so that its death says nothing about what it took over.
+  /// The bus has completed an iteration. Until then, its death counts as one during the take-over.
   var hasServed = false
   /// Daemons that have died before that, one after the other.
   var earlyDeaths = 0
@@ -72,7 +76,7 @@ final class Life {
   var linkCount = 0
   var unaccepted: [Link] = []
   var numbers = 0
-  /// Frames that the bus has taken, ever: the order of everything.
+  /// Operations, and ends of connections, that the bus has taken, ever: the order of everything.
   var taken = 0
 
   // What is the case on the bus.
@@ -80,7 +84,7 @@ final class Life {
   var waiting: [Posting] = []
   var retained: [Posting] = []
   var possiblyRetained: [Posting] = []
-  /// Of each of these, it is retained, or what it replaced.
+  /// Of each of these, either it is retained, or the one that it replaced.
   var retainedOrReplaced: [Posting] = []
   var posts: [Int: Posting] = [:]
   /// The name that no query can be allowed under, for want of a delegate that is required.
@@ -98,11 +102,11 @@ final class Life {
   var tookOverTime: UInt64 = 0
   /// When the last daemon died, in what was taken before.
   var diedAt = 0
-  /// When the bus began what it is doing, or has just done: frames are taken from then on.
-  var passBegan: UInt64 = 0
+  /// When the bus began its last iteration, or whatever it did last: it took nothing of that before.
+  var iterationBegan: UInt64 = 0
   /// It may have left frames for later.
   var isSlow = false
-  /// How many were done with awaited posts, as their posters were told since all was at rest.
+  /// Replies to awaited posts that were read since all was at rest: how many observers were done.
   var acknowledged: [(post: Posting, count: UInt32)] = []
   /// What was last listed to who looks at everything.
   var inspected: [Entry] = []
@@ -114,8 +118,8 @@ final class Life {
   /// Posts that were delivered because the bus was idle.
   var idleDelivered: [Posting] = []
   var sentLast: Link?
-  /// Connections that daemons were about to write to when they died, one each.
-  var writtenAtDeath = 0
+  /// Endings that deaths explain: each daemon that died may have been about to write to one connection.
+  var endingsExplained = 0
   /// The last daemon has handed everything over, and no other has taken it yet.
   var isHandedOver = false
   var isTakingOver = false
@@ -176,14 +180,14 @@ final class Life {
       guard isKept(step) else { continue }
       self.step = step
       random = SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
-      CurrentStep.note(seed: seed, step: step)
+      CrashNote.note(seed: seed, step: step)
       counts.steps += 1
       try happen()
       if step % 500 == 0 { try rest(isFinal: false) }
     }
     self.step = steps + 1
     random = SplitMix64(seed: seed ^ 0xABCD)
-    CurrentStep.note(seed: seed, step: self.step)
+    CrashNote.note(seed: seed, step: self.step)
     try rest(isFinal: true)
     try end()
   }
@@ -229,9 +233,12 @@ final class Life {
 
   private func planDeath() {
     guard earlyDeaths < 2, !isPeaceful else { return }
-    let inHeader = random.oneIn(4)
-    let range = random.pick(inHeader ? [2, 8, 32] : [2, 8, 32, 128, 512, 2048])
-    Kernel.dieAfter(Int.random(in: 0..<range, using: &random), inHeader: inHeader)
+    // There are few stores into the header, and each decides what of the rest counts.
+    let (place, ranges) = random.pick([
+      (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]), (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]),
+      (SIM_IN_HEADER, [2, 8, 32]), (SIM_AFTER_WAKE, [1, 4]),
+    ])
+    Kernel.dieAfter(Int.random(in: 0..<random.pick(ranges), using: &random), at: place)
   }
 
   private func faults() -> Faults {
@@ -252,7 +259,7 @@ final class Life {
   /// Has the bus do something, and looks at what came of it.
   private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
     guard let bus else { return }
-    passBegan = Kernel.now
+    iterationBegan = Kernel.now
     let events = Kernel.run(seed: random.next(), faults) { body(bus) }
     try take(events)
   }
@@ -300,7 +307,7 @@ final class Life {
   private func requireHellos() throws(Violation) {
     for link in known
     where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
-      && max(link.acceptedTime, tookOverTime) + 11_000_000_000 <= passBegan
+      && max(link.acceptedTime, tookOverTime) + 11_000_000_000 <= iterationBegan
     {
       try require(
         link.boundary.isClosing || link.isBlocked,
@@ -311,7 +318,7 @@ final class Life {
   /// What the bus wants stored is.
   func sendToManager() throws(Violation) {
     try runBus(Faults(again: 4)) { $0.sendToManager() }
-    guard !Kernel.busIsDead, setting.storeCapacity == 200, !isSlow else { return }
+    guard !Kernel.busIsDead, setting.storesAll, !isSlow else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
   }
 
@@ -326,7 +333,7 @@ final class Life {
     faults.sends = 8
     beginWork()
     isTakingOver = true
-    passBegan = Kernel.now
+    iterationBegan = Kernel.now
     hasServed = false
     Kernel.revive()
     var started: BusInstance?
@@ -370,7 +377,7 @@ final class Life {
     bus = nil
     Kernel.liveOn()
     noteDeath()
-    writtenAtDeath += 1
+    endingsExplained += 1
   }
 
   /// What a client sends takes the bus so long that it leaves some of it for its next iteration. Nobody else has anything
@@ -422,7 +429,7 @@ final class Life {
       systemd.loseFiles(besides: storedBefore)
       isWhole = false
     }
-    try noteHandOver(isWhole: isWhole && !systemd.hasDropped)
+    try noteHandOver(isWhole: isWhole && !systemd.hasEverDropped)
     // What systemd does next is nobody's step.
     if random.oneIn(2) { try start() }
   }

@@ -38,12 +38,12 @@ final class Link {
   var untaken: [Operation] = []
   var lastSerial: Serial = 0
   /// Bytes that the bus has read, and when it did last.
-  var takenCount = 0
-  var readAt: UInt64 = 0
+  var takenByteCount = 0
+  var readTime: UInt64 = 0
   /// When the bus read that it has ended, in what was taken.
   var endTakenAt = -1
   /// Whether the bus has read a part of something.
-  var isPartial: Bool { takenCount != (operations.last { $0.isTaken }?.end ?? 0) }
+  var isPartial: Bool { takenByteCount != (operations.last { $0.isTaken }?.end ?? 0) }
 
   /// The bus has read a part of what no client sends, which can be enough.
   var isBeginningGarbage: Bool {
@@ -52,7 +52,7 @@ final class Link {
 
   /// The bus may close it, because its hello or the rest of a frame has not come in time.
   func isLate(at now: UInt64) -> Bool {
-    !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && readAt + 60_000_000_000 <= now
+    !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && readTime + 60_000_000_000 <= now
   }
 
   // What comes from it.
@@ -82,9 +82,9 @@ final class Link {
   /// It was succeeded by another one.
   var isSucceeded = false
   var isDismissed = false
-  /// Until when what it had registered stays at least, if a daemon that died while it took over has come to say so.
+  /// The same lower bound, if no take-over has been completed: a daemon died that may have written it down.
   var detachesBy: UInt64?
-  /// The next daemon has shut it.
+  /// A daemon that took over has shut it down.
   var isShut = false
   /// The bus has read its hello.
   var isOnBus = false
@@ -92,7 +92,7 @@ final class Link {
   var mayBeUnstored = false
   /// Since all was at rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full hold.
   var mayLose = false
-  /// Descriptors that it sent have been lost.
+  /// A descriptor that it sent was lost: any of its files may be refused from then on.
   var losesFiles = false
   /// A long list is on its way to it.
   var isLongListed: Bool {
@@ -109,7 +109,7 @@ final class Link {
   /// What the client has received of notifications, with what it was told is lost.
   var receivedCount: UInt64 = 0
   var isMonitor = false
-  var puts: [Put] = []
+  var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []
   /// Notifications that a monitor has to be told of, and how often it was told of something, since all was at rest.
   var watchedCount = 0

@@ -75,7 +75,9 @@ final class Posting {
   var isFile = false
   /// Bytes of its userInfo; and, about, of all of it.
   var length = 0
-  var size = 0
+  var size = Posting.frameSize
+  /// Without its userInfo.
+  static let frameSize = 128
   /// There was no descriptor to store its file with.
   var isUnstorable = false
   /// The service manager has its file.
@@ -90,9 +92,9 @@ final class Posting {
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
   /// Who is done with it.
   var dones: [Operation] = []
-  /// What was retained under its name and object before.
+  /// What was retained, or may have been, under its name and object before.
   var displaced: [Posting] = []
-  /// That was certain, and one.
+  /// That was one, for certain.
   var hasReplaced = false
 
   init(
@@ -127,10 +129,11 @@ struct Expectation {
   var certainty: Certainty { didSet { if certainty != .certain { pending = nil } } }
   /// It is certain as soon as the client reads that this was not refused.
   var pending: Registration?
-  /// It waits for the connection to resume; and is replaced by the next of its name and object.
+  /// It is held until the connection resumes.
   var isBuffered = false
+  /// A later one of its name and object replaces it meanwhile.
   var coalesces = false
-  /// It was held, and others were not: it is not in order.
+  /// Something overtook it while it was held: its order says nothing.
   var wasHeld = false
   /// Its predecessor was to receive it.
   var isInherited = false
@@ -160,13 +163,13 @@ final class Query {
   var holds: [Registration] = []
   var possibleHolds: [Registration] = []
   /// The configuration demanded a delegate then that is not there.
-  var isForbidden = false
+  var lacksRequired = false
   var id: UInt64 = 0
   var isCancelled = false
   var verdict: Verdict?
-  var answers: [(put: Put, answer: AnswerKind, operation: Operation)] = []
-  /// Those that came while there was time.
-  var deferrals: [(put: Put, operation: Operation)] = []
+  var answers: [(question: AskedQuestion, answer: AnswerKind, operation: Operation)] = []
+  /// All that the bus has read, in time or not.
+  var deferrals: [(question: AskedQuestion, operation: Operation)] = []
   /// What its asker has read of it.
   var progress: [Progress] = []
 
@@ -192,8 +195,8 @@ final class Query {
   func due(of registration: Registration) -> UInt64 {
     guard case .delegate(_, _, let timeout, _) = registration.what else { return 0 }
     var end = takenTime + UInt64(timeout == 0 ? registration.defaultTimeout : timeout) * 1_000_000
-    for (put, operation) in deferrals
-    where put.registration === registration && operation.certainty == .certain && !operation.isRefused
+    for (question, operation) in deferrals
+    where question.registration === registration && operation.certainty == .certain && !operation.isRefused
       && operation.takenBy < end
     {
       if case .defer(_, let span) = operation.what {
@@ -205,7 +208,7 @@ final class Query {
 }
 
 /// A question that a client has read.
-final class Put {
+final class AskedQuestion {
   let query: Query
   let registration: Registration
   let delegate: UInt64
@@ -229,9 +232,9 @@ final class Operation {
     case register(Registration)
     case cancel(Serial)
     case ask(Query)
-    case answer(Put, AnswerKind)
+    case answer(AskedQuestion, AnswerKind)
     /// By so many milliseconds.
-    case `defer`(Put, UInt32)
+    case `defer`(AskedQuestion, UInt32)
     case done(Posting, hasFailed: Bool)
     /// A process that it does not belong to wants the account of a connection.
     case impersonate(Link)
@@ -253,7 +256,7 @@ final class Operation {
   var awaitsReply: Bool
   var isTaken = false
   var takenAt = 0
-  /// From when on, and by when at the latest.
+  /// The earliest and the latest time at which the bus took it.
   var takenTime: UInt64 = 0
   var takenBy: UInt64 = 0
   var isRefused = false
@@ -273,9 +276,9 @@ final class Operation {
     case .cancel(let serial): "cancel \(serial)"
     case .ask(let query):
       "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)"
-    case .answer(let put, let answer): "\(answer) of r\(put.registration.number) to query \(put.query.number)"
-    case .defer(let put, let span):
-      "defer of r\(put.registration.number) to query \(put.query.number) by \(span)"
+    case .answer(let question, let answer): "\(answer) of r\(question.registration.number) to query \(question.query.number)"
+    case .defer(let question, let span):
+      "defer of r\(question.registration.number) to query \(question.query.number) by \(span)"
     case .done(let post, _): "done with post \(post.number)"
     case .impersonate(let other): "succeed link \(other.number), which is another process's"
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"

@@ -20,7 +20,6 @@ enum Simulation {
       return 2
     }
     Life.isTold = options.isTold
-    if options.isTold { Life.logLevel = .debug }
     // Between two runs of one seed, nothing differs but what it decides.
     guard unsafe getenv("SWIFT_DETERMINISTIC_HASHING") != nil else { return Worker.startAgain(arguments) }
     return options.isWorker ? Worker(options).run() : Supervisor(options).run()

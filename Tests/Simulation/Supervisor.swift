@@ -186,7 +186,7 @@ final class Supervisor {
   /// What it is, whoever it happened to.
   private static func kind(of what: String) -> String { String(what.filter { $0.isLetter }.prefix(40)) }
 
-  /// Lives one life in this process, and says all that happens.
+  /// Lives one life in a worker that says all that happens.
   private func tell(_ seed: UInt64) -> Int32 {
     let process = WorkerProcess(isTold: true)
     defer { process.end() }

@@ -19,7 +19,7 @@ final class SystemdStore {
   let capacity: Int
   private var stored: [Stored] = []
   /// It had no room for something, of which it says nothing.
-  private(set) var hasDropped = false
+  private(set) var hasEverDropped = false
   /// The bus has stored its state, and it has not been lost here.
   private(set) var mustHaveState = false
 
@@ -39,7 +39,7 @@ final class SystemdStore {
     dropHungUp()
     for descriptor in descriptors {
       guard stored.count < capacity else {
-        hasDropped = true
+        hasEverDropped = true
         close(descriptor)
         continue
       }

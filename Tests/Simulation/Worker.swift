@@ -38,7 +38,7 @@ struct Worker {
   func run() -> Int32 {
     _ = unsafe mkdir(folder, 0o700)
     _ = unsafe setenv("NOTIFY_SOCKET", "\(folder)/nobody", 1)
-    CurrentStep.begin()
+    CrashNote.begin()
     while let line = readLine() {
       guard let order = Order(line) else {
         StandardError.writeLine("simulate: \"\(line)\" is no order")
@@ -149,7 +149,7 @@ extension Life.Counts {
 }
 
 /// Where the simulation is, for whoever sees it crash.
-enum CurrentStep {
+enum CrashNote {
   private static let length = 128
   private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
 

@@ -15,21 +15,21 @@
 enum sim_event_kind {
 	/* The bus has read `count` bytes, 0 at the end of a connection; negative: the error. */
 	SIM_RECEIVED,
-	/* The bus has found nothing to read. */
+	/* The bus has found nothing to read, or it was made to. */
 	SIM_TRIED,
-	/* The bus has sent `count` bytes, which lie at `bytes`. */
+	/* The bus has sent the event's bytes. */
 	SIM_SENT,
-	/* The kernel took less than what was offered. */
+	/* The kernel took less than what was offered, or nothing. */
 	SIM_BLOCKED,
 	SIM_ACCEPTED,
 	SIM_SHUT_DOWN,
 	/* A descriptor that came with what was read could not be had. */
 	SIM_DESCRIPTOR_LOST,
-	/* The service manager was told what lies at `bytes`, with `count` descriptors: copies, in `descriptors`. */
+	/* The service manager was sent the event's bytes, as text, with `count` descriptors; `descriptors` are copies. */
 	SIM_NOTIFIED,
-	/* Nothing was ready; `count` is whether the bus would have waited. */
+	/* Nothing was ready. */
 	SIM_IDLE,
-	/* The bus could not have a descriptor, or memory, that it asked for. */
+	/* The bus could not duplicate a descriptor, or make a file in memory. */
 	SIM_REFUSED,
 	SIM_DIED,
 };
@@ -87,10 +87,20 @@ void sim_push_peer(int32_t pid, uint32_t uid);
 /* This process's own socket: not the bus's, so that it outlives the bus. */
 void sim_keep(int descriptor, int is_kept);
 
-/* Has the bus die at the point that lies `points` ahead: stores into shared memory, system calls, and their ends. */
-void sim_die_after(uint64_t points, int in_header);
-/* Takes that back. Returns how many points were left. */
-uint64_t sim_live_on(void);
+/* Where the bus is to die. */
+enum sim_place {
+	/* At a store into shared memory, at a system call, or at its end. */
+	SIM_ANYWHERE,
+	/* At a store into the first page of shared memory. */
+	SIM_IN_HEADER,
+	/* At the first of all those once its thread has something for the service manager. */
+	SIM_AFTER_WAKE,
+};
+
+/* Has the bus die when so many places of that kind have been passed. */
+void sim_die_after(uint64_t points, enum sim_place place);
+/* Takes that back. */
+void sim_live_on(void);
 int sim_is_dead(void);
 /* A new bus lives. */
 void sim_revive(void);
