@@ -128,7 +128,8 @@ static void stored(int signal, siginfo_t *info, void *context)
 		crash(signal);
 		return;
 	}
-	int is_point = sim_place == SIM_ANYWHERE || (sim_place == SIM_IN_HEADER && is_in_header(info->si_addr));
+	int is_point = sim_place == SIM_ANYWHERE
+		|| (is_in_header(info->si_addr) && (sim_place == SIM_IN_HEADER || sim_sends()));
 	if (is_point && sim_points_left-- == 0) {
 		sim_die();
 		return;

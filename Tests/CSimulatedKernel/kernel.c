@@ -42,6 +42,7 @@ enum sim_place sim_place;
 static int sim_has_died;
 
 static void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length);
+static uint64_t event_count, event_capacity;
 
 #define DESCRIPTORS_MAX 16384
 static char is_kept[DESCRIPTORS_MAX];
@@ -138,6 +139,13 @@ static void send_waiting(uint32_t one_in)
 	is_sending = 0;
 }
 
+int sim_sends(void)
+{
+	uint64_t before = event_count;
+	send_waiting(1);
+	return event_count != before;
+}
+
 void sim_die(void)
 {
 	sim_is_armed = 0;
@@ -192,7 +200,6 @@ void sim_let_go_of_sockets(void)
 /* MARK: Events */
 
 static struct sim_event *events;
-static uint64_t event_count, event_capacity;
 static uint8_t *bytes;
 static uint64_t byte_count, byte_capacity;
 
@@ -491,16 +498,6 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	time->tv_sec = (time_t)(nanoseconds / 1000000000);
 	time->tv_nsec = (long)(nanoseconds % 1000000000);
 	return 0;
-}
-
-/* The bus wakes a thread of its own. */
-int eventfd_write(int descriptor, eventfd_t value)
-{
-	if (sim_is_inside() && sim_is_armed && sim_place == SIM_AFTER_WAKE && sim_points_left-- == 0) {
-		sim_place = SIM_ANYWHERE;
-		sim_points_left = 0;
-	}
-	return syscall(SYS_write, descriptor, &value, sizeof value) == sizeof value ? 0 : -1;
 }
 
 /* MARK: Descriptors and memory */

@@ -15,4 +15,6 @@ void sim_detach(void);
 /* Death by a store is decided here as well. */
 extern uint64_t sim_points_left;
 extern enum sim_place sim_place;
+/* Sends what waits for the service manager. Returns whether anything did. */
+int sim_sends(void);
 void sim_die(void);

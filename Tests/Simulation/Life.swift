@@ -236,9 +236,11 @@ final class Life {
     // There are few stores into the header, and each decides what of the rest counts.
     let (place, ranges) = random.pick([
       (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]), (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]),
-      (SIM_IN_HEADER, [2, 8, 32]), (SIM_AFTER_WAKE, [1, 4]),
+      (SIM_IN_HEADER, [2, 8, 32]), (SIM_WHEN_SENT, [1, 4]),
     ])
-    Kernel.dieAfter(Int.random(in: 0..<random.pick(ranges), using: &random), at: place)
+    let count = Int.random(in: 0..<random.pick(ranges), using: &random)
+    tell("is to die in \(count) of \(place)")
+    Kernel.dieAfter(count, at: place)
   }
 
   private func faults() -> Faults {

@@ -93,8 +93,8 @@ enum sim_place {
 	SIM_ANYWHERE,
 	/* At a store into the first page of shared memory. */
 	SIM_IN_HEADER,
-	/* At the first of all those once its thread has something for the service manager. */
-	SIM_AFTER_WAKE,
+	/* At such a store before which the service manager is sent something. */
+	SIM_WHEN_SENT,
 };
 
 /* Has the bus die when so many places of that kind have been passed. */
