@@ -26,23 +26,28 @@ struct area {
 
 static struct area areas[64];
 static int is_protected;
+/* The first page of a state has the words that say which of the rest counts. */
+#define PAGE 4096
 /* What a store that is just being made may touch. */
 static char *open_pages;
-#define PAGE 4096
 static const char *crash_note;
 static int crash_descriptor;
 
-static void change_protection(int protection)
+/* Each store that is watched costs two signals: no more than those are that matter. */
+static size_t watched_length(const struct area *area) { return sim_place == SIM_ANYWHERE ? area->length : PAGE; }
+
+static void protect(const struct area *area)
 {
-	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
-		if (areas[index].address && mprotect(areas[index].address, areas[index].length, protection) == -1)
-			abort();
+	if (mprotect(area->address, watched_length(area), PROT_READ) == -1)
+		abort();
 }
 
 void sim_protect(void)
 {
 	is_protected = 1;
-	change_protection(PROT_READ);
+	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
+		if (areas[index].address)
+			protect(&areas[index]);
 }
 
 void sim_unprotect(void)
@@ -50,7 +55,9 @@ void sim_unprotect(void)
 	if (!is_protected)
 		return;
 	is_protected = 0;
-	change_protection(PROT_READ | PROT_WRITE);
+	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
+		if (areas[index].address && mprotect(areas[index].address, areas[index].length, PROT_READ | PROT_WRITE) == -1)
+			abort();
 }
 
 /* What is stored from here on is seen by this process alone. */
@@ -77,8 +84,8 @@ void sim_map_shared(void *address, size_t length, int descriptor)
 		if (area->address)
 			continue;
 		*area = (struct area){address, length, descriptor};
-		if (is_protected && mprotect(address, length, PROT_READ) == -1)
-			abort();
+		if (is_protected)
+			protect(area);
 		return;
 	}
 	abort();
@@ -91,20 +98,11 @@ void sim_unmap(void *address)
 			areas[index].address = NULL;
 }
 
-static int is_shared(const char *address)
+static int is_watched(const char *address)
 {
 	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
 		if (areas[index].address && address >= areas[index].address
-		    && address < areas[index].address + areas[index].length)
-			return 1;
-	return 0;
-}
-
-/* The first page of a state has the words that say which of the rest counts. */
-static int is_in_header(const char *address)
-{
-	for (size_t index = 0; index < sizeof areas / sizeof *areas; index++)
-		if (areas[index].address && address >= areas[index].address && address < areas[index].address + PAGE)
+		    && address < areas[index].address + watched_length(&areas[index]))
 			return 1;
 	return 0;
 }
@@ -124,12 +122,11 @@ static void crash(int signal)
 
 static void stored(int signal, siginfo_t *info, void *context)
 {
-	if (!is_protected || !is_shared(info->si_addr)) {
+	if (!is_protected || !is_watched(info->si_addr)) {
 		crash(signal);
 		return;
 	}
-	int is_point = sim_place == SIM_ANYWHERE
-		|| (is_in_header(info->si_addr) && (sim_place == SIM_IN_HEADER || sim_sends()));
+	int is_point = sim_place != SIM_WHEN_SENT || sim_sends();
 	if (is_point && sim_points_left-- == 0) {
 		sim_die();
 		return;
@@ -137,7 +134,7 @@ static void stored(int signal, siginfo_t *info, void *context)
 	/* It can reach into the next page, which may be none of the same memory. */
 	open_pages = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1));
 	mprotect(open_pages, PAGE, PROT_READ | PROT_WRITE);
-	if (is_shared(open_pages + PAGE))
+	if (is_watched(open_pages + PAGE))
 		mprotect(open_pages + PAGE, PAGE, PROT_READ | PROT_WRITE);
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
@@ -154,7 +151,7 @@ static void stepped(int signal, siginfo_t *info, void *context)
 	if (!is_protected)
 		return;
 	mprotect(open_pages, PAGE, PROT_READ);
-	if (is_shared(open_pages + PAGE))
+	if (is_watched(open_pages + PAGE))
 		mprotect(open_pages + PAGE, PAGE, PROT_READ);
 }
 

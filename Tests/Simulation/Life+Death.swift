@@ -31,7 +31,8 @@ extension Life {
       } else if link.fate != .ends {
         let isRead =
           readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
-        if isRead || link.isLate(at: Kernel.now) || link.isPartial || link.isBlocked
+        // Who has not said hello is kept by a hand-over alone, which was not to its end.
+        if isRead || !link.isOnBus || link.isLate(at: Kernel.now) || link.isPartial || link.isBlocked
           || link.boundary.isMidFrame
           || link === sentLast
           || link.isLongListed

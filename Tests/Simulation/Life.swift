@@ -200,12 +200,12 @@ final class Life {
     case 120..<150: try read(seat)
     case 150..<160: links[seat]?.send()
     case 160..<184: passTime()
-    case 184..<187: planDeath()
-    case 187: try restart()
-    case 188: try reconfigure()
-    case 189..<191: leave(seat)
-    case 191: links[seat]?.reads = false
-    case 192: if random.oneIn(4) { loseStored() }
+    case 184..<188: planDeath()
+    case 188: try restart()
+    case 189: try reconfigure()
+    case 190..<192: leave(seat)
+    case 192: links[seat]?.reads = false
+    case 193: if random.oneIn(4) { loseStored() }
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
