@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +58,7 @@ static int sim_is_inside(void) { return is_entered && is_first_thread; }
 void sim_begin(const char *note, int descriptor)
 {
 	is_first_thread = 1;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	null_descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sim_death_begin(note, descriptor);
 }
@@ -255,6 +259,34 @@ static int fail(int error)
 }
 
 /* MARK: Who connects */
+
+static int make_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+int sim_listen(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listener = make_socket();
+	if (listener == -1)
+		return -1;
+	/* So short an address asks for a name. */
+	if (bind(listener, (struct sockaddr *)&address, sizeof address.sun_family) == -1 || listen(listener, SOMAXCONN) == -1)
+		abort();
+	return listener;
+}
+
+int sim_connect(int listener)
+{
+	struct sockaddr_un address;
+	socklen_t length = sizeof address;
+	int connected = make_socket();
+	if (connected == -1)
+		return -1;
+	if (getsockname(listener, (struct sockaddr *)&address, &length) == 0
+	    && connect(connected, (struct sockaddr *)&address, length) == 0)
+		return connected;
+	close(connected);
+	return -1;
+}
 
 struct peer {
 	uint64_t cookie;

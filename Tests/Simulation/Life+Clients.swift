@@ -31,11 +31,7 @@ extension Life {
     let link = Link(
       number: linkCount, seat: seat, pid: processes[seat], uid: 1000 + UInt32(seat % 3),
       takesFiles: random.oneIn(2))
-    do throws(Errno) {
-      try link.connect(to: path)
-    } catch {
-      return nil
-    }
+    guard link.connect(to: listener) else { return nil }
     links[seat] = link
     known.append(link)
     unaccepted.append(link)

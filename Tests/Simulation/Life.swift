@@ -59,7 +59,6 @@ final class Life {
   /// Of the step.
   var random: SplitMix64
   private(set) var step = 0
-  let path: String
   let listener: Socket
   let systemd: SystemdStore
   var bus: BusInstance?
@@ -135,16 +134,14 @@ final class Life {
     var steps = 0, deaths = 0, restarts = 0, posts = 0, received = 0, lost = 0, verdicts = 0, succeeded = 0
   }
 
-  init(seed: UInt64, folder: String) throws {
+  /// - Throws: when there is no descriptor for a socket.
+  init(seed: UInt64) throws(Errno) {
     self.seed = seed
     random = SplitMix64(seed: seed)
     setting = Setting(using: &random)
-    path = "\(folder)/bus"
-    _ = unsafe unlink(path)
-    let socket = try UnixSocket.make(nonblocking: true)
-    try UnixSocket.bind(socket, to: path)
-    try UnixSocket.listen(socket)
-    listener = Socket(socket)
+    let socket = sim_listen()
+    guard socket != -1 else { throw .current }
+    listener = Socket(FileDescriptor(owning: socket))
     systemd = SystemdStore(capacity: setting.storeCapacity)
     _ = unsafe setenv("FDSTORE", "\(setting.storeCapacity)", 1)
     // The last one's is who looks at everything.
@@ -351,7 +348,7 @@ final class Life {
         Kernel.sender = bus
         bus.takeOver()
         for socket in atStart.takeListening() {
-          try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: path))
+          try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: "bus"))
         }
         bus.start()
       } catch {

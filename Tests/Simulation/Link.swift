@@ -123,11 +123,13 @@ final class Link {
     self.takesFiles = takesFiles
   }
 
-  func connect(to path: String) throws(Errno) {
-    let descriptor = try UnixSocket.make(nonblocking: true)
-    try UnixSocket.connect(descriptor, to: path)
+  /// Returns whether it could.
+  func connect(to listener: Socket) -> Bool {
+    let descriptor = sim_connect(listener.descriptor.rawValue)
+    guard descriptor != -1 else { return false }
     sim_push_peer(pid, uid)
-    socket = Socket(descriptor)
+    socket = Socket(FileDescriptor(owning: descriptor))
+    return true
   }
 
   func close() { socket = nil }

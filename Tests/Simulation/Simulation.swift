@@ -16,8 +16,12 @@ enum Simulation {
     do throws(Options.UsageError) {
       options = try Options(parsing: arguments)
     } catch {
-      StandardError.writeLine("simulate: \(error)\n\(Options.help)")
+      StandardError.writeLine("simulate: \(error); see simulate --help")
       return 2
+    }
+    if options.isHelp {
+      print(Options.help)
+      return 0
     }
     Life.isTold = options.isTold
     // Between two runs of one seed, nothing differs but what it decides.
@@ -31,53 +35,82 @@ struct Options {
   struct UsageError: Error, CustomStringConvertible { let description: String }
 
   static let help = """
-    usage: simulate [--seed=N] [--steps=N] [--seconds=N] [--keep=LIST] [--tell] [--seeds=FILE]
+    usage: simulate [--steps=N] [--seconds=N]
+           simulate --seed=N [--steps=N] [--keep=LIST] [--tell]
+           simulate --seeds=FILE
       --seed=N      one life, the one of this number; else fresh ones, whose numbers are printed
-      --steps=N     so many steps in all: 1,000,000; of one life: 2,000
+      --steps=N     so many steps in all, in lives of 2,000: 1,000,000; of one life: 2,000
       --seconds=N   no new life begins after so long: 3,600
-      --keep=LIST   of one life, only these steps, as in 1-20,37
-      --tell        says all that happens
-      --seeds=FILE  the lives whose numbers the file has, instead of fresh ones
+      --keep=LIST   only these steps of the life, as in 1-20,37
+      --tell        says all that happens: the step, the bus's clock in microseconds, and what it does
+      --seeds=FILE  the lives whose numbers the lines of the file begin with
+    The status is 0, 1 after a failure, and 2 where nothing could be simulated.
     """
+  private static let stepsMax: UInt64 = 1_000_000_000_000
 
   var seed: UInt64?
   var steps: Int?
   var seconds = 3600
   var kept: Set<Int>?
   var isTold = false
+  var isHelp = false
+  /// This process is one of the supervisor's.
   var isWorker = false
   var seedFile: String?
 
   init(parsing arguments: [String]) throws(UsageError) {
+    var given: Set<Substring> = []
+    var list: (text: String, argument: String)?
     for argument in arguments {
       let parts = argument.split(separator: "=", maxSplits: 1)
       let value = parts.count == 2 ? String(parts[1]) : ""
-      switch parts.first {
-      case "--seed": seed = try Self.number(value, argument)
-      case "--steps": steps = Int(clamping: try Self.number(value, argument))
-      case "--seconds": seconds = Int(clamping: try Self.number(value, argument))
-      case "--keep": kept = try Self.list(value, argument)
+      guard let name = parts.first, given.insert(name).inserted else {
+        throw UsageError(description: "\(argument) comes after another one")
+      }
+      switch name {
+      case "--seed": seed = try Self.number(value, argument, in: 0...(.max))
+      case "--steps": steps = Int(try Self.number(value, argument, in: 1...Self.stepsMax))
+      case "--seconds": seconds = Int(try Self.number(value, argument, in: 1...Self.stepsMax))
+      case "--keep": list = (value, argument)
       case "--seeds": seedFile = value
       case "--tell": isTold = true
+      case "--help", "-h": isHelp = true
       case "--worker": isWorker = true
       default: throw UsageError(description: "there is no option \(argument)")
       }
     }
+    if let list { kept = try Self.list(list.text, list.argument, upTo: steps ?? Simulation.stepsOfLife) }
+    for name in ["--keep", "--tell"] where given.contains(name[...]) && seed == nil && !isWorker {
+      throw UsageError(description: "\(name) is for one life: it needs --seed")
+    }
+    guard seedFile == nil || given.count == 1 else {
+      throw UsageError(description: "nothing goes with --seeds")
+    }
+    guard seed == nil || !given.contains("--seconds") else {
+      throw UsageError(description: "--seconds is for fresh lives, and not for one")
+    }
   }
 
-  private static func number(_ text: String, _ argument: String) throws(UsageError) -> UInt64 {
-    guard let number = UInt64(text) else { throw UsageError(description: "\(argument) has no number") }
+  private static func number(
+    _ text: String, _ argument: String, in range: ClosedRange<UInt64>
+  ) throws(UsageError) -> UInt64 {
+    guard let number = UInt64(text), range.contains(number) else {
+      throw UsageError(description: "\(argument) has no number from \(range.lowerBound) to \(range.upperBound)")
+    }
     return number
   }
 
-  private static func list(_ text: String, _ argument: String) throws(UsageError) -> Set<Int> {
+  private static func list(
+    _ text: String, _ argument: String, upTo last: Int
+  ) throws(UsageError) -> Set<Int> {
     var steps: Set<Int> = []
-    for part in text.split(separator: ",") {
-      let ends = part.split(separator: "-").map { Int($0) }
-      guard let first = ends.first ?? nil, let last = ends.last ?? nil, first <= last, ends.count <= 2 else {
-        throw UsageError(description: "\(argument) is no list of steps")
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+      guard let first = ends.first, let end = ends.last, 1 <= first, first <= end, end <= last, ends.count <= 2
+      else {
+        throw UsageError(description: "\(argument) is no list of steps from 1 to \(last)")
       }
-      steps.formUnion(first...last)
+      steps.formUnion(first...end)
     }
     return steps
   }

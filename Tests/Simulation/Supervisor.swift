@@ -14,7 +14,17 @@ final class Supervisor {
 
   init(_ options: Options) { self.options = options }
 
+  /// Of a life with its clients, its buses' files and what systemd keeps.
+  private static let descriptorsMin: rlim_t = 1024
+
   func run() -> Int32 {
+    var limit = rlimit()
+    _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur >= Self.descriptorsMin else {
+      StandardError.writeLine(
+        "simulate: a life needs \(Self.descriptorsMin) descriptors, and may have \(limit.rlim_cur) (ulimit -n)")
+      return 2
+    }
     if let seed = options.seed {
       if options.isTold { return tell(seed) }
       return report(on: [seed], steps: options.steps ?? Simulation.stepsOfLife)
@@ -30,10 +40,17 @@ final class Supervisor {
   /// Those that once found something.
   private func replay(_ file: String) -> Int32 {
     guard let lines = Self.lines(of: file) else {
-      StandardError.writeLine("simulate: \(file) cannot be read")
-      return 1
+      StandardError.writeLine("simulate: \(file) cannot be read: \(Errno.current)")
+      return 2
     }
-    let seeds = lines.compactMap { UInt64($0.prefix { $0.isNumber }) }
+    var seeds: [UInt64] = []
+    for (index, line) in lines.enumerated() {
+      guard let seed = UInt64(line.prefix { $0 != " " }) else {
+        StandardError.writeLine("simulate: \(file):\(index + 1): no number begins the line")
+        return 2
+      }
+      seeds.append(seed)
+    }
     say("simulate: \(seeds.count) lives that once found something")
     return report(on: seeds, steps: Simulation.stepsOfLife)
   }
@@ -48,7 +65,8 @@ final class Supervisor {
       if count == 0 { break }
       text += buffer.prefix(count)
     }
-    return String(decoding: text, as: UTF8.self).split(separator: "\n")
+    guard unsafe ferror(file) == 0 else { return nil }
+    return String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
   }
 
   /// Who waits for it sees it at once, wherever it goes to.
@@ -62,7 +80,7 @@ final class Supervisor {
   private func report(on seeds: [UInt64], steps: Int) -> Int32 {
     var total = Life.Counts()
     var next = 0
-    var failed: (order: Order, what: String)?
+    var failed: (order: Order, what: String, end: WorkerProcess.End?)?
     var running: [(process: WorkerProcess, order: Order)] = []
     var reports: [UInt64: String] = [:]
     var told = began
@@ -80,16 +98,23 @@ final class Supervisor {
       running.append((process, first))
     }
     while !running.isEmpty {
-      let index = WorkerProcess.wait(for: running.map(\.process))
+      let (index, answer) = WorkerProcess.next(of: running.map(\.process)) {
+        guard time(nil) - told >= 20 else { return }
+        told = time(nil)
+        var all = total
+        all.steps += running.reduce(0) { $0 + $1.process.step }
+        say("simulate: \(all.text)")
+      }
       let (process, done) = running[index]
-      switch process.receive() {
+      switch answer {
       case .report(let report):
         total += report.counts
         reports[done.seed] = "\(report)"
         if let failure = report.failure, failed == nil {
-          failed = (done, "step \(failure.step): \(failure.what)")
+          failed = (done, "step \(failure.step): \(failure.what)", nil)
         }
-      case .crash: if failed == nil { failed = (done, WorkerProcess.crash) }
+      case .end(.unable): return 2
+      case .end(let end): if failed == nil { failed = (done, "\(end)", end) }
       }
       if let another = order() {
         process.send(another)
@@ -98,17 +123,13 @@ final class Supervisor {
         process.end()
         running.remove(at: index)
       }
-      if time(nil) - told >= 20 {
-        told = time(nil)
-        say("simulate: \(total.text)")
-      }
     }
     if let failed {
-      explain(failed.order, failed.what)
+      explain(failed.order, failed.what, isShortened: failed.end != .hung)
       return 1
     }
     say("simulate: \(total.text)")
-    guard total.steps > 0 || options.kept != nil else {
+    guard total.steps > 0 else {
       say("simulate: FAILED: no life was lived")
       return 1
     }
@@ -132,14 +153,19 @@ final class Supervisor {
 
   // MARK: Failures
 
-  private func explain(_ order: Order, _ what: String) {
+  private func explain(_ order: Order, _ what: String, isShortened: Bool) {
     say("simulate: FAILED: seed \(order.seed), \(what)")
-    say("simulate: looking for the shortest history that still fails …")
-    let (kept, last) = shrink(order, what)
-    say("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
-    say(
-      "simulate: to see it:\n  .build/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps) "
-        + "--keep=\(Options.text(of: kept))")
+    var command = ".build/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps)"
+    if isShortened {
+      say("simulate: looking for the shortest history that still fails …")
+      let (kept, last) = shrink(order, what)
+      say("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
+      // It fails whatever the steps are: one is shown.
+      command += " --keep=\(Options.text(of: kept.isEmpty ? [1] : kept))"
+    } else if let kept = order.kept {
+      command += " --keep=\(Options.text(of: kept.sorted()))"
+    }
+    say("simulate: to see it:\n  \(command)")
   }
 
   /// Leaves steps out for as long as the same goes wrong.
@@ -152,10 +178,9 @@ final class Supervisor {
     func fails(_ candidate: [Int]) -> Bool {
       process.send(Order(seed: order.seed, steps: order.steps, kept: Set(candidate)))
       switch process.receive() {
-      case .crash:
-        process.end()
+      case .end(let end):
         process = WorkerProcess()
-        return what == WorkerProcess.crash
+        return "\(end)" == what
       case .report(let report):
         guard let failure = report.failure else { return false }
         let text = "step \(failure.step): \(failure.what)"
@@ -192,7 +217,9 @@ final class Supervisor {
     defer { process.end() }
     process.send(Order(seed: seed, steps: options.steps ?? Simulation.stepsOfLife, kept: options.kept))
     switch process.receive() {
-    case .crash: return 1
+    case .end(let end):
+      say("simulate: FAILED: \(end)")
+      return end == .unable ? 2 : 1
     case .report(let report):
       say("simulate: \(report.counts.text)")
       guard let failure = report.failure else { return 0 }

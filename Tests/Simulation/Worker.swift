@@ -9,10 +9,11 @@ import TribuneSystem
 /// A bus that crashes takes its process with it; whoever waits for its word sees that, and goes on with another one.
 @MainActor
 struct Worker {
-  /// A life that takes longer hangs.
-  static let secondsMax: UInt32 = 120
+  /// How often it says how far it is.
+  private static let stepsOfProgress = 2000
+  /// It had no life at all: what it lacks, it has said.
+  static let isUnableStatus: Int32 = 3
 
-  private let folder = folder(of: getpid())
   private let options: Options
 
   init(_ options: Options) { self.options = options }
@@ -27,26 +28,17 @@ struct Worker {
     return 1
   }
 
-  private static func folder(of pid: pid_t) -> String { "/tmp/tribune-simulation-\(pid)" }
-
-  /// Removes what a worker that has ended leaves.
-  static func removeFolder(of pid: pid_t) {
-    _ = unsafe unlink("\(folder(of: pid))/bus")
-    _ = unsafe rmdir(folder(of: pid))
-  }
-
   func run() -> Int32 {
-    _ = unsafe mkdir(folder, 0o700)
-    _ = unsafe setenv("NOTIFY_SOCKET", "\(folder)/nobody", 1)
+    // The bus has a service manager; whatever it is told comes past its socket.
+    _ = unsafe setenv("NOTIFY_SOCKET", "/nobody", 1)
     CrashNote.begin()
     while let line = readLine() {
       guard let order = Order(line) else {
         StandardError.writeLine("simulate: \"\(line)\" is no order")
         return 1
       }
-      alarm(Self.secondsMax)
-      say("\(live(order))\n")
-      alarm(0)
+      guard let report = live(order) else { return Self.isUnableStatus }
+      say("\(report)\n")
     }
     return 0
   }
@@ -57,16 +49,20 @@ struct Worker {
     precondition(count == bytes.count, "nobody listens to this worker")
   }
 
-  private func live(_ order: Order) -> Report {
+  private func live(_ order: Order) -> Report? {
     let life: Life
-    do {
-      life = try Life(seed: order.seed, folder: folder)
+    do throws(Errno) {
+      life = try Life(seed: order.seed)
     } catch {
-      preconditionFailure("no life begins: \(error)")
+      CrashNote.say("simulate: no life can begin: \(error)\n")
+      return nil
     }
     var failure: (step: Int, what: String)?
     do throws(Violation) {
-      try life.live(steps: order.steps) { order.kept?.contains($0) ?? true }
+      try life.live(steps: order.steps) { step in
+        if step % Self.stepsOfProgress == 0 { say("step \(step)\n") }
+        return order.kept?.contains(step) ?? true
+      }
     } catch {
       life.abandon()
       failure = (error.step, error.what)
@@ -152,11 +148,12 @@ extension Life.Counts {
 enum CrashNote {
   private static let length = 128
   private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
+  private static var said: CInt = STDERR_FILENO
 
   static func begin() {
     unsafe text.initialize(repeating: 0, count: length)
     // What the bus logs is for who has the life told. A crash is for everybody.
-    let said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+    said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
     if !Life.isTold {
       let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
       dup2(nowhere, STDERR_FILENO)
@@ -164,9 +161,12 @@ enum CrashNote {
     unsafe sim_begin(text, said)
   }
 
+  /// Says something where the bus's own words would not be read.
+  static func say(_ line: String) { _ = unsafe write(said, line, line.utf8.count) }
+
   static func note(seed: UInt64, step: Int) {
     unsafe withVaList([seed, step]) {
-      _ = unsafe vsnprintf(text, length, "simulate: crashed or hung: seed %llu, step %ld\n", $0)
+      _ = unsafe vsnprintf(text, length, "simulate: it ends in seed %llu, step %ld\n", $0)
     }
   }
 }

@@ -8,16 +8,37 @@ import TribuneSystem
 final class WorkerProcess {
   enum Answer {
     case report(Report)
-    /// It has ended without one: it crashed, or was ended because it hung.
-    case crash
+    /// It has ended without one, or had to be ended.
+    case end(End)
   }
 
-  static let crash = "the bus crashed or hung"
+  enum End: Equatable, CustomStringConvertible {
+    case crashed(signal: Int32)
+    case hung
+    /// It has said what it lacks to live at all.
+    case unable
+
+    var description: String {
+      switch self {
+      case .crashed(let signal): "the bus crashed: \(unsafe String(cString: strsignal(signal)))"
+      case .hung: "nothing has happened for \(WorkerProcess.silentSecondsMax) s"
+      case .unable: "no life can begin"
+      }
+    }
+  }
+
+  /// So long a worker may say nothing: it does every 2,000 steps.
+  static let silentSecondsMax = 120
 
   private let pid: pid_t
   private let orders: FileDescriptor
   private let answers: FileDescriptor
   private var received: [UInt8] = []
+  private var silentSeconds = 0
+  private var hasClosed = false
+  private var isReaped = false
+  /// As far as it has said.
+  private(set) var step = 0
 
   init(isTold: Bool = false) {
     var orderEnds: [CInt] = [-1, -1]
@@ -30,6 +51,7 @@ final class WorkerProcess {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { _ = unsafe posix_spawn_file_actions_destroy(&actions) }
+    if isTold { unsafe posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO) }
     unsafe posix_spawn_file_actions_adddup2(&actions, orderEnds[0], STDIN_FILENO)
     unsafe posix_spawn_file_actions_adddup2(&actions, answerEnds[1], STDOUT_FILENO)
     var child: pid_t = 0
@@ -47,6 +69,7 @@ final class WorkerProcess {
   }
 
   func send(_ order: Order) {
+    (silentSeconds, step) = (0, 0)
     var bytes = Array("\(order)\n".utf8)
     while !bytes.isEmpty {
       let count = unsafe write(orders.rawValue, bytes, bytes.count)
@@ -57,35 +80,65 @@ final class WorkerProcess {
   }
 
   /// Waits for the answer to what was sent last.
-  func receive() -> Answer {
+  func receive() -> Answer { Self.next(of: [self]).answer }
+
+  /// Waits for the first answer of one of them.
+  ///
+  /// Seconds are counted, not measured: none pass for who is stopped together with its workers.
+  ///
+  /// - Parameter tick: called while they are waited for, once a second at least.
+  static func next(
+    of processes: [WorkerProcess], tick: () -> Void = {}
+  ) -> (index: Int, answer: Answer) {
     while true {
-      if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = String(decoding: received[..<end], as: UTF8.self)
-        received.removeSubrange(...end)
-        guard let report = Report(line) else { continue }
-        return .report(report)
+      for (index, process) in processes.enumerated() {
+        if let answer = process.answer() { return (index, answer) }
       }
-      var buffer = [UInt8](repeating: 0, count: 65_536)
-      let count = unsafe read(answers.rawValue, &buffer, buffer.count)
-      guard count > 0 else { return .crash }
-      received += buffer.prefix(count)
+      tick()
+      var watched = processes.map { pollfd(fd: $0.answers.rawValue, events: Int16(POLLIN), revents: 0) }
+      let count = unsafe poll(&watched, nfds_t(watched.count), 1000)
+      for (process, watched) in zip(processes, watched) {
+        if watched.revents != 0 { process.readMore() } else if count == 0 { process.silentSeconds += 1 }
+      }
     }
   }
 
-  /// Which of them has something to say first.
-  static func wait(for processes: [WorkerProcess]) -> Int {
-    while true {
-      var watched = processes.map { pollfd(fd: $0.answers.rawValue, events: Int16(POLLIN), revents: 0) }
-      _ = unsafe poll(&watched, nfds_t(watched.count), -1)
-      if let index = watched.firstIndex(where: { $0.revents != 0 }) { return index }
+  private func readMore() {
+    silentSeconds = 0
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe read(answers.rawValue, &buffer, buffer.count)
+    hasClosed = count <= 0
+    received += buffer.prefix(max(0, count))
+  }
+
+  private func answer() -> Answer? {
+    while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = String(decoding: received[..<end], as: UTF8.self)
+      received.removeSubrange(...end)
+      if let report = Report(line) { return .report(report) }
+      if line.hasPrefix("step "), let step = Int(line.dropFirst(5)) { self.step = step }
     }
+    if hasClosed { return .end(reap()) }
+    guard silentSeconds >= Self.silentSecondsMax else { return nil }
+    // It says where it is, also if it is stopped.
+    _ = kill(pid, SIGALRM)
+    _ = kill(pid, SIGCONT)
+    _ = reap()
+    return .end(.hung)
+  }
+
+  private func reap() -> End {
+    var status: CInt = 0
+    _ = unsafe waitpid(pid, &status, 0)
+    isReaped = true
+    let signal = status & 0x7F
+    return signal == 0 ? .unable : .crashed(signal: signal)
   }
 
   func end() {
+    guard !isReaped else { return }
     _ = kill(pid, SIGKILL)
-    var status: CInt = 0
-    _ = unsafe waitpid(pid, &status, 0)
-    Worker.removeFolder(of: pid)
+    _ = reap()
   }
 }
 

@@ -62,7 +62,8 @@ struct sim_faults {
 /* Sends what waits for the service manager, as a thread of the bus does at any moment. */
 void sim_set_sender(void (*send)(void));
 
-/* To be called once, on the first thread. `note` is what is said to `descriptor` when the process crashes. */
+/* To be called once, on the first thread. `note` is what is said to `descriptor` when the process crashes. It ends with
+ * the process that started it. */
 void sim_begin(const char *note, int descriptor);
 
 /* Another life begins: nothing of the one before is known any more. */
@@ -80,6 +81,11 @@ uint64_t sim_clock(void);
 uint64_t sim_alarm(void);
 /* Has the alarm go off if its time has come. */
 void sim_ring(void);
+
+/* A socket that listens under a name which the kernel gives it, and no file has; and one that is connected to it. -1
+ * without a descriptor. */
+int sim_listen(void);
+int sim_connect(int listener);
 
 /* Who connects next: in the order in which connections are accepted. */
 void sim_push_peer(int32_t pid, uint32_t uid);
