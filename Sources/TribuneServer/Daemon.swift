@@ -67,6 +67,13 @@ package final class Daemon {
     }
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
+    do throws(Errno) {
+      // Dispatch would wait for its threads for ever.
+      try Thread.start {}
+    } catch {
+      log.error("cannot start a thread: \(error)")
+      return 1
+    }
     do {
       let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
       let daemon = try listening(arguments, configuration, passed, log)

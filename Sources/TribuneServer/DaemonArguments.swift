@@ -82,6 +82,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     Without --listen the socket is $RUNTIME_DIRECTORY/bus,
     $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies.
 
-    SIGHUP reads the configuration again, SIGTERM ends the bus.
+    SIGHUP reads the configuration again. SIGTERM hands the bus over to the next
+    daemon where a service manager keeps its connections, and ends it elsewhere;
+    SIGINT ends it for good.
     """
 }

@@ -32,7 +32,8 @@ extension Life {
         }
         throw fail("link \(link.number) was not answered to \(operation.serial): \(operation.what)")
       }
-      for question in link.questions where question.conclusion == nil && question.registration.certainty == .certain {
+      for question in link.questions
+      where question.conclusion == nil && question.registration.certainty == .certain {
         try require(
           question.query.verdict == nil && question.query.due > Kernel.now && !isFinal,
           "link \(link.number) did not hear how query \(question.query.number) ended")

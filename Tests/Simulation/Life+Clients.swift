@@ -289,7 +289,9 @@ extension Life {
   }
 
   private func answer(_ link: Link) {
-    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else { return }
+    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else {
+      return
+    }
     let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
     let serial = link.serial()
     if random.oneIn(5) {

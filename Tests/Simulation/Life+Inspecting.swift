@@ -164,7 +164,8 @@ extension Life {
     var declared: [String: ConnectionID] = [:]
     for case .object(let entry) in inspected where !entry.protocolName.isEmpty {
       try require(
-        declared.updateValue(entry.connection, forKey: entry.object) == nil, "\(entry.object) is listed twice")
+        declared.updateValue(entry.connection, forKey: entry.object) == nil, "\(entry.object) is listed twice"
+      )
       try require(all.contains { $0.object == entry.object }, "\(entry.object) is listed, and not declared")
     }
     for registration in all where mustBeListed(registration) {
@@ -179,7 +180,8 @@ extension Life {
     var keys: Set<[String]> = []
     for case .retained(let entry) in inspected {
       try require(
-        keys.insert([entry.name, entry.object]).inserted, "\(entry.name) of \"\(entry.object)\" is listed twice")
+        keys.insert([entry.name, entry.object]).inserted,
+        "\(entry.name) of \"\(entry.object)\" is listed twice")
       let candidates = (retained + possiblyRetained).filter {
         $0.name == entry.name && $0.object == entry.object && $0.link.uid == entry.uid
           && ($0.link.id == entry.connection.rawValue || $0.link.id == 0) && Int(entry.length) == $0.length

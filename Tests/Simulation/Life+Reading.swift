@@ -190,7 +190,8 @@ extension Life {
     // What lies before it, of the same poster and style, is lost.
     let before = link.expected[..<index].indices.filter {
       let other = link.expected[$0]
-      return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered && !other.wasHeld
+      return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered
+        && !other.wasHeld
         && other.post.link === post.link && other.post.style == post.style
     }
     let first = before.first.map { link.expected[$0].post.number } ?? 0
@@ -253,7 +254,9 @@ extension Life {
       violate("link \(link.number) was let in for link \(other.number), of another process")
     case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
     case .post(let post):
-      check(!post.options.contains(.awaited), "post \(post.number) is awaited, and its poster hears only that it has come")
+      check(
+        !post.options.contains(.awaited),
+        "post \(post.number) is awaited, and its poster hears only that it has come")
     default: break
     }
     guard case .register(let registration) = operation.what else { return }

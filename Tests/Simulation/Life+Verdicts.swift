@@ -35,14 +35,16 @@ extension Life {
     if isInChain, query.mode.isSequential {
       for earlier in query.delegates where earlier.place < registration.place && isCertain(earlier) {
         check(
-          Kernel.now >= query.due(of: earlier) || query.answers.contains { $0.question.registration === earlier },
+          Kernel.now >= query.due(of: earlier)
+            || query.answers.contains { $0.question.registration === earlier },
           "r\(registration.number) was asked query \(number) before r\(earlier.number) was done")
       }
     }
     check(
       !link.questions.contains { $0.query === query && $0.registration === registration },
       "r\(registration.number) was asked query \(number) twice")
-    link.questions.append(AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
+    link.questions.append(
+      AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
   }
 
   func concluded(_ concluded: Concluded, _ serial: Serial, _ link: Link) {
@@ -70,7 +72,8 @@ extension Life {
       check(
         known.flatMap(\.registrations).contains {
           guard case .delegate(isSet: true, _, _, _) = $0.what else { return false }
-          return $0.label == successor.delegate.label && $0.object == registration.object && $0 !== registration
+          return $0.label == successor.delegate.label && $0.object == registration.object
+            && $0 !== registration
         }, "r\(registration.number) was ended by \(successor.delegate.label), which is not set in its place")
     default: violate("r\(registration.number) was ended, and cannot be: \(ended)")
     }
@@ -108,7 +111,8 @@ extension Life {
         && (progress.stage == .deferred
           || !query.progress.contains {
             $0.stage == progress.stage && $0.delegate.label == progress.delegate.label
-          }), "link \(link.number) hears once more of query \(query.number)")
+          }),
+      "link \(link.number) hears once more of query \(query.number)")
     query.progress.append(progress)
   }
 

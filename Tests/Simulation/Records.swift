@@ -53,7 +53,9 @@ final class Registration {
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
   /// Where it is in a chain: by order, then by time of attaching.
-  var place: (Int32, Int) { if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) } }
+  var place: (Int32, Int) {
+    if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
+  }
   /// By which verdicts name it.
   var label: String { "r\(number)" }
 
@@ -276,7 +278,8 @@ final class Operation {
     case .cancel(let serial): "cancel \(serial)"
     case .ask(let query):
       "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)"
-    case .answer(let question, let answer): "\(answer) of r\(question.registration.number) to query \(question.query.number)"
+    case .answer(let question, let answer):
+      "\(answer) of r\(question.registration.number) to query \(question.query.number)"
     case .defer(let question, let span):
       "defer of r\(question.registration.number) to query \(question.query.number) by \(span)"
     case .done(let post, _): "done with post \(post.number)"

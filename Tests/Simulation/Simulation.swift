@@ -95,7 +95,8 @@ struct Options {
     _ text: String, _ argument: String, in range: ClosedRange<UInt64>
   ) throws(UsageError) -> UInt64 {
     guard let number = UInt64(text), range.contains(number) else {
-      throw UsageError(description: "\(argument) has no number from \(range.lowerBound) to \(range.upperBound)")
+      throw UsageError(
+        description: "\(argument) has no number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -106,7 +107,8 @@ struct Options {
     var steps: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-      guard let first = ends.first, let end = ends.last, 1 <= first, first <= end, end <= last, ends.count <= 2
+      guard let first = ends.first, let end = ends.last, 1 <= first, first <= end, end <= last,
+        ends.count <= 2
       else {
         throw UsageError(description: "\(argument) is no list of steps from 1 to \(last)")
       }

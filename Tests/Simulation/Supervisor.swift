@@ -22,7 +22,8 @@ final class Supervisor {
     _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     guard limit.rlim_cur >= Self.descriptorsMin else {
       StandardError.writeLine(
-        "simulate: a life needs \(Self.descriptorsMin) descriptors, and may have \(limit.rlim_cur) (ulimit -n)")
+        "simulate: a life needs \(Self.descriptorsMin) descriptors, and may have \(limit.rlim_cur) (ulimit -n)"
+      )
       return 2
     }
     if let seed = options.seed {

@@ -150,6 +150,16 @@ struct SystemdServiceTests {
     #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
   }
 
+  @Test("one that can have no thread says so, and ends")
+  func noThread() throws {
+    let machine = try Container()
+    let result = try machine.run(
+      "systemd-run", "--quiet", "--wait", "--pipe", "--collect", "--property=TasksMax=1",
+      "tribuned", "--listen=/run/lonely/bus")
+    #expect(result.status == 1)
+    #expect(result.errors.contains("cannot start a thread"), "\(result.errors)")
+  }
+
   // MARK: Coming back
 
   @Test("killed or ended, it comes back", arguments: ["KILL", "TERM", "SEGV"])
