@@ -95,6 +95,14 @@ struct StoredDescriptorTests {
     #expect(status.output.contains("State: not surviving: a restart of the bus closes it\n"))
     let object = try bus.tribunectl("status", "\(welcome.connection)", "-j").object()
     #expect(object["surviving"] as? Bool == false)
-    withExtendedLifetime(second) {}
+
+    // It has the place of one that goes.
+    second.endSending()
+    try bus.wait(serving: first) {
+      try first.list(List(.connections)).contains { entry in
+        guard case .connection(let connection) = entry else { return false }
+        return connection.id == welcome.connection && connection.isSurviving
+      }
+    }
   }
 }

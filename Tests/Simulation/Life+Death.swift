@@ -63,7 +63,7 @@ extension Life {
     guard isWhole else { return noteDeath() }
     for link in known
     where setting.storesAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
-      && link.detachedUntil == nil && !link.mayBeUnstored && !link.isLate(at: Kernel.now)
+      && link.detachedUntil == nil && !link.isLostInStore && !link.isLate(at: Kernel.now)
       && !link.isBeginningGarbage
     {
       try require(systemd.has(cookie: link.cookie), "link \(link.number) was not handed over")

@@ -58,13 +58,13 @@ extension Life {
     }
     // What is delivered when all has been read may have been delivered before.
     let since = post.style == .asSoonAsPossible ? post.takenAt : taken
-    var strongest: Int?
-    var strongestPossible: Int?
+    var strongest: Strength?
+    var strongestPossible: Strength?
     for registration in link.registrations where registration.isFor(post.name, post.object) {
-      let strength: Int
+      let strength: Strength
       switch registration.what {
-      case .observation(let behavior, _): strength = Self.strength(of: behavior)
-      case .delegate where Naming.announces(post.name): strength = 4
+      case .observation(let behavior, _): strength = Strength(behavior)
+      case .delegate where Naming.announces(post.name): strength = .delegate
       default: continue
       }
       // What came or went since it was taken may have been there, or not.
@@ -72,9 +72,9 @@ extension Life {
         registration.isKnown && registration.takenAt <= since
         && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
       if isThere {
-        strongest = max(strongest ?? 0, strength)
+        strongest = max(strongest ?? .drop, strength)
       } else if registration.certainty != .gone || registration.goneAt > since {
-        strongestPossible = max(strongestPossible ?? 0, strength)
+        strongestPossible = max(strongestPossible ?? .drop, strength)
       }
     }
     guard strongest != nil || strongestPossible != nil else { return }
@@ -88,26 +88,32 @@ extension Life {
       let awaited = link.registrations.filter { $0.isAwaited && $0.isFor(post.name, post.object) }
       let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.isKnown }
       // What delegates receive is not suspended, and overtakes what is.
-      if strongest == 4 || strongestPossible == 4 {
+      if strongest == .delegate || strongestPossible == .delegate {
         for index in link.expected.indices where link.expected[index].isBuffered {
           link.expected[index].wasHeld = true
         }
       }
-      if strongest == 4 { break }
-      let isNow = post.options.contains(.immediately) || strongest == 3 || isAwaited && (strongest ?? 0) > 0
+      if strongest == .delegate { break }
+      let isNow =
+        post.options.contains(.immediately) || strongest == .immediate
+        || isAwaited && (strongest ?? .drop) > .drop
       let mayBeNow =
-        (strongestPossible ?? 0) >= 3 || strongest == nil || isAwaited && (strongestPossible ?? 0) > 0
+        (strongestPossible ?? .drop) >= .immediate || strongest == nil
+        || isAwaited && (strongestPossible ?? .drop) > .drop
         || post.options.contains(.awaited) && awaited.contains { $0.certainty != .gone && !$0.isKnown }
       if !isNow {
         // It may have been delivered before the connection was suspended.
-        guard max(strongest ?? 0, strongestPossible ?? 0) > 0 || link.suspensionChangedAt > since else {
+        guard max(strongest ?? .drop, strongestPossible ?? .drop) > .drop || link.suspensionChangedAt > since
+        else {
           return
         }
-        if strongest == 0 || (strongestPossible ?? 0) > (strongest ?? 0) { entry.certainty = .possible }
+        if strongest == .drop || (strongestPossible ?? .drop) > (strongest ?? .drop) {
+          entry.certainty = .possible
+        }
         entry.isBuffered = true
-        entry.coalesces = strongest == 1
+        entry.coalesces = strongest == .coalesce
       }
-      if isNow, entry.certainty == .certain, strongestPossible != 4 {
+      if isNow, entry.certainty == .certain, strongestPossible != .delegate {
         releaseBuffered(of: link)
       } else if isNow || mayBeNow {
         entry.certainty = .possible
@@ -142,13 +148,23 @@ extension Life {
     if post.isFile || link.pendingCount + heldCount > limit { link.mayLose = true }
   }
 
-  private static func strength(of behavior: SuspensionBehavior) -> Int {
-    switch behavior {
-    case .drop: 0
-    case .coalesce: 1
-    case .hold: 2
-    case .deliverImmediately: 3
+  /// What becomes of a notification of a suspended connection, by what matches it there: the strongest counts.
+  private enum Strength: Int, Comparable {
+    case drop, coalesce, hold, immediate
+    /// A delegate of the object receives what announces an action.
+    case delegate
+
+    init(_ behavior: SuspensionBehavior) {
+      self =
+        switch behavior {
+        case .drop: .drop
+        case .coalesce: .coalesce
+        case .hold: .hold
+        case .deliverImmediately: .immediate
+        }
     }
+
+    static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
   }
 
   /// It is lost, and told.

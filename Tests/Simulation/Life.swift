@@ -225,7 +225,7 @@ final class Life {
   private func loseStored() {
     if random.oneIn(8), bus == nil { return systemd.loseState() }
     guard let cookie = systemd.lose(using: &random) else { return }
-    link(cookie)?.mayBeUnstored = true
+    link(cookie)?.isLostInStore = true
   }
 
   private func planDeath() {

@@ -84,9 +84,21 @@ extension BusServer {
   /// Some places are left for what is stored when the bus is handed over.
   func keepOpen(_ connection: Connection) {
     // One that was handed over before it said hello lies there already.
-    guard let store, !connection.isStored, store.count + DescriptorStore.handOverRoom < store.capacity
-    else { return }
-    connection.isStored = store.store(connection.descriptor, as: .connection)
+    guard let store, !connection.isStored, !connection.isOrphan else { return }
+    if store.count + DescriptorStore.handOverRoom < store.capacity {
+      connection.isStored = store.store(connection.descriptor, as: .connection)
+    }
+    if !connection.isStored { unstored.append(connection.id) }
+  }
+
+  /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
+  private func keepAnotherOpen() {
+    while stopBy == nil, let id = unstored.popLast() {
+      guard let slot = slotsByID[id.rawValue], let connection = connections.value[slot],
+        connection.phase == .open
+      else { continue }
+      return keepOpen(connection)
+    }
   }
 
   private func pauseAccepting(because error: Errno) {
@@ -210,6 +222,7 @@ extension BusServer {
     releaseBegun(connection)
     releaseDescriptors(of: connection)
     forget(connection, isEnded: isEnded)
+    if !unstored.isEmpty { keepAnotherOpen() }
     if acceptIsPaused { resumeAccepting() }
   }
 

@@ -30,10 +30,11 @@ extension BusServer {
       switch connection.phase {
       case .awaitingHello:
         if connection.position == nil { recordConnection(connection) }
-        if !connection.isStored, !connection.isOrphan { keepOpen(connection) }
+        keepOpen(connection)
       // It has been sent why, as far as it reads.
       case .closing: close(connection)
-      case .open, .closed: break
+      case .open: keepOpen(connection)
+      case .closed: break
       }
     }
     makeRoomInState()
