@@ -1,8 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <errno.h>
 #include <stddef.h>
 #include "simulated_kernel.h"
+
+/* The bus has one thread in which all happens: the first. */
+extern __thread int sim_is_first_thread;
+/* Whether this call is the bus's. */
+int sim_is_inside(void);
+/* A point at which the bus can die. Returns whether it is dead. */
+int sim_point(void);
+extern int sim_has_died;
+
+/* What is to go wrong, and whether it does now. */
+extern struct sim_faults sim_wanted;
+uint64_t sim_random(void);
+int sim_goes_wrong(uint32_t one_in);
+static inline int sim_fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length);
+struct sim_event *sim_last_event(void);
+uint64_t sim_cookie(int descriptor);
+
+void sim_reset_sockets(void);
+void sim_reset_alarm(void);
 
 /* death.c: memory that is shared with the next daemon. */
 void sim_death_begin(const char *note, int descriptor);

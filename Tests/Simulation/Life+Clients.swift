@@ -151,7 +151,7 @@ extension Life {
       isEmpty: isEmpty)
     post.serial = serial
     posts[post.number] = post
-    count { $0.posts += 1 }
+    counts.posts += 1
     let acknowledges = random.oneIn(5)
     let flags: FrameFlags = acknowledges ? .acknowledge : .none
     let awaits = acknowledges || options.contains(.awaited)

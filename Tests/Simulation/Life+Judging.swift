@@ -283,7 +283,7 @@ extension Life {
     if old.isMonitor { link.isMonitor = true }
     old.expected = []
     old.isSucceeded = true
-    count { $0.succeeded += 1 }
+    counts.succeeded += 1
     forgetAll(of: old)
   }
 

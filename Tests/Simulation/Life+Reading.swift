@@ -148,7 +148,7 @@ extension Life {
 
   private func notification(_ frame: FrameView, _ link: Link, isSnapshot: Bool) {
     link.receivedCount += 1
-    count { $0.received += 1 }
+    counts.received += 1
     let header = frame.header
     let found =
       frame.header.payloadLength == 0 && !header.flags.contains(.descriptor)
@@ -222,7 +222,7 @@ extension Life {
   }
 
   private func lost(_ number: UInt64, _ link: Link) {
-    count { $0.lost += Int(number) }
+    counts.lost += Int(number)
     tell("  which is \(number)")
     check(number > 0, "link \(link.number) was told that nothing is lost")
     check(

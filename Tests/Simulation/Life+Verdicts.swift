@@ -81,7 +81,7 @@ extension Life {
   }
 
   func verdict(_ verdict: Verdict, _ serial: Serial, _ link: Link) {
-    count { $0.verdicts += 1 }
+    counts.verdicts += 1
     guard let operation = reply(serial, link) else { return }
     guard case .ask(let query) = operation.what else {
       return violate("link \(link.number) was told a verdict on \(serial), which is no query")

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What else the bus asks of the kernel, and the service manager.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+static uint64_t now_nanoseconds = 1000000000000;
+static uint64_t tick_nanoseconds;
+
+static int alarm_descriptor = -1;
+static uint64_t alarm_due;
+
+void sim_reset_alarm(void)
+{
+	alarm_due = 0;
+	alarm_descriptor = -1;
+}
+
+/* MARK: What is waited for */
+
+void sim_set_clock(uint64_t nanoseconds, uint64_t tick)
+{
+	now_nanoseconds = nanoseconds;
+	tick_nanoseconds = tick;
+}
+
+uint64_t sim_clock(void) { return now_nanoseconds; }
+
+int epoll_wait(int descriptor, struct epoll_event *ready, int most, int timeout)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_epoll_wait, descriptor, ready, most, timeout);
+	int count = (int)syscall(SYS_epoll_wait, descriptor, ready, most, 0);
+	if (count > 1 && sim_goes_wrong(sim_wanted.reorder)) {
+		for (int index = count - 1; index > 0; index--) {
+			int other = (int)(sim_random() % (uint64_t)(index + 1));
+			struct epoll_event event = ready[index];
+			ready[index] = ready[other];
+			ready[other] = event;
+		}
+		count = 1 + (int)(sim_random() % (uint64_t)count);
+	}
+	if (count <= 0)
+		sim_note(SIM_IDLE, 0, 0, NULL, 0);
+	return count;
+}
+
+int epoll_ctl(int descriptor, int operation, int target, struct epoll_event *event)
+{
+	if (sim_is_inside() && sim_has_died)
+		return 0;
+	return (int)syscall(SYS_epoll_ctl, descriptor, operation, target, event);
+}
+
+int timerfd_create(clockid_t clock, int flags)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_timerfd_create, clock, flags);
+	alarm_due = 0;
+	return alarm_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+int timerfd_settime(int descriptor, int flags, const struct itimerspec *time, struct itimerspec *before)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_timerfd_settime, descriptor, flags, time, before);
+	alarm_due = now_nanoseconds + (uint64_t)time->it_value.tv_nsec;
+	return 0;
+}
+
+uint64_t sim_alarm(void) { return alarm_due; }
+
+void sim_ring(void)
+{
+	if (!alarm_due || alarm_due > now_nanoseconds)
+		return;
+	alarm_due = 0;
+	uint64_t one = 1;
+	if (write(alarm_descriptor, &one, sizeof one) == -1)
+		abort();
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	uint64_t nanoseconds = now_nanoseconds;
+	now_nanoseconds += tick_nanoseconds;
+	if (clock == CLOCK_REALTIME)
+		nanoseconds += 1700000000000000000;
+	time->tv_sec = (time_t)(nanoseconds / 1000000000);
+	time->tv_nsec = (long)(nanoseconds % 1000000000);
+	return 0;
+}
+
+/* MARK: Descriptors and memory */
+
+int fcntl(int descriptor, int command, ...)
+{
+	va_list arguments;
+	va_start(arguments, command);
+	long argument = va_arg(arguments, long);
+	va_end(arguments);
+	if (sim_is_inside() && command == F_DUPFD_CLOEXEC && sim_goes_wrong(sim_wanted.no_descriptor)) {
+		sim_note(SIM_REFUSED, 0, 0, NULL, 0);
+		return sim_fail(EMFILE);
+	}
+	return (int)syscall(SYS_fcntl, descriptor, command, argument);
+}
+
+int fcntl64(int descriptor, int command, ...) __attribute__((alias("fcntl")));
+
+int ioctl(int descriptor, unsigned long request, ...)
+{
+	va_list arguments;
+	va_start(arguments, request);
+	void *argument = va_arg(arguments, void *);
+	va_end(arguments);
+	if (sim_is_inside() && sim_has_died) {
+		*(int *)argument = 0;
+		return 0;
+	}
+	return (int)syscall(SYS_ioctl, descriptor, request, argument);
+}
+
+int memfd_create(const char *name, unsigned int flags)
+{
+	if (sim_is_inside() && sim_goes_wrong(sim_wanted.no_memory)) {
+		sim_note(SIM_REFUSED, 0, 0, NULL, 0);
+		return sim_fail(sim_random() % 2 ? ENOMEM : EMFILE);
+	}
+	return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+int fallocate(int descriptor, int mode, off_t offset, off_t length)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_fallocate, descriptor, mode, offset, length);
+	if (sim_point())
+		return 0;
+	int result = (int)syscall(SYS_fallocate, descriptor, mode, offset, length);
+	int error = errno;
+	sim_point();
+	errno = error;
+	return result;
+}
+
+void *mmap(void *wanted, size_t length, int protection, int flags, int descriptor, off_t offset)
+{
+	void *address = (void *)syscall(SYS_mmap, wanted, length, protection, flags, descriptor, offset);
+	if (address != MAP_FAILED && sim_is_inside() && !sim_has_died && flags & MAP_SHARED && protection & PROT_WRITE)
+		sim_map_shared(address, length, descriptor);
+	return address;
+}
+
+int munmap(void *address, size_t length)
+{
+	if (sim_is_first_thread)
+		sim_unmap(address);
+	return (int)syscall(SYS_munmap, address, length);
+}
+
+ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
+{
+	if (!sim_is_inside())
+		return syscall(SYS_getrandom, buffer, length, flags);
+	for (size_t index = 0; index < length; index++)
+		((uint8_t *)buffer)[index] = (uint8_t)sim_random();
+	return (ssize_t)length;
+}
+
+/* Clients are told it. */
+pid_t getpid(void) { return sim_is_inside() ? 4242 : (pid_t)syscall(SYS_getpid); }
+
+/* MARK: The service manager */
+
+int sd_pid_notify_with_fds(pid_t pid, int unset, const char *state, const int *descriptors, unsigned count)
+{
+	(void)pid;
+	(void)unset;
+	if (sim_point())
+		return 1;
+	if (sim_goes_wrong(sim_wanted.again))
+		return -ENOBUFS;
+	sim_note(SIM_NOTIFIED, 0, count, state, strlen(state));
+	struct sim_event *event = sim_last_event();
+	if (count > sizeof event->descriptors / sizeof *event->descriptors)
+		abort();
+	for (unsigned index = 0; index < count; index++) {
+		event->descriptors[index] = (int)syscall(SYS_fcntl, descriptors[index], F_DUPFD_CLOEXEC, 0);
+		sim_keep(event->descriptors[index], 1);
+	}
+	sim_point();
+	return 1;
+}
+
+int sd_notify_barrier(int unset, uint64_t timeout)
+{
+	(void)unset;
+	(void)timeout;
+	return 1;
+}
+
+int usleep(useconds_t microseconds)
+{
+	(void)microseconds;
+	return 0;
+}

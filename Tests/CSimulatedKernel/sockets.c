@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The bus's sockets.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+/* MARK: Who connects */
+
+static uint32_t waiting_first, waiting_end;
+
+void sim_reset_sockets(void) { waiting_first = waiting_end = 0; }
+
+static int make_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+int sim_listen(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listener = make_socket();
+	if (listener == -1)
+		return -1;
+	/* So short an address asks for a name. */
+	if (bind(listener, (struct sockaddr *)&address, sizeof address.sun_family) == -1 || listen(listener, SOMAXCONN) == -1)
+		abort();
+	return listener;
+}
+
+int sim_connect(int listener)
+{
+	struct sockaddr_un address;
+	socklen_t length = sizeof address;
+	int connected = make_socket();
+	if (connected == -1)
+		return -1;
+	if (getsockname(listener, (struct sockaddr *)&address, &length) == 0
+	    && connect(connected, (struct sockaddr *)&address, length) == 0)
+		return connected;
+	close(connected);
+	return -1;
+}
+
+struct peer {
+	uint64_t cookie;
+	int32_t pid;
+	uint32_t uid;
+};
+
+static struct peer waiting[1024], known[65536];
+
+void sim_push_peer(int32_t pid, uint32_t uid)
+{
+	waiting[waiting_end++ % 1024] = (struct peer){0, pid, uid};
+}
+
+/* Cookies are counted up, so that those of the last 65,536 sockets have places of their own. */
+static struct peer *peer_of(uint64_t cookie) { return &known[cookie % 65536]; }
+
+int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_accept4, descriptor, address, length, flags);
+	if (sim_point())
+		return sim_fail(EAGAIN);
+	if (sim_goes_wrong(sim_wanted.no_descriptor))
+		return sim_fail(EMFILE);
+	int accepted = (int)syscall(SYS_accept4, descriptor, address, length, flags);
+	if (accepted == -1)
+		return -1;
+	struct peer peer = waiting[waiting_first++ % 1024];
+	peer.cookie = sim_cookie(accepted);
+	*peer_of(peer.cookie) = peer;
+	sim_note(SIM_ACCEPTED, peer.cookie, 0, NULL, 0);
+	sim_point();
+	return accepted;
+}
+
+int getsockopt(int descriptor, int level, int name, void *restrict value, socklen_t *restrict length)
+{
+	int result = (int)syscall(SYS_getsockopt, descriptor, level, name, value, length);
+	if (!sim_is_inside())
+		return result;
+	if (sim_has_died) {
+		memset(value, 0, *length);
+		return 0;
+	}
+	if (result == 0 && level == SOL_SOCKET && name == SO_PEERCRED && *length == sizeof(struct ucred)) {
+		struct peer *peer = peer_of(sim_cookie(descriptor));
+		struct ucred credentials = {peer->pid, peer->uid, peer->uid};
+		memcpy(value, &credentials, sizeof credentials);
+	}
+	return result;
+}
+
+/* MARK: What is read and written */
+
+ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
+{
+	if (!sim_is_inside())
+		return syscall(SYS_recvmsg, descriptor, message, flags);
+	if (sim_point())
+		return sim_fail(EAGAIN);
+	if (sim_goes_wrong(sim_wanted.again)) {
+		sim_note(SIM_TRIED, sim_cookie(descriptor), 0, NULL, 0);
+		return sim_fail(EAGAIN);
+	}
+	size_t length = message->msg_iov[0].iov_len;
+	if (sim_goes_wrong(sim_wanted.short_receive)) {
+		size_t most = length < 64 || sim_random() % 2 ? 4096 : 64;
+		message->msg_iov[0].iov_len = 1 + sim_random() % (length < most ? length : most);
+	}
+	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
+	int error = errno;
+	message->msg_iov[0].iov_len = length;
+	uint64_t cookie = sim_cookie(descriptor);
+	if (count == -1 && (error == EAGAIN || error == EINTR)) {
+		sim_note(SIM_TRIED, cookie, 0, NULL, 0);
+		return sim_fail(error);
+	}
+	if (count > 0 && message->msg_controllen > 0 && sim_goes_wrong(sim_wanted.lost_descriptor)) {
+		for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
+			for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
+				int passed;
+				memcpy(&passed, (char *)part + at, sizeof passed);
+				syscall(SYS_close, passed);
+			}
+		message->msg_controllen = 0;
+		message->msg_flags |= MSG_CTRUNC;
+		sim_note(SIM_DESCRIPTOR_LOST, cookie, 0, NULL, 0);
+	}
+	sim_note(SIM_RECEIVED, cookie, count == -1 ? -error : count, NULL, 0);
+	sim_point();
+	errno = error;
+	return count;
+}
+
+/* How much of `length` bytes the kernel takes now; -1 for nothing. */
+static ssize_t room(size_t length)
+{
+	if (sim_goes_wrong(sim_wanted.again))
+		return -1;
+	if (!sim_goes_wrong(sim_wanted.short_send))
+		return (ssize_t)length;
+	return (ssize_t)(1 + sim_random() % (sim_random() % 2 ? length : length < 64 ? length : 64));
+}
+
+static void note_sent(int descriptor, ssize_t count, size_t offered, const struct iovec *parts)
+{
+	uint64_t cookie = sim_cookie(descriptor);
+	size_t left = count > 0 ? (size_t)count : 0;
+	for (; left; parts++) {
+		size_t length = parts->iov_len < left ? parts->iov_len : left;
+		sim_note(SIM_SENT, cookie, (int64_t)length, parts->iov_base, length);
+		left -= length;
+	}
+	if (count < (ssize_t)offered)
+		sim_note(SIM_BLOCKED, cookie, 0, NULL, 0);
+}
+
+ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
+{
+	if (!sim_is_inside())
+		return syscall(SYS_sendmsg, descriptor, message, flags);
+	size_t offered = 0;
+	for (size_t index = 0; index < message->msg_iovlen; index++)
+		offered += message->msg_iov[index].iov_len;
+	if (sim_point())
+		return (ssize_t)offered;
+	ssize_t taken = room(offered);
+	if (taken == -1) {
+		note_sent(descriptor, 0, offered, NULL);
+		return sim_fail(EAGAIN);
+	}
+	struct iovec parts[1024];
+	struct msghdr part = *message;
+	memcpy(parts, message->msg_iov, message->msg_iovlen * sizeof *parts);
+	part.msg_iov = parts;
+	size_t left = (size_t)taken;
+	for (size_t index = 0; index < part.msg_iovlen; index++) {
+		if (parts[index].iov_len < left) {
+			left -= parts[index].iov_len;
+			continue;
+		}
+		parts[index].iov_len = left;
+		part.msg_iovlen = index + 1;
+	}
+	ssize_t count = syscall(SYS_sendmsg, descriptor, &part, flags);
+	int error = errno;
+	note_sent(descriptor, count, offered, parts);
+	sim_point();
+	errno = error;
+	return count;
+}
+
+ssize_t send(int descriptor, const void *data, size_t length, int flags)
+{
+	if (!sim_is_inside())
+		return syscall(SYS_sendto, descriptor, data, length, flags, NULL, 0);
+	struct iovec part = {(void *)data, length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	return sendmsg(descriptor, &message, flags);
+}
+
+int shutdown(int descriptor, int how)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_shutdown, descriptor, how);
+	if (sim_point())
+		return 0;
+	sim_note(SIM_SHUT_DOWN, sim_cookie(descriptor), 0, NULL, 0);
+	int result = (int)syscall(SYS_shutdown, descriptor, how);
+	int error = errno;
+	sim_point();
+	errno = error;
+	return result;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSimulatedKernel
+import Glibc
+import TribuneCore
+import TribuneServer
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// The bus: how it starts, runs, is restarted and dies.
+extension Life {
+  /// Has the bus do something, and looks at what came of it.
+  private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
+    guard let bus else { return }
+    iterationBegan = Kernel.now
+    let events = Kernel.run(seed: random.next(), faults) { body(bus) }
+    try take(events)
+  }
+
+  /// The bus begins something else: nothing is under way.
+  private func beginWork() {
+    (readInIteration, triedInIteration, idleDelivered, sentLast) = ([], [], [], nil)
+  }
+
+  func iterate(faults given: Faults? = nil) throws(Violation) {
+    guard bus != nil else { return try start() }
+    beginWork()
+    let faults = given ?? faults()
+    Kernel.ringAlarm()
+    var goesOn = true
+    var error: Errno?
+    if let due = bus?.nextLook, due.nanoseconds <= Kernel.now {
+      try runBus(faults) { $0.lookAtDeadlines() }
+      if Kernel.busIsDead {
+        doubtWaiting()
+        doubtThoseWhoStopped()
+        return died()
+      }
+      pastDeadlines()
+    }
+    try runBus(faults) { bus in
+      do throws(Errno) {
+        goesOn = try bus.iterate()
+      } catch let failure {
+        error = failure
+      }
+    }
+    if let error { throw fail("the run loop failed: \(error)") }
+    guard !Kernel.busIsDead else { return died() }
+    try require(goesOn, "the bus has ended")
+    deliverSoon()
+    try requireHellos()
+    hasServed = true
+    earlyDeaths = 0
+    if !random.oneIn(4) { try sendToManager() }
+    if Kernel.busIsDead { died() }
+  }
+
+  /// Who has not said hello in time, by whatever daemon, has been told so.
+  private func requireHellos() throws(Violation) {
+    for link in known
+    where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
+      && max(link.acceptedTime, tookOverTime) + 11_000_000_000 <= iterationBegan
+    {
+      try require(
+        link.boundary.isClosing || link.isBlocked,
+        "link \(link.number) has not said hello, and is still waited for")
+    }
+  }
+
+  /// What the bus wants stored is.
+  func sendToManager() throws(Violation) {
+    try runBus(Faults(again: 4)) { $0.sendToManager() }
+    guard !Kernel.busIsDead, setting.storesAll, !isSlow else { return }
+    for post in retained where !post.isUnstorable { post.isStored = true }
+  }
+
+  /// Starts a daemon with what the last one has left.
+  func start() throws(Violation) {
+    if random.oneIn(2) { systemd.dropHungUp() }
+    var passed = systemd.passed(using: &random)
+    passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
+    try noteMissing()
+    var faults = Faults()
+    if random.oneIn(12) { faults.noMemory = 3 }
+    faults.sends = 8
+    beginWork()
+    isTakingOver = true
+    iterationBegan = Kernel.now
+    hasServed = false
+    Kernel.revive()
+    var started: BusInstance?
+    var flaw: (any Error)?
+    let configuration = setting.configuration
+    let events = Kernel.run(seed: random.next(), faults) {
+      do {
+        let atStart = try PassedAtStart(passed, isStoreKept: true)
+        let bus = try BusInstance(
+          configuration, taking: atStart, log: Log(level: Life.logLevel, destination: .standardError),
+          isStepped: true)
+        started = bus
+        Kernel.sender = bus
+        bus.takeOver()
+        for socket in atStart.takeListening() {
+          try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: "bus"))
+        }
+        bus.start()
+      } catch {
+        flaw = error
+        started = nil
+      }
+    }
+    bus = started
+    try take(events)
+    if Kernel.busIsDead { return died() }
+    isTakingOver = false
+    if let flaw {
+      try require(faults.noMemory > 0, "the bus does not start: \(flaw)")
+      bus = nil
+      return
+    }
+    tookOver()
+  }
+
+  /// The bus has died.
+  private func died() {
+    counts.deaths += 1
+    tell("the bus dies")
+    if !hasServed { earlyDeaths += 1 }
+    bus = nil
+    Kernel.liveOn()
+    noteDeath()
+    endingsExplained += 1
+  }
+
+  /// What a client sends takes the bus so long that it leaves some of it for its next iteration. Nobody else has anything
+  /// for it meanwhile, so it is known in which order that is taken.
+  private func beSlow() throws(Violation) {
+    for _ in 0..<6 { try iterate(faults: Faults()) }
+    let idle = links.compactMap { $0 }.filter { $0.isOpen && $0.unsentCount == 0 }
+    guard let link = idle.randomElement(using: &random) else { return }
+    isSlow = true
+    for _ in 0..<Int.random(in: 2...20, using: &random) { doSomething(link) }
+    link.send()
+    Kernel.setClock(Kernel.now, tick: 9_000_000)
+    try iterate(faults: Faults())
+    Kernel.setClock(Kernel.now)
+  }
+
+  /// How long the bus can take for that, and for what it leaves.
+  static let slowNanoseconds: UInt64 = 1_000_000_000
+
+  /// systemd restarts the daemon as planned.
+  func restart() throws(Violation) {
+    guard !isPeaceful else { return }
+    defer { isSlow = false }
+    if random.oneIn(3) { try beSlow() }
+    guard bus != nil else { return }
+    counts.restarts += 1
+    tell("the bus is restarted")
+    // What it was slow with it takes now.
+    let left = isSlow ? readInIteration : []
+    beginWork()
+    readInIteration = left
+    var faults = Faults()
+    if random.oneIn(10) { faults.noMemory = 1 }
+    var isWhole = false
+    let storedBefore = systemd.names
+    try runBus(faults) { isWhole = $0.handOver() }
+    guard !Kernel.busIsDead else {
+      // It may have delivered what waited for it to be idle.
+      doubtWaiting()
+      return died()
+    }
+    deliverSoon()
+    deliverIdle(olderThan: 0)
+    Kernel.liveOn()
+    bus = nil
+    Kernel.letGoOfSockets()
+    if isWhole, random.oneIn(16) {
+      // What was under way is lost on the way.
+      systemd.loseFiles(besides: storedBefore)
+      isWhole = false
+    }
+    try noteHandOver(isWhole: isWhole && !systemd.hasEverDropped)
+    // What systemd does next is nobody's step.
+    if random.oneIn(2) { try start() }
+  }
+
+  /// The operator changes the configuration, for a bus that runs or for the next one.
+  func reconfigure() throws(Violation) {
+    var configuration = setting.configuration
+    configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
+    configuration.delegateTimeoutNanoseconds = random.pick([700_000_000, 1_000_000_000, 1_300_000_000])
+    required = random.oneIn(3) ? random.pick(Naming.queryNames) : nil
+    configuration.policy.requirements =
+      required.map { name in
+        do throws(WireError) {
+          return [BusPolicy.Requirement(pattern: try Pattern(name), names: [Self.requiredLabel])]
+        } catch {
+          preconditionFailure("\(name) is no pattern")
+        }
+      } ?? []
+    setting.configuration = configuration
+    tell(
+      "the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \(required ?? "nothing")"
+    )
+    beginWork()
+    try runBus(Faults()) { $0.reconfigure(configuration) }
+    if Kernel.busIsDead { died() }
+  }
+
+  /// What no delegate has.
+  static let requiredLabel = "guard"
+}
