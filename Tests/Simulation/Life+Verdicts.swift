@@ -256,7 +256,7 @@ extension Life {
       case .gone:
         check(registration.certainty != .certain, "\(title): r\(registration.number) is not gone")
         check(
-          setting.isTight || registration.certainty != .gone
+          setting.isTight || registration.certainty != .gone || registration.wasInDoubt
             || !answers.contains {
               $0.operation.certainty == .certain && !$0.operation.isRefused
                 && $0.operation.takenAt < registration.goneAt

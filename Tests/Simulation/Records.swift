@@ -24,7 +24,9 @@ final class Registration {
   let what: What
   let patterns: [String]
   let object: String
-  var certainty = Certainty.certain
+  var certainty = Certainty.certain { didSet { wasInDoubt = wasInDoubt || certainty == .possible } }
+  /// When it went is not known then.
+  private(set) var wasInDoubt = false
   /// There may be no room for it in the log, or for the snapshot in what waits for the client: its reply says so.
   var mayBeRefused = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
