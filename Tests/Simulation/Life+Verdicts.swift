@@ -10,12 +10,8 @@ extension Life {
       return violate("link \(link.number) was asked what nobody asks")
     }
     let id = question.query.rawValue
-    check(
-      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
-      "the query's id \(id) was given before")
     check(query.id == 0 || query.id == id, "query \(number) has two ids")
-    queryIDs[id | link.epoch << 48] = query
-    query.id = id
+    note(id, of: query, link)
     guard let registration = link.registration(frame.header.serial), registration.isDelegate else {
       return violate("link \(link.number) was asked under \(frame.header.serial), which is no delegate")
     }
@@ -45,6 +41,14 @@ extension Life {
       "r\(registration.number) was asked query \(number) twice")
     link.questions.append(
       AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
+  }
+
+  /// No other query had that id of the same bus.
+  private func note(_ id: UInt64, of query: Query, _ link: Link) {
+    let key = id | link.epoch << 48
+    check(queryIDs[key] == nil || queryIDs[key] === query, "the query's id \(id) was given before")
+    queryIDs[key] = query
+    query.id = id
   }
 
   func concluded(_ concluded: Concluded, _ serial: Serial, _ link: Link) {
@@ -86,12 +90,7 @@ extension Life {
     guard case .ask(let query) = operation.what else {
       return violate("link \(link.number) was told a verdict on \(serial), which is no query")
     }
-    let id = verdict.query.rawValue
-    check(
-      queryIDs[id | link.epoch << 48] == nil || queryIDs[id | link.epoch << 48] === query,
-      "the query's id \(id) was given before")
-    queryIDs[id | link.epoch << 48] = query
-    query.id = id
+    note(verdict.query.rawValue, of: query, link)
     query.verdict = verdict
     tell(
       "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"

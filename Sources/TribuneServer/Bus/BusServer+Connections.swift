@@ -88,12 +88,12 @@ extension BusServer {
     if store.count + DescriptorStore.handOverRoom < store.capacity {
       connection.isStored = store.store(connection.descriptor, as: .connection)
     }
-    if !connection.isStored { unstored.append(connection.id) }
+    if !connection.isStored { unstored.insert(connection.id) }
   }
 
   /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
   private func keepAnotherOpen() {
-    while stopBy == nil, let id = unstored.popLast() {
+    while stopBy == nil, let id = unstored.popFirst() {
       guard let slot = slotsByID[id.rawValue], let connection = connections.value[slot],
         connection.phase == .open
       else { continue }
@@ -222,7 +222,10 @@ extension BusServer {
     releaseBegun(connection)
     releaseDescriptors(of: connection)
     forget(connection, isEnded: isEnded)
-    if !unstored.isEmpty { keepAnotherOpen() }
+    if !unstored.isEmpty {
+      unstored.remove(connection.id)
+      keepAnotherOpen()
+    }
     if acceptIsPaused { resumeAccepting() }
   }
 

@@ -117,7 +117,7 @@ final class BusServer: RunLoopTarget {
   private var heapUse = HeapUse()
 
   /// Connections for which the service manager's store had no room, or no descriptor was to be had.
-  var unstored: [ConnectionID] = []
+  var unstored: Set<ConnectionID> = []
   var listeners: [Listener] = []
   var acceptIsPaused = false
   /// Accepting has failed for want of something, and has not yet been done with all that wait.
