@@ -139,7 +139,7 @@ struct StartingTests {
 
   // MARK: Socket activation
 
-  @Test("sockets that systemd passes are served, and their files stay")
+  @Test("sockets that systemd passes are served, no child's, and their files stay")
   func activation() throws {
     let folder = try TestFolder()
     let bus = try TestBus(
@@ -151,6 +151,12 @@ struct StartingTests {
     let other = try RawClient(path: "\(folder.path)/second")
     _ = try other.readHello()
     #expect(FileStatus("\(folder.path)/unused") == nil)
+    for descriptor in 3...4 {
+      let info = try String(contentsOfFile: "/proc/\(bus.pid)/fdinfo/\(descriptor)", encoding: .utf8)
+      let flags = info.split(separator: "\n").first { $0.hasPrefix("flags:") }
+      let value = try #require(flags?.split(separator: "\t").last.flatMap { CInt($0, radix: 8) })
+      #expect(value & O_CLOEXEC != 0)
+    }
     #expect(try bus.log().contains("listening on \(folder.path)/second, passed as second"))
     #expect(bus.stop() == 0)
     #expect(FileStatus(bus.path)?.isSocket == true)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import Glibc
 import Testing
 import TribuneServer
 import TribuneSystem
@@ -11,9 +11,6 @@ private func pass(count: Int, names: String, to process: pid_t = getpid()) {
   unsafe setenv("LISTEN_FDS", "\(count)", 1)
   unsafe setenv("LISTEN_FDNAMES", names, 1)
 }
-
-/// A copy of a descriptor, if there is one, under a number that is none of those that are passed.
-private func stepAside(_ descriptor: CInt) -> CInt { fcntl(descriptor, F_DUPFD, 100) }
 
 /// What can be passed, one of each kind.
 private struct Descriptors {
@@ -91,27 +88,6 @@ struct PassedAtStartTests {
       #expect(
         error?.description
           == "what was passed as descriptor \(wrong) (\"a\\nb\") is no listening Unix stream socket")
-    }
-  }
-
-  @Test("is taken once, with the names, close-on-exec")
-  func taken() async {
-    await #expect(processExitsWith: .success) {
-      let all = try Descriptors()
-      // This process's own descriptor 3 steps aside for as long.
-      let own = stepAside(3)
-      try #require(dup2(all.listener, 3) == 3)
-      pass(count: 1, names: "bus")
-      let sockets = try PassedAtStart.take(isStoreKept: false).takeListening()
-      let flags = fcntl(3, F_GETFD)
-      let again = try PassedAtStart.take(isStoreKept: false).takeListening()
-      try #require(own == -1 ? close(3) == 0 : dup2(own, 3) == 3)
-      #expect(sockets == [PassedAtStart.Listening(descriptor: 3, name: "bus")])
-      #expect(flags & FD_CLOEXEC != 0)
-      #expect(again == [])
-      for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
-        #expect(ProcessInfo.processInfo.environment[name] == nil)
-      }
     }
   }
 
