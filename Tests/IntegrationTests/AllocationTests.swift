@@ -11,7 +11,7 @@ import TribuneWire
 @Suite("Heap allocations", .timeLimit(.minutes(3)))
 struct AllocationTests {
   /// Messages that are counted together. What allocated but for one in as many would still be seen.
-  private static let count = 2_000
+  private static let count = 500
   private static let names = 1_000
 
   @Test("are counted")

@@ -7,7 +7,8 @@ import Foundation
 /// `Tests/AllocationCounter` is preloaded into it. The release daemon has Swift's runtime in it, but not the C
 /// library, from which all of it allocates.
 final class CountedBus {
-  private static let windows = 3
+  /// How often allocations are counted for the same.
+  private static let windows = 12
 
   let bus: TestBus
   private let countFile: FileHandle
@@ -41,8 +42,8 @@ final class CountedBus {
 
   /// How often the daemon allocates for what `body` has it do, which must wait until that is done.
   ///
-  /// The fewest of some times: what the daemon does by the clock, like its status line a few seconds after something
-  /// has changed, meets one of them and is nobody's message.
+  /// The fewest of many short times: what the daemon does by the clock, like its status line every few seconds while
+  /// something changes, meets some of them and is nobody's message.
   func allocations(in body: () throws -> Void) throws -> UInt64 {
     var least = UInt64.max
     for _ in 0..<Self.windows {
