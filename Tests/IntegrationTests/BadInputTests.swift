@@ -363,7 +363,7 @@ struct BadInputTests {
     #expect(try client.nextError() == .unexpectedDescriptors)
     #expect(try client.readToEnd().isEmpty)
     try expectService(bus)
-    #expect(try bus.openFiles() == 0)
+    try bus.wait { try bus.openFiles() == 0 }
   }
 }
 

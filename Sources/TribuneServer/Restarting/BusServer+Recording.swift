@@ -110,9 +110,8 @@ extension BusServer {
   ) {
     let serial = frame.header.serial
     switch kind {
-    case .suspend:
-      connection.suspendPosition = position
-      noteHeld(for: connection)
+    // What was held is counted on when it has been queued, together with what still is.
+    case .suspend: connection.suspendPosition = position
     case _ where !hasRegistered(serial, kind, by: connection.slot): break
     case .declare: connection.registered[serial] = addContext(to: frame, at: position, of: connection)
     default: connection.registered[serial] = position
