@@ -100,11 +100,11 @@ struct HoldTests {
   @Test("a hold that has expired says so and vetoes nothing")
   func expiry() async throws {
     let bus = try TestBus()
-    let program = try bus.staying("hold", "a.b", "--why=c", "--expires=50ms")
+    let program = try bus.staying("hold", "a.b", "--why=c", "--expires=500ms")
     #expect(try program.errors.line() == "expired a.b")
     #expect(program.status() == 0)
     let connection = try await Connection.connect(to: Address(path: bus.path))
-    let hold = try await connection.hold("a.b", why: "c", expiresIn: .milliseconds(1))
+    let hold = try await connection.hold("a.b", why: "c", expiresIn: .milliseconds(500))
     #expect(await hold.expired())
     #expect(try await connection.ask("a.b").isAllowed)
     #expect(try await connection.holds().isEmpty)
