@@ -108,7 +108,7 @@ extension TestBus {
   }
 
   /// Files in memory that it has open.
-  func openFiles() throws -> Int { try MemoryFiles.count(openIn: pid) }
+  func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: pid) }
 
   /// Has the daemon read a new configuration, and waits until it says that it goes by it.
   func reload(_ configuration: String) throws {
@@ -134,21 +134,26 @@ extension TestBus {
   }
 }
 
-enum MemoryFiles {
+/// What processes have open.
+enum OpenFiles {
   /// What a daemon leaves to the next one lies in such a file, too.
   private static let state = "/memfd:tribune-shared"
 
-  /// How many a process has open, of those that are passed around.
-  static func count(openIn pid: Int32) throws -> Int {
+  /// What the descriptors of a process refer to.
+  static func paths(of pid: Int32) throws -> [String] {
     let files = FileManager.default
-    return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count { name in
+    return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap { name in
       do {
-        let file = try files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)")
-        return file.hasPrefix("/memfd:") && !file.hasPrefix(state)
+        return try files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)")
       } catch {
         // Closed meanwhile.
-        return false
+        return nil
       }
     }
+  }
+
+  /// How many files in memory a process has open, of those that are passed around.
+  static func memoryFileCount(of pid: Int32) throws -> Int {
+    try paths(of: pid).count { $0.hasPrefix("/memfd:") && !$0.hasPrefix(state) }
   }
 }

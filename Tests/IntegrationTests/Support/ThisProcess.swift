@@ -13,7 +13,7 @@ enum ThisProcess {
   }
 
   /// Files in memory that it has open.
-  static func openFiles() throws -> Int { try MemoryFiles.count(openIn: getpid()) }
+  static func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: getpid()) }
 
   private static var comm: String {
     get throws {
