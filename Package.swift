@@ -37,12 +37,12 @@ let package = Package(
     .target(
       name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
+    .target(name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
     .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneProtocols",
-        "TribuneSystem",
-        "TribuneWire",
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribuneProtocols",
+        "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
@@ -64,7 +64,8 @@ let package = Package(
     .executableTarget(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
       swiftSettings: strict),
-    .target(name: "CSimulatedKernel", path: "Tests/CSimulatedKernel"),
+    .target(name: "CStoreWatch", path: "Tests/CStoreWatch"),
+    .target(name: "CSimulatedKernel", dependencies: ["CStoreWatch"], path: "Tests/CSimulatedKernel"),
     .executableTarget(
       name: "simulate",
       dependencies: [
@@ -85,14 +86,20 @@ let package = Package(
       dependencies: ["CTribuneLinux", "TribuneSystem", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
+      name: "TribuneLogTests",
+      dependencies: [
+        "CStoreWatch", "CTribuneLinux", "TribuneLog", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "TribuneCoreTests",
       dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneServer", "TribuneSystem", "TribuneTestSupport",
-        "TribuneWire",
+        "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribuneServer", "TribuneSystem",
+        "TribuneTestSupport", "TribuneWire",
       ],
       exclude: ["Restarting/States", "Support/service-manager.py"], swiftSettings: strict),
     .testTarget(
@@ -107,7 +114,7 @@ let package = Package(
     .testTarget(
       name: "TribuneServerTests",
       dependencies: [
-        "CTribuneLinux", "TribuneCore", "TribuneProtocols", "TribuneServer", "TribuneSystem",
+        "CTribuneLinux", "TribuneCore", "TribuneLog", "TribuneProtocols", "TribuneServer", "TribuneSystem",
         "TribuneTestSupport", "TribuneWire",
       ],
       swiftSettings: strict),

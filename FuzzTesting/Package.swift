@@ -37,9 +37,12 @@ let package = Package(
     .target(
       name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: instrumented),
     .target(
+      name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"],
+      swiftSettings: instrumented + [.unsafeFlags(["-enable-testing"])]),
+    .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneProtocols",
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribuneProtocols",
         "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
@@ -58,7 +61,9 @@ let package = Package(
       linkerSettings: linked),
     .executableTarget(
       name: "FuzzLogs",
-      dependencies: ["CLibFuzzer", "TribuneCore", "TribuneServer", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CLibFuzzer", "TribuneCore", "TribuneLog", "TribuneServer", "TribuneSystem", "TribuneWire",
+      ],
       swiftSettings: mainActor, linkerSettings: linked),
   ]
 )

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneCore
+package import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
@@ -24,7 +25,7 @@ package final class BusInstance {
   ///   - isStepped: the caller's thread does what the main queue, and the thread that sends to the service manager, would
   ///     do: `lookAtDeadlines`, `sendToManager`.
   package init(
-    _ configuration: Configuration, taking passed: PassedAtStart, _ state: StateFile? = nil, log: Log,
+    _ configuration: Configuration, taking passed: PassedAtStart, _ wal: WriteAheadLog? = nil, log: Log,
     isStepped: Bool = false
   ) throws {
     self.passed = passed
@@ -32,44 +33,45 @@ package final class BusInstance {
     loop = try RunLoop(hostsMainQueue: !isStepped)
     store = DescriptorStore(log: log, holding: passed, hasThread: !isStepped)
     store?.check(connectionsMax: configuration.connectionsMax, filesMax: BusServer.filesMax)
-    let state = if let state { state } else { try Self.state(configuration, passed, store, log) }
-    server = try BusServer(configuration: configuration, log: log, loop: loop, state: state, store: store)
+    let wal = if let wal { wal } else { try Self.log(configuration, passed, store, log) }
+    server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, store: store)
   }
 
   /// The state that another daemon has left, or an empty one.
-  private static func state(
+  private static func log(
     _ configuration: Configuration, _ passed: PassedAtStart, _ store: DescriptorStore?, _ log: Log
-  ) throws(NoState) -> StateFile {
+  ) throws(NoState) -> WriteAheadLog {
     while let descriptor = passed.takeState() {
-      do throws(StateFlaw) {
-        let state = try StateFile(adopting: descriptor)
-        if state.areaLength / 2 < configuration.stateMaxBytes {
+      do throws(LogError) {
+        let wal = try WriteAheadLog(adopting: descriptor)
+        if wal.segmentCapacity / 2 < configuration.stateMaxBytes {
           log.notice(
-            "the state that was stored has room for \(state.areaLength) bytes, less than twice StateMax=")
+            "the state that was stored has room for \(wal.segmentCapacity) bytes, less than twice StateMax=")
         }
-        return state
+        return wal
       } catch {
         log.warning("the state that was stored cannot be taken over, and the bus starts without: \(error)")
       }
     }
-    let state = try emptyState(configuration)
+    let wal = try emptyLog(configuration)
     store?.removeState()
-    let isStored = FileDescriptor.lending(state.rawDescriptor) { store?.store($0, as: .state) ?? true }
+    let isStored = FileDescriptor.lending(wal.rawDescriptor) { store?.store($0, as: .state) ?? true }
     if !isStored { log.warning("the state cannot be stored, and no connection survives a restart") }
-    return state
+    return wal
   }
 
   /// A state that can be as long as any configuration lets it become, if this process may have something that long: for
   /// as long as there is this bus, it is only ever passed on.
-  private static func emptyState(_ configuration: Configuration) throws(NoState) -> StateFile {
+  private static func emptyLog(_ configuration: Configuration) throws(NoState) -> WriteAheadLog {
     do throws(Errno) {
-      return try StateFile(cellCount: BusServer.cellCount, areaLength: StateFile.areaLengthMax)
+      return try WriteAheadLog(
+        slotCount: BusServer.slotCount, segmentCapacity: WriteAheadLog.segmentCapacityMax)
     } catch {
       // What follows from what is let in has as much room as that, and what is retained has its own limit.
       let length = min(
-        StateFile.areaLengthMax, 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes)
+        WriteAheadLog.segmentCapacityMax, 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes)
       do throws(Errno) {
-        return try StateFile(cellCount: BusServer.cellCount, areaLength: length)
+        return try WriteAheadLog(slotCount: BusServer.slotCount, segmentCapacity: length)
       } catch {
         throw NoState(length: length, cause: error)
       }
@@ -90,12 +92,12 @@ package final class BusInstance {
 
   /// Goes on with what was left. Until `endTakeOver`, the death of this process counts against that.
   package func takeOver() {
-    server.state.beginTakeOver()
+    server.wal.beginRecovery()
     server.takeOver(passed)
   }
 
   /// The bus has come to serve, or does not start for a reason that what was left is not to blame for.
-  package func endTakeOver() { server.state.endTakeOver() }
+  package func endTakeOver() { server.wal.endRecovery() }
 
   /// Accepts connections on `listener`.
   package func listen(on listener: Listener) throws(Errno) { try server.listen(on: listener) }

@@ -142,7 +142,7 @@ package final class Daemon {
     self.arguments = arguments
     self.log = log
     bus = try BusInstance(
-      configuration, taking: replacement?.passed ?? passed, replacement?.state, log: log)
+      configuration, taking: replacement?.passed ?? passed, replacement?.wal, log: log)
     notifier = ServiceNotifier(log: log)
   }
 

@@ -6,6 +6,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
+@testable import TribuneLog
 @testable import TribuneServer
 
 @main
@@ -15,21 +16,21 @@ struct FuzzLogs {
   }
 }
 
-/// Has a daemon take over a state whose log is the input, behind one byte: if that is even, the lengths and checksums
-/// of the log's records are made right first, so that what they say is believed. Whatever it is: the daemon comes to
+/// Has a daemon take over a log whose entries are the input, behind one byte: if that is even, the lengths and checksums
+/// of the entries are made right first, so that what they say is believed. Whatever it is: the daemon comes to
 /// serve.
 @c(LLVMFuzzerTestOneInput)
 public nonisolated func fuzzLogs(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
   let isMended = unsafe start[0] & 1 == 0
-  let log = ByteBuffer(capacity: StateImage.areaLength)
+  let log = ByteBuffer(capacity: LogImage.segmentCapacity)
   unsafe log.append(
-    RawSpan(_unsafeStart: UnsafeRawPointer(start + 1), byteCount: min(count - 1, StateImage.areaLength)))
+    RawSpan(_unsafeStart: UnsafeRawPointer(start + 1), byteCount: min(count - 1, LogImage.segmentCapacity)))
   // A log is whole words.
   while log.count % 8 > 0 { log.append(UInt8(0)) }
   MainActor.assumeIsolated {
     do {
-      try StateImage.takeOver(log, isMended: isMended)
+      try LogImage.takeOver(log, isMended: isMended)
     } catch {
       preconditionFailure("there is no state, or no bus: \(error)")
     }
@@ -37,45 +38,45 @@ public nonisolated func fuzzLogs(_ start: UnsafePointer<UInt8>, _ count: Int) ->
   return 0
 }
 
-private enum StateImage {
-  nonisolated static let areaLength = 65_536
-  private static let cellCount = 64
+private enum LogImage {
+  nonisolated static let segmentCapacity = 65_536
+  private static let slotCount = 64
 
   static func takeOver(_ log: ByteBuffer, isMended: Bool) throws {
-    let state = try StateFile(cellCount: cellCount, areaLength: areaLength)
-    for slot in 0..<cellCount / 2 {
-      state.setCell(slot: slot, connection: ConnectionID(rawValue: UInt64(slot) + 1))
+    let wal = try WriteAheadLog(slotCount: slotCount, segmentCapacity: segmentCapacity)
+    for slot in 0..<slotCount / 2 {
+      wal.assignSlot(slot, to: UInt64(slot) + 1)
     }
-    let area = state.header.start(ofArea: 0)
-    var bytes = state.mutableBytes(in: area..<area + log.count)
+    let segment = wal.header.start(ofSegment: 0)
+    var bytes = wal.mutableBytes(in: segment..<segment + log.count)
     bytes.store(log.bytes, at: 0)
     if isMended { mend(&bytes) }
-    state.publishCommitted(log.count, ofArea: 0)
+    wal.publishCommitted(log.count, ofSegment: 0)
 
-    let adopted = try StateFile(adopting: try FileDescriptor.duplicate(of: state.rawDescriptor))
-    adopted.beginTakeOver()
+    let adopted = try WriteAheadLog(adopting: try FileDescriptor.duplicate(of: wal.rawDescriptor))
+    adopted.beginRecovery()
     let server = try BusServer(
       configuration: Configuration(), log: Log(level: .error, destination: .standardError),
-      loop: try RunLoop(hostsMainQueue: false), state: adopted, store: nil)
+      loop: try RunLoop(hostsMainQueue: false), wal: adopted, store: nil)
     server.takeOver(PassedAtStart())
     server.beginPass()
     _ = server.endPass()
-    adopted.endTakeOver()
+    adopted.endRecovery()
   }
 
-  /// Has each record end within the log, and carry its own checksum.
+  /// Has each entry end within the log, and carry its own checksum.
   private static func mend(_ log: inout MutableRawSpan) {
     var offset = 0
-    while log.byteCount - offset >= StateRecord.headLength {
-      let opening = StateRecord.Opening(word: log.bytes.integer(at: offset, as: UInt64.self))
+    while log.byteCount - offset >= LogEntry.headLength {
+      let opening = LogEntry.Opening(word: log.bytes.integer(at: offset, as: UInt64.self))
       let rest = log.byteCount - offset
       var length = opening.length & ~7
-      if length < StateRecord.headLength || length > rest { length = rest }
-      let padding = min(opening.padding & 7, length - StateRecord.headLength)
+      if length < LogEntry.headLength || length > rest { length = rest }
+      let padding = min(opening.padding & 7, length - LogEntry.headLength)
       let word = UInt64(length) | UInt64(opening.kind) << 32 | UInt64(padding) << 40
       log.store(word, at: offset)
-      let sum = StateRecord.checksum(of: log.bytes.extracting(offset..<offset + length))
-      log.store(sum, at: offset + StateRecord.checksumOffset)
+      let sum = LogEntry.checksum(of: log.bytes.extracting(offset..<offset + length))
+      log.store(sum, at: offset + LogEntry.checksumOffset)
       offset += length
     }
   }

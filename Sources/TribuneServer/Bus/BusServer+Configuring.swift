@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -13,7 +14,7 @@ extension BusServer {
     self.configuration = configuration
     limits = configuration.frameLimits
     log.level = configuration.logLevel
-    state.lengthMax = configuration.stateMaxBytes
+    wal.admissionLimit = configuration.stateMaxBytes
     noteRoom()
     configureBus()
     recordConfiguration()
@@ -55,7 +56,7 @@ extension BusServer {
   /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.
   func appendConfiguration(to buffer: ByteBuffer) {
     bus.appendConfiguration(to: buffer)
-    if buffer.count > state.lengthMax / 16 { buffer.truncate(to: 0) }
+    if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
   }
 
   /// Goes by what a logged configuration decides, until the log ends or has another one.

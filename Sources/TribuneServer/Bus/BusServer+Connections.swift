@@ -2,6 +2,7 @@
 
 import Glibc
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -35,17 +36,17 @@ extension BusServer {
     let credentials = try UnixSocket.peer(of: descriptor)
     let slot = ConnectionSlot(index: freeSlots.last ?? connections.value.count)
     // The state has no room for more: as without descriptors, there may be later.
-    guard slot.index < state.cellCount else { throw Errno(rawValue: EMFILE) }
+    guard slot.index < wal.slotCount else { throw Errno(rawValue: EMFILE) }
     let connection = Connection(
       id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
       peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
     connection.cookie = try UnixSocket.cookie(of: connection.descriptor)
     try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
     lastConnection += 1
-    state.setLast(.connection, lastConnection)
+    wal.setLast(.connection, lastConnection)
     _ = freeSlots.popLast()
     place(connection)
-    state.setCell(slot: slot.index, connection: connection.id)
+    wal.assignSlot(slot.index, to: connection.id)
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
     guard connectionCount <= configuration.connectionsMax else {
       let most = configuration.connectionsMax

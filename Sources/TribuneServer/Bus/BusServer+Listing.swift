@@ -82,7 +82,7 @@ extension BusServer {
   /// Whether a restart does not end it, as far as it ends none.
   private func survives(_ connection: Connection) -> Bool {
     let isKept = store.map { connection.isStored && $0.hasState } ?? true
-    return isKept && !connection.traffic.value.stateFlags.contains(.incomplete)
+    return isKept && !connection.traffic.value.sessionFlags.contains(.incomplete)
   }
 
   private func entry(of connection: Connection) -> ConnectionEntry {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -281,7 +282,7 @@ extension BusServer {
       guard connection.isServed else { return }
     }
     sweepBeforeEnd(of: frame.bytes.byteCount)
-    var position: StatePosition?
+    var position: EntryPosition?
     do throws(WireError) {
       if !isShort { position = try record(frame, kind, of: connection) }
     } catch {
@@ -290,7 +291,7 @@ extension BusServer {
     beginEvent()
     defer { endEvent() }
     // What is not taken is not to be taken by the next daemon either.
-    defer { if let position { state.discard(from: position) } }
+    defer { if let position { wal.discard(from: position) } }
     switch kind {
     case .succeed: try succeed(frame, by: connection)
     case .replace: try takeReplace(frame, of: connection)
@@ -321,7 +322,7 @@ extension BusServer {
       if bus.refusedCount == refusedBefore {
         noteRegistration(by: frame, kind, at: recorded, of: connection)
       } else {
-        state.discard(from: recorded)
+        wal.discard(from: recorded)
       }
     }
     noteGivenIDs()

@@ -2,6 +2,7 @@
 
 import Glibc
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -22,7 +23,7 @@ final class BusServer: RunLoopTarget {
   let processID = UInt32(getpid())
 
   /// What the next daemon takes over (see `BusServer+Recording`).
-  let state: StateFile
+  let wal: WriteAheadLog
   /// Keeps connections open while there is no daemon; nil where nothing does.
   let store: DescriptorStore?
   /// Whether somebody keeps the connections if the daemon dies.
@@ -37,7 +38,7 @@ final class BusServer: RunLoopTarget {
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   var isSweeping = false
   /// What the sweep has copied.
-  var moves: [StateMove] = []
+  var moves: [Relocation] = []
   /// What a sweep writes is encoded here: it may come in the middle of a record.
   let sweepBuffer = ByteBuffer(capacity: 256)
   /// Bytes of the log when a step of a sweep last came to it.
@@ -129,7 +130,7 @@ final class BusServer: RunLoopTarget {
   /// The time of this pass.
   private(set) var now: Instant
   /// Connections that the state has room for. Each that is open has a descriptor.
-  static let cellCount = 1 << 17
+  static let slotCount = 1 << 17
   var postedCount: UInt64 = 0
   var deliveredCount: UInt64 = 0
   var lostCount: UInt64 = 0
@@ -140,11 +141,11 @@ final class BusServer: RunLoopTarget {
   var passEnded: (() -> Void)?
 
   init(
-    configuration: Configuration, log: Log, loop: RunLoop, state: StateFile, store: DescriptorStore?
+    configuration: Configuration, log: Log, loop: RunLoop, wal: WriteAheadLog, store: DescriptorStore?
   ) throws(Errno) {
     alarm = try Alarm()
-    self.state = state
-    state.lengthMax = configuration.stateMaxBytes
+    self.wal = wal
+    wal.admissionLimit = configuration.stateMaxBytes
     self.store = store
     outlivesDeath = store != nil
     self.configuration = configuration

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -50,7 +51,7 @@ final class Connection {
     /// Descriptors that came before the rest of their frames.
     var descriptors = PassedDescriptors()
     /// What the state says of it.
-    var stateFlags: StateCellFlags = []
+    var sessionFlags: SessionFlags = []
   }
 
   let id: ConnectionID
@@ -127,9 +128,9 @@ final class Connection {
   var pausedPosters: [Connection] = []
   var postedCount: UInt64 = 0
   /// Where the state speaks of it, and of the frames that have registered what it has; nil where it does not.
-  var position: StatePosition?
-  var suspendPosition: StatePosition?
-  var registered: [Serial: StatePosition] = [:]
+  var position: EntryPosition?
+  var suspendPosition: EntryPosition?
+  var registered: [Serial: EntryPosition] = [:]
   /// The service manager has a copy of its socket.
   var isStored = false
   /// It ended with a daemon that died, and keeps what it had registered until it has connected again. Its socket is

@@ -2,6 +2,7 @@
 
 import Glibc
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -33,9 +34,10 @@ extension BusServer {
       return WireError(
         .notPermitted, "a service manager keeps what the bus has: \"systemctl restart tribuned\" replaces it")
     }
-    guard version >= StateHeader.version else {
+    guard version >= WriteAheadLog.version else {
       return WireError(
-        .invalidValue, "the bus's state has version \(StateHeader.version), and \(version) is the last known")
+        .invalidValue,
+        "the bus's state has version \(WriteAheadLog.version), and \(version) is the last known")
     }
     guard replacer == nil, !isBeingReplaced else {
       return WireError(.limitExceeded, "another daemon is just taking the place of this one")
@@ -91,7 +93,7 @@ extension BusServer {
     for file in bus.allRetained().compactMap(\.attachment) { _ = files.insert(file.rawDescriptor) }
 
     var batch = Batch()
-    try batch.append(.state, state.rawDescriptor, sendingTo: channel)
+    try batch.append(.state, wal.rawDescriptor, sendingTo: channel)
     for listener in listeners {
       try batch.append(
         .listener(path: listener.path, file: listener.ownFile), listener.descriptor.rawValue,

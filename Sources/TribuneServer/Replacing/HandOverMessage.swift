@@ -30,7 +30,7 @@ nonisolated package enum HandOverMessage: Equatable, Sendable {
   case refusal(String)
 
   package static let headLength = 8
-  package static let bodyLengthMax = 65_536
+  package static let admittedBodyLengthMax = 65_536
 
   fileprivate enum Kind: UInt8 {
     case batch = 1
@@ -52,7 +52,7 @@ nonisolated package enum HandOverMessage: Equatable, Sendable {
       bodyLength = Int(try reader.integer(UInt32.self))
       kind = try reader.value()
       descriptorCount = Int(try reader.integer(UInt8.self))
-      guard bodyLength <= HandOverMessage.bodyLengthMax else {
+      guard bodyLength <= HandOverMessage.admittedBodyLengthMax else {
         throw WireError(.malformedFrame, "a message of \(bodyLength) bytes is too long")
       }
       guard kind == .batch || descriptorCount == 0 else {

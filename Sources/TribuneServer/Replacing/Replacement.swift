@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -24,7 +25,7 @@ final class Replacement {
   private static let framesMax = 16
 
   let passed: PassedAtStart
-  let state: StateFile
+  let wal: WriteAheadLog
   private let listeners: [(path: String, file: SocketFile?)]
   /// Their sockets.
   private var listening: PassedDescriptors
@@ -80,7 +81,7 @@ final class Replacement {
   private static func ask(_ channel: HandOverChannel) throws(HandOverChannel.Failure) -> UInt32 {
     let request = ByteBuffer(capacity: 64)
     Hello().append(to: request)
-    request.appendFrame(Replace(version: StateHeader.version), flags: .critical, serial: 1)
+    request.appendFrame(Replace(version: WriteAheadLog.version), flags: .critical, serial: 1)
     try channel.send(request)
     let hello = try channel.receive(count: Hello.length)
     _ = try HandOverChannel.reading { () throws(WireError) in try Hello(hello.bytes)?.negotiated() }
@@ -149,14 +150,14 @@ final class Replacement {
   }
 
   private init(
-    of path: String, pid: UInt32, _ channel: HandOverChannel, _ passed: PassedAtStart, _ state: StateFile,
+    of path: String, pid: UInt32, _ channel: HandOverChannel, _ passed: PassedAtStart, _ wal: WriteAheadLog,
     listeners: [(path: String, file: SocketFile?)], listening: consuming PassedDescriptors
   ) {
     self.path = path
     self.pid = pid
     self.channel = channel
     self.passed = passed
-    self.state = state
+    self.wal = wal
     self.listeners = listeners
     self.listening = listening
   }
@@ -202,7 +203,7 @@ final class Replacement {
     }
 
     /// All of it, as if the service manager had passed it, if it is what it is said to be.
-    mutating func checked() throws(HandOverChannel.Failure) -> (PassedAtStart, StateFile) {
+    mutating func checked() throws(HandOverChannel.Failure) -> (PassedAtStart, WriteAheadLog) {
       let areListening = listening.rawValues.allSatisfy {
         FileDescriptor.lending($0) { UnixSocket.role(of: $0) == .listening }
       }
@@ -219,7 +220,7 @@ final class Replacement {
       return (passed, try Self.state(of: passed))
     }
 
-    private static func state(of passed: PassedAtStart) throws(HandOverChannel.Failure) -> StateFile {
+    private static func state(of passed: PassedAtStart) throws(HandOverChannel.Failure) -> WriteAheadLog {
       guard let descriptor = passed.takeState() else { throw .malformed("no state") }
       let own: FileDescriptor
       do throws(SharedFile.Flaw) {
@@ -227,8 +228,8 @@ final class Replacement {
       } catch {
         throw .refused("the state cannot be copied: \(error)")
       }
-      do throws(StateFlaw) {
-        return try StateFile(adopting: own)
+      do throws(LogError) {
+        return try WriteAheadLog(adopting: own)
       } catch {
         throw .refused("the state cannot be taken over: \(error)")
       }

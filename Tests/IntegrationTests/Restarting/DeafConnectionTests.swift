@@ -52,12 +52,12 @@ struct DeafConnectionTests {
         try bus.command("place \(name) \(bus.folder.path)/placed").last.flatMap { UInt64($0) })
     }
     var streams = try saved(name)
-    for record in streams.records where record.kind == StateRecordKind.stream.rawValue {
-      streams.set(1 << 32, at: StateRecord.connectionOffset, in: record)
+    for record in streams.records where record.kind == EntryKind.inFlight.rawValue {
+      streams.set(1 << 32, at: SavedState.Record.connectionOffset, in: record)
     }
     var state = try saved("state")
     let inode = try place(streams, name)
-    for record in state.records where record.kind == StateRecordKind.handedOver.rawValue {
+    for record in state.records where record.kind == EntryKind.handoverEnd.rawValue {
       state.set(inode, at: 0, inBodyOf: record)
     }
     _ = try place(state, "state")

@@ -3,7 +3,7 @@
 import TribuneTestSupport
 import TribuneWire
 
-@testable import TribuneServer
+@testable import TribuneLog
 
 /// A state as a text: its length, and its bytes but for rows of 32 that are zero.
 ///
@@ -22,6 +22,7 @@ struct SavedState {
     let bodyLength: Int
 
     static let headLength = 32
+    static let connectionOffset = 16
   }
 
   private static let rowLength = 32
@@ -64,11 +65,11 @@ struct SavedState {
 
   /// The committed records, in their order.
   var records: [Record] {
-    let (cells, areaLength) = (Int(word(at: 24)), Int(word(at: 32)))
+    let (cells, segmentCapacity) = (Int(word(at: 24)), Int(word(at: 32)))
     let area = Int(UInt32(truncatingIfNeeded: word(at: 64)))
     let committed = Int(UInt32(truncatingIfNeeded: word(at: 72 + 8 * area))) * 8
     func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
-    let start = aligned(4096 + 64 * cells) + area * aligned(areaLength)
+    let start = aligned(4096 + 64 * cells) + area * aligned(segmentCapacity)
     var records: [Record] = []
     var offset = start
     while offset < start + committed {
@@ -94,7 +95,7 @@ struct SavedState {
     let start = record.place.lowerBound
     set(value, at: start + offset)
     let rest = (start + 16..<record.place.upperBound).map { self[$0] }
-    set(StateChecksum.of(word(at: start), rest.raw), at: start + 8)
+    set(Checksum.of(word(at: start), rest.raw), at: start + 8)
   }
 
   private func word(at offset: Int) -> UInt64 {

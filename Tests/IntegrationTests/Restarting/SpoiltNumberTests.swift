@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import TribuneLog
 import TribuneWire
 
 @testable import TribuneServer
@@ -15,14 +16,14 @@ struct SpoiltNumberTests {
     /// Puts the highest number there is there.
     func spoil(_ state: inout SavedState) {
       for record in state.records {
-        switch (self, StateRecordKind(rawValue: record.kind)) {
+        switch (self, EntryKind(rawValue: record.kind)) {
         case (.counters, .counters): for word in 0..<8 { state.set(.max, at: 8 * word, inBodyOf: record) }
-        case (.facts, .connection):
+        case (.facts, .connect):
           // What it has posted and lost; before that two flags, and what its frames may have.
           for length in [8, 16, 26] { state.set(.max, at: record.bodyLength - length, inBodyOf: record) }
-        case (.ids, .disconnection): state.set(.max, at: 16, in: record)
+        case (.ids, .disconnect): state.set(.max, at: 16, in: record)
         case (.frames, .frame): for word in 0..<2 { state.set(.max, at: 8 * word, inBodyOf: record) }
-        case (.moments, let kind) where kind != .said: state.set(.max, at: 24, in: record)
+        case (.moments, let kind) where kind != .controlFrame: state.set(.max, at: 24, in: record)
         default: break
         }
       }
@@ -37,7 +38,7 @@ struct SpoiltNumberTests {
 
   @Test("neither kill the bus nor have it give an id twice", arguments: Place.allCases)
   func spoilt(_ place: Place) throws {
-    var saved = try StateVersionTests.saved(StateHeader.version, .killed)
+    var saved = try StateVersionTests.saved(WriteAheadLog.version, .killed)
     place.spoil(&saved[0])
     let (bus, scene) = try StateScene.takenOver(.killed, from: saved)
     var going = scene.clients

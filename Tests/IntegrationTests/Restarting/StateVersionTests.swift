@@ -2,13 +2,14 @@
 
 import Foundation
 import Testing
+import TribuneLog
 
 @testable import TribuneServer
 
 /// A newer daemon reads the state of an older one: of each version there has been, two states are kept as they were
 /// written (`States/`), of a bus that was killed and of one that handed over.
 ///
-/// Who changes what a state looks like, or what a record or a cell means, raises `StateHeader.version`, has the daemon
+/// Who changes what a state looks like, or what a record or a cell means, raises `WriteAheadLog.version`, has the daemon
 /// go on reading what was before, and has the states of the new version recorded:
 ///
 ///     TRIBUNE_RECORD_STATES=1 swift test --filter StateVersionTests
@@ -34,7 +35,7 @@ struct StateVersionTests {
 
   @Test(
     "what a daemon of any version wrote is taken over",
-    arguments: 1...StateHeader.version, StateScene.End.allCases)
+    arguments: 1...WriteAheadLog.version, StateScene.End.allCases)
   func older(version: UInt32, end: StateScene.End) throws {
     let saved = try Self.saved(version, end)
     #expect(saved.allSatisfy { $0.version == version })
@@ -50,24 +51,24 @@ struct StateVersionTests {
   func today(end: StateScene.End) throws {
     let texts = try StateScene.record(end)
     let saved = try texts.map { try SavedState($0) }
-    #expect(saved.map(\.version) == Self.parts(end).map { _ in StateHeader.version })
-    #expect(saved[0].records.contains { $0.kind == StateRecordKind.configuration.rawValue })
+    #expect(saved.map(\.version) == Self.parts(end).map { _ in WriteAheadLog.version })
+    #expect(saved[0].records.contains { $0.kind == EntryKind.configuration.rawValue })
     try StateScene.expect(end, from: saved)
     guard ProcessInfo.processInfo.environment["TRIBUNE_RECORD_STATES"] != nil else { return }
     for (part, text) in zip(Self.parts(end), texts) {
-      try Data(text.utf8).write(to: Self.file(StateHeader.version, end, part))
+      try Data(text.utf8).write(to: Self.file(WriteAheadLog.version, end, part))
     }
   }
 
   /// Kinds that have come since the states of their version were recorded: a log is read without them, too.
-  private static let later: Set<StateRecordKind> = [.configuration]
+  private static let later: Set<EntryKind> = [.configuration]
 
   @Test("there is a record of every kind among those that are kept")
   func kinds() throws {
     let records = try StateScene.End.allCases.flatMap { end in
-      try Self.saved(StateHeader.version, end).flatMap(\.records)
+      try Self.saved(WriteAheadLog.version, end).flatMap(\.records)
     }
-    let expected = Set(StateRecordKind.allCases).subtracting(Self.later)
+    let expected = Set(EntryKind.allCases).subtracting(Self.later)
     #expect(Set(records.map(\.kind)) == Set(expected.map(\.rawValue)))
   }
 }

@@ -30,7 +30,7 @@ struct SuccessionTests {
     try bus.command("save state \(bus.folder.path)/saved")
     var state = try SavedState(try bus.folder.read("saved"))
     for record in state.records
-    where record.kind == StateRecordKind.connection.rawValue
+    where record.kind == EntryKind.connect.rawValue
       && ids.contains(ConnectionID(rawValue: record.connection))
     {
       // Behind its slot and its cookie.

@@ -17,8 +17,8 @@ struct StoredLog {
       Int(UInt32(truncatingIfNeeded: try bus.storedWord(at: offset)))
     }
     func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
-    let (cellCount, areaLength) = (Int(try bus.storedWord(at: 24)), Int(try bus.storedWord(at: 32)))
-    func areaStart(_ area: Int) -> Int { aligned(4096 + 64 * cellCount) + area * aligned(areaLength) }
+    let (slotCount, segmentCapacity) = (Int(try bus.storedWord(at: 24)), Int(try bus.storedWord(at: 32)))
+    func areaStart(_ area: Int) -> Int { aligned(4096 + 64 * slotCount) + area * aligned(segmentCapacity) }
     let area = try number(at: 64)
     start = areaStart(area)
     length = try number(at: 72 + 8 * area) * 8

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneLog
 import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
@@ -60,7 +61,7 @@ struct EventTests {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let overdue = try Overdue()
-        overdue.bus.server.state.lengthMax = 0
+        overdue.bus.server.wal.admissionLimit = 0
         overdue.bus.beginPassWhenDue()
         overdue.bus.server.advance()
         overdue.bus.endPass()
@@ -149,8 +150,8 @@ struct EventTests {
         try poster.send(post)
         try next.pass(poster)
         let slot = try next.connection(of: observer).slot.index
-        let cell = try #require(next.server.state.cell(of: slot))
-        #expect(cell.queued + cell.held == 2)
+        let counters = try #require(next.server.wal.counters(of: slot))
+        #expect(counters.queued + counters.buffered == 2)
       }
     }
   }

@@ -23,7 +23,7 @@ struct FoundPeerTests {
         let body = bus.server.bufferToRecord()
         facts.append(to: body)
         bus.server.recordDisconnection(of: connection)
-        _ = bus.server.record(.connection, of: connection.id, at: bus.server.now, body.bytes)
+        _ = bus.server.record(.connect, of: connection.id, at: bus.server.now, body.bytes)
         bus.server.commitState()
         let next = try bus.successor(asksWhoConnected: asksWhoConnected)
         let peer = try next.connection(of: client).peer

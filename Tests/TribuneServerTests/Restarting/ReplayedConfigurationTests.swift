@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneLog
 import TribuneTestSupport
 import TribuneWire
 
@@ -131,9 +132,9 @@ struct ReplayedConfigurationTests {
         let asked = try Asked(configuration, overrides: true) { server in
           if lack == .tooLong { server.makeRoomInState() }
         }
-        let entries = asked.bus.server.state.contents().records.filter { $0.kind == .configuration }
+        let entries = asked.bus.loggedConfigurations
         let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
-        #expect(entries.map(\.body) == expected)
+        #expect(entries == expected)
         let next = try asked.bus.successor(Change.overriders.configuration)
         // It may not ask that any more, and has to connect again.
         let told = try asked.asker.frames().map(\.kind)
@@ -154,15 +155,25 @@ struct ReplayedConfigurationTests {
         let server = bus.server
         server.makeRoomInState()
         var configuration = Change.requirement.configuration
-        configuration.stateMaxBytes = server.state.usedLength
+        configuration.stateMaxBytes = server.wal.usedLength
         server.reconfigure(configuration)
         server.commitState()
         let expected = ByteBuffer(capacity: 256)
         server.bus.appendConfiguration(to: expected)
-        let entries = server.state.contents().records.filter { $0.kind == .configuration }
-        #expect(entries.last?.body == expected.array)
-        #expect(server.state.usedLength > server.state.lengthMax)
+        #expect(bus.loggedConfigurations.last == expected.array)
+        #expect(server.wal.usedLength > server.wal.admissionLimit)
       }
     }
+  }
+}
+
+extension SteppedBus {
+  /// The bodies of the entries that say which configuration is in force.
+  fileprivate var loggedConfigurations: [[UInt8]] {
+    var bodies: [[UInt8]] = []
+    _ = server.wal.forEachEntry { entry in
+      if entry.kind == .configuration { bodies.append(Array(entry.body)) }
+    }
+    return bodies
   }
 }

@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import TribuneCore
+import TribuneLog
 import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
@@ -17,15 +18,15 @@ final class SteppedBus {
   /// Keeps what the bus has, as far as that knows.
   private let manager: NotifySocket
 
-  private static let cellCount = 64
-  private static let areaLength = 4 << 20
+  private static let slotCount = 64
+  private static let segmentCapacity = 4 << 20
 
   /// Makes one that has nothing yet. For a process of its own: it changes the environment.
   init(_ configuration: Configuration = Configuration()) throws {
     folder = try TemporaryFolder()
     manager = try NotifySocket()
     unsafe setenv("FDSTORE", "1000", 1)
-    let state = try StateFile(cellCount: Self.cellCount, areaLength: Self.areaLength)
+    let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     server = try Self.server(configuration, state, PassedAtStart())
     try server.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
@@ -33,7 +34,7 @@ final class SteppedBus {
   private init(succeeding other: SteppedBus, _ configuration: Configuration?, asksWhoConnected: Bool) throws {
     folder = other.folder
     manager = other.manager
-    var passed = [(try FileDescriptor.duplicate(of: other.server.state.rawDescriptor).release(), "state")]
+    var passed = [(try FileDescriptor.duplicate(of: other.server.wal.rawDescriptor).release(), "state")]
     for case let connection? in other.server.connections.value where connection.isStored {
       passed.append((try connection.descriptor.duplicate().release(), "c"))
     }
@@ -41,17 +42,17 @@ final class SteppedBus {
     atStart.knowsPeers = asksWhoConnected
     guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
     server = try Self.server(
-      configuration ?? other.server.configuration, try StateFile(adopting: file), atStart)
+      configuration ?? other.server.configuration, try WriteAheadLog(adopting: file), atStart)
     server.takeOver(atStart)
   }
 
   private static func server(
-    _ configuration: Configuration, _ state: StateFile, _ passed: PassedAtStart
+    _ configuration: Configuration, _ state: WriteAheadLog, _ passed: PassedAtStart
   ) throws -> BusServer {
     let log = Log(destination: .standardError)
     let store = DescriptorStore(log: log, holding: passed)
     let server = try BusServer(
-      configuration: configuration, log: log, loop: try RunLoop(hostsMainQueue: false), state: state,
+      configuration: configuration, log: log, loop: try RunLoop(hostsMainQueue: false), wal: state,
       store: store)
     try #require(server.outlivesDeath)
     return server

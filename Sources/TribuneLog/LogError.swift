@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneSystem
+
+/// Why a file cannot be adopted as a log.
+package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// It is not a log at all.
+  case foreign
+  /// Somebody could still cut it, and touching what is gone would end the process.
+  case notSealed
+  /// It is shorter than its header says.
+  case truncated
+  /// A newer version wrote it.
+  case newer(version: UInt32)
+  /// Its header is not what was written.
+  case damaged
+  /// So many processes in a row have died, or seem to have died, while they recovered from it.
+  case deadly(recoveries: UInt32)
+  case failed(Errno)
+
+  package var description: String {
+    switch self {
+    case .foreign: "it is not a log"
+    case .notSealed: "its length is not sealed"
+    case .truncated: "it is truncated"
+    case .newer(let version): "its version \(version) is newer than \(LogHeader.version), the last known"
+    case .damaged: "its header is damaged"
+    case .deadly(let recoveries): "\(recoveries) processes in a row have died while they recovered from it"
+    case .failed(let error): "it cannot be mapped: \(error)"
+    }
+  }
+}
+
+/// Where a log stopped making sense.
+package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
+  /// The position of the first entry that is not what was written.
+  package let position: EntryPosition
+  /// Bytes from there on, which are dropped.
+  package let unreadLength: Int
+
+  package var description: String {
+    "the entry at \(position.offset) is damaged; with it, \(unreadLength) bytes of the log are dropped"
+  }
+}

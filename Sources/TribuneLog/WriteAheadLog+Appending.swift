@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+extension WriteAheadLog {
+  /// Bytes of entries in the active segment, uncommitted ones included.
+  package var usedLength: Int { entries.value.used }
+
+  /// Appends an entry, which counts once it is committed.
+  ///
+  /// - Parameters:
+  ///   - kind: what the body is; the log does not look at it.
+  ///   - time: any number that goes with the entry.
+  ///   - prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
+  /// - Returns: where the entry lies; nil if the segment has no room for it, and nothing was written.
+  package func append(
+    kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
+    _ tail: RawSpan
+  ) -> EntryPosition? {
+    let start = entries.value.used
+    let (segment, end) = (entries.value.activeSegment, segmentCapacity)
+    guard
+      let length = write(kind, owner, time, prefix, head, tail, at: start, before: end, in: segment)
+    else { return nil }
+    entries.value.used = start + length
+    return EntryPosition(offset: start)
+  }
+
+  /// Commits all appended entries at once: after the death of the process, either all of them count or none.
+  package func commit() {
+    let used = entries.value.used
+    if used == entries.value.committed { return }
+    publishCommitted(used, ofSegment: entries.value.activeSegment)
+    entries.value.committed = used
+  }
+
+  /// Takes back the uncommitted entry at `position` and all entries behind it.
+  package func discard(from position: EntryPosition) {
+    precondition(position.offset >= entries.value.committed, "a committed entry cannot be taken back")
+    entries.value.used = position.offset
+    if let start = entries.value.compaction?.tailStart {
+      entries.value.compaction?.tailStart = min(start, position.offset)
+    }
+  }
+
+  /// Visits the committed entries in their order. `body` may append.
+  ///
+  /// - Returns: the damage, if an entry is not what was written. The log is cut there, because no reader would get to
+  ///   entries that are appended behind the damage.
+  package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
+    let end = entries.value.committed
+    let start = header.start(ofSegment: entries.value.activeSegment)
+    var offset = 0
+    while offset < end {
+      let bytes = self.bytes(in: start..<start + end)
+      guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
+        return cut(at: offset)
+      }
+      body(LogEntry(bytes.extracting(offset..<offset + length), at: EntryPosition(offset: offset)))
+      offset += length
+    }
+    return nil
+  }
+
+  private func cut(at offset: Int) -> LogDamage {
+    precondition(
+      entries.value.compaction == nil && entries.value.used == entries.value.committed,
+      "the log is being written to")
+    let damage = LogDamage(
+      position: EntryPosition(offset: offset), unreadLength: entries.value.committed - offset)
+    entries.value.used = offset
+    commit()
+    return damage
+  }
+
+  /// Writes an entry without committing it.
+  ///
+  /// - Returns: the length of the entry; nil if it would reach past `end`.
+  func write(
+    _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
+    _ tail: RawSpan,
+    at offset: Int, before end: Int, in segment: Int
+  ) -> Int? {
+    let headStart = LogEntry.headLength + (prefix == nil ? 0 : 16)
+    let capacity = min(end - offset, Int(UInt32.max & ~7)) - headStart
+    guard head.byteCount <= capacity, tail.byteCount <= capacity - head.byteCount else { return nil }
+    let tailStart = headStart &+ head.byteCount
+    let opening = LogEntry.Opening(kind, bodyLength: tailStart &+ tail.byteCount &- LogEntry.headLength)
+    // Segments are whole words, so the padding fits where the body does.
+    let length = opening.length
+    let start = header.start(ofSegment: segment) + offset
+    var entry = mutableBytes(in: start..<start + length)
+    // The padding, before the body that shares its word.
+    entry.store(0, at: length &- 8)
+    entry.store(opening.word, at: 0)
+    entry.store(owner, at: LogEntry.ownerOffset)
+    entry.store(time, at: LogEntry.timeOffset)
+    if let prefix {
+      entry.store(prefix.0, at: LogEntry.headLength)
+      entry.store(prefix.1, at: LogEntry.headLength + 8)
+    }
+    entry.store(head, at: headStart)
+    entry.store(tail, at: tailStart)
+    let sum = LogEntry.checksum(of: entry.bytes)
+    entry.store(sum, at: LogEntry.checksumOffset)
+    return length
+  }
+
+  func publishCommitted(_ length: Int, ofSegment segment: Int) {
+    mapping.publish(CheckedWord(UInt32(length / 8)).bits, at: LogHeader.committedOffset(ofSegment: segment))
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+// A compaction reads the active segment from its start, in steps, and copies live entries to the other segment, until it
+// has caught up with the end of the log. Entries that are appended meanwhile are read last. Nothing that it has written
+// is visible before the segments change roles, so it can be abandoned at any time, and so can the process.
+
+extension WriteAheadLog {
+  package var isCompacting: Bool { entries.value.compaction != nil }
+
+  /// Whether enough of the log may be dead for a compaction to pay.
+  ///
+  /// The log must have grown to twice what the last compaction kept, and past 1 MiB. Where the admission limit is less
+  /// than twice, half of the space that was left must be used, and a sixteenth of the limit.
+  package var isCompactionDue: Bool {
+    let (kept, end) = (entries.value.kept, admissionLimit)
+    let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
+    return entries.value.used > threshold && !isCompacting
+  }
+
+  /// - Parameter commits: whether uncommitted entries take part, and are committed by `endCompaction`.
+  package func beginCompaction(committing commits: Bool = false) {
+    precondition(!isCompacting, "a compaction is under way")
+    releaseOtherSegment()
+    entries.value.compaction = Compaction(tailStart: entries.value.used, commits: commits)
+    entries.value.isOtherSegmentStale = true
+  }
+
+  /// Reads on, and copies live entries.
+  ///
+  /// - Parameters:
+  ///   - lengthMax: bytes to read; the last entry may reach past them.
+  ///   - isLive: whether an entry is to be kept. `isTail`: it was appended after the compaction began.
+  ///   - relocated: called for each entry that is kept, with its new position, which holds once `endCompaction` has
+  ///     returned true.
+  /// - Returns: whether everything has been read.
+  package func compact(
+    lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
+  ) -> Bool {
+    guard let first = entries.value.compaction?.read else {
+      preconditionFailure("no compaction is under way")
+    }
+    // Both closures may append.
+    while let compaction = entries.value.compaction, !compaction.isFull, compaction.read < compactionEnd {
+      if compaction.read - first >= lengthMax { return false }
+      let offset = compaction.read
+      let start = header.start(ofSegment: entries.value.activeSegment)
+      let bytes = self.bytes(in: start..<start + compactionEnd)
+      guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
+        // This process wrote or checked it. The next one finds the damage, and reports what it drops.
+        preconditionFailure("an entry of the log is not what was written")
+      }
+      entries.value.compaction?.read = offset + length
+      let entry = LogEntry(bytes.extracting(offset..<offset + length), at: EntryPosition(offset: offset))
+      guard isLive(entry, offset >= compaction.tailStart) else { continue }
+      if let position = keep(entry) {
+        relocated(entry, position)
+      } else {
+        entries.value.compaction?.isFull = true
+      }
+    }
+    return true
+  }
+
+  private var compactionEnd: Int {
+    entries.value.compaction?.commits == true ? entries.value.used : entries.value.committed
+  }
+
+  private func keep(_ entry: LogEntry) -> EntryPosition? {
+    guard let start = entries.value.compaction?.written, entry.length <= segmentCapacity - start else {
+      return nil
+    }
+    mapping.store(entry.bytes, at: header.start(ofSegment: otherSegment) + start)
+    entries.value.compaction?.written = start + entry.length
+    return EntryPosition(offset: start)
+  }
+
+  /// Replaces the body of an entry that the compaction has kept by another one of the same length.
+  package func rewrite(_ entry: LogEntry, keptAt position: EntryPosition, _ body: RawSpan) {
+    precondition(isCompacting && body.byteCount == entry.body.byteCount, "an entry is rewritten in its place")
+    _ = write(
+      entry.rawKind, entry.owner, entry.time, nil, body, RawSpan(), at: position.offset,
+      before: segmentCapacity, in: otherSegment)
+  }
+
+  /// Writes an entry behind those that the compaction has kept so far.
+  ///
+  /// - Returns: where the entry will lie; nil if there is no room for it, and nothing was written.
+  package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
+  {
+    guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
+    let start = compaction.written
+    guard !compaction.isFull,
+      let length = write(
+        kind, owner, time, nil, body, RawSpan(), at: start, before: segmentCapacity, in: otherSegment)
+    else { return nil }
+    entries.value.compaction?.written = start + length
+    return EntryPosition(offset: start)
+  }
+
+  /// Has the segments change roles, once everything has been read.
+  ///
+  /// - Returns: false if the live entries did not fit. The compaction is abandoned then, and the log is as it was.
+  package func endCompaction() -> Bool {
+    guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
+    if compaction.isFull {
+      abandonCompaction()
+      return false
+    }
+    precondition(
+      (compaction.commits || entries.value.used == entries.value.committed)
+        && compaction.read == entries.value.used,
+      "the compaction has not caught up with the log")
+    let segment = otherSegment
+    let written = compaction.written
+    publishCommitted(written, ofSegment: segment)
+    mapping.publish(CheckedWord(UInt32(segment)).bits, at: LogHeader.activeOffset)
+    entries.value = Entries(
+      activeSegment: segment, admissionLimit: admissionLimit, used: written, committed: written,
+      kept: written,
+      isOtherSegmentStale: true)
+    releaseOtherSegment()
+    return true
+  }
+
+  package func abandonCompaction() {
+    entries.value.compaction = nil
+    releaseOtherSegment()
+  }
+
+  private var otherSegment: Int { 1 - entries.value.activeSegment }
+
+  /// Returns the memory of the other segment to the system. Where that fails, the next compaction overwrites it.
+  private func releaseOtherSegment() {
+    guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment)) else {
+      return
+    }
+    entries.value.isOtherSegmentStale = false
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+// A slot is a row of eight words: six counters, the complement of the owner, and the owner. A slot whose owner is 0 is
+// empty, as are all slots of a new file.
+
+/// The counters of one owner.
+package struct CounterSlot {
+  /// The number of counters in a slot.
+  package static let counterCount = 6
+  static let ownerCheckWord = 6
+  static let ownerWord = 7
+
+  package let owner: UInt64
+  private let words: SIMD8<UInt64>
+
+  fileprivate init(owner: UInt64, words: SIMD8<UInt64>) { (self.owner, self.words) = (owner, words) }
+
+  /// The value of a counter; nil if it is damaged.
+  package subscript(counter: Int) -> UInt32? {
+    precondition((0..<Self.counterCount).contains(counter))
+    return CheckedWord(bits: words[counter]).value
+  }
+}
+
+extension WriteAheadLog {
+  /// Gives a slot to an owner other than 0, with all counters 0 but the first.
+  ///
+  /// To be called before the entry that makes the owner known is committed: no owner is without a slot then.
+  package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
+    releaseSlot(slot)
+    setCounter(0, of: slot, to: firstCounter)
+    for counter in 1..<CounterSlot.counterCount { setCounter(counter, of: slot, to: 0) }
+    slots[slot, CounterSlot.ownerCheckWord] = ~owner
+    slots.publish(owner, row: slot, word: CounterSlot.ownerWord)
+  }
+
+  package func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
+
+  /// Sets a counter, 0 to 5, of a slot that is assigned: one plain store.
+  @inlinable @inline(__always) package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
+    slots[slot, counter] = CheckedWord(value).bits
+  }
+
+  /// The counters of a slot; nil if it is empty or its owner is damaged.
+  package func slot(_ slot: Int) -> CounterSlot? {
+    let owner = slots[slot, CounterSlot.ownerWord]
+    guard owner != 0, owner == ~slots[slot, CounterSlot.ownerCheckWord] else { return nil }
+    var words = SIMD8<UInt64>()
+    for word in 0..<CounterSlot.counterCount { words[word] = slots[slot, word] }
+    return CounterSlot(owner: owner, words: words)
+  }
+
+  /// Visits the assigned slots whose owner is not damaged. Pages that were never written stay without memory.
+  package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
+    let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
+    var offset = LogHeader.slotsOffset
+    while offset < end, let data = file.data(from: offset) {
+      // A page is a whole number of slots.
+      let first = max(data.lowerBound, offset) - LogHeader.slotsOffset
+      let last = min(data.upperBound, end) - LogHeader.slotsOffset
+      for index in first / LogHeader.slotLength..<max(first, last) / LogHeader.slotLength {
+        if let slot = slot(index) { body(index, slot) }
+      }
+      offset = data.upperBound
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+// A log that kills the process which recovers from it would kill the next one as well, until nobody starts processes any
+// more. So the log counts them.
+
+extension WriteAheadLog {
+  /// The number of processes that have to die while they recover from a log before the log is taken for the cause. Any
+  /// process can die at any moment, of a lack of memory for example; three in a row hardly do so by chance.
+  package static let recoveriesMax: UInt32 = 3
+
+  /// To be called after adopting a log, before anything else is read from it.
+  package func beginRecovery() {
+    let begun = Self.unfinishedRecoveries(in: mapping)
+    mapping.publish(CheckedWord(begun + 1).bits, at: LogHeader.recoveriesOffset)
+  }
+
+  /// The process has recovered, or has given up for a reason that is not the log.
+  package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
+
+  /// The recoveries since the last one that ended; 0 if that number is damaged.
+  static func unfinishedRecoveries(in mapping: borrowing SharedMapping) -> UInt32 {
+    min(CheckedWord(bits: mapping.load(at: LogHeader.recoveriesOffset)).value ?? 0, recoveriesMax)
+  }
+}

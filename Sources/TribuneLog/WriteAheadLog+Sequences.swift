@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// What the log says of the last number of a sequence.
+package enum LastNumber: Equatable, Sendable {
+  case given(UInt64)
+  /// The writer did not say.
+  case unwritten
+  case damaged
+}
+
+// Entries may say the same. The header is right even when entries were lost.
+
+extension WriteAheadLog {
+  /// Sequences whose last number the header has room for.
+  package static let sequenceCount = 3
+
+  /// Notes that the numbers of a sequence were given out up to `number`, at most 2^56 − 1. To be called before anybody
+  /// learns of the number.
+  package func setLast(_ number: UInt64, ofSequence sequence: Int) {
+    mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
+  }
+
+  package func last(ofSequence sequence: Int) -> LastNumber {
+    let word = CheckedNumber(bits: mapping.load(at: Self.offset(ofSequence: sequence)))
+    if word.bits == 0 { return .unwritten }
+    return word.number.map { .given($0) } ?? .damaged
+  }
+
+  private static func offset(ofSequence sequence: Int) -> Int {
+    precondition((0..<sequenceCount).contains(sequence))
+    return LogHeader.sequencesOffset + 8 * sequence
+  }
+}

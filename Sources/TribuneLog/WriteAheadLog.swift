@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneSystem
+import TribuneWire
+
+/// A write-ahead log in a file in memory, which outlives the process that writes it for as long as another process
+/// holds a descriptor of the file.
+///
+/// The file has three parts. *Counter slots* hold a few numbers for each owner that change often: setting one is a plain
+/// store. *Sequences* say which numbers of each sequence were given out. Two *segments* hold entries: one is active, and
+/// entries are appended to it. When much of it is dead, a *compaction* copies the live entries to the other segment, a
+/// few at a time, while the log is written to. At its end the segments change roles.
+///
+/// The process may be killed between any two stores. The log stays whole, because every change to it becomes visible by
+/// one store of one word, made after all that the word speaks of: the committed length, or the number of the active
+/// segment. Bytes behind the committed length mean nothing. A slot that was being assigned is empty. This protects
+/// against the death of the process, not of the machine.
+///
+/// Everything that is read is checked, whoever wrote it: words against their complements, entries against their
+/// checksums, lengths against what is there.
+package final class WriteAheadLog {
+  /// What this process knows of the entries (see `Cell`).
+  struct Entries {
+    var activeSegment: Int
+    var admissionLimit: Int
+    /// Bytes of entries that were appended, and those of them that are committed.
+    var used: Int
+    var committed: Int
+    /// Bytes that the last compaction kept.
+    var kept = 0
+    var compaction: Compaction?
+    /// The other segment holds pages that nobody needs.
+    var isOtherSegmentStale = false
+  }
+
+  struct Compaction {
+    /// Bytes of the active segment that were read, and bytes that were written to the other one.
+    var read = 0
+    var written = 0
+    /// Entries from here on were appended after the compaction began.
+    var tailStart: Int
+    /// The live entries did not fit.
+    var isFull = false
+    /// Uncommitted entries take part, and are committed by the end of the compaction.
+    var commits = false
+  }
+
+  let header: LogHeader
+  let file: SharedFile
+  let mapping: SharedMapping
+  @usableFromInline let slots: SharedMapping.Rows
+  let entries: Cell<Entries>
+
+  /// Makes an empty log. It takes memory as it is written to.
+  ///
+  /// - Parameters:
+  ///   - slotCount: the number of counter slots, up to 2^24; 0 for a log without any.
+  ///   - segmentCapacity: bytes of entries that a segment has room for, from 8 to 4 GiB.
+  package init(slotCount: Int, segmentCapacity: Int) throws(Errno) {
+    header = LogHeader(slotCount: slotCount, segmentCapacity: segmentCapacity)
+    file = try SharedFile(length: header.fileLength)
+    mapping = try SharedMapping(file)
+    unsafe slots = mapping.rows(at: LogHeader.slotsOffset, count: slotCount)
+    entries = Cell(
+      Entries(activeSegment: 0, admissionLimit: header.segmentCapacity / 2, used: 0, committed: 0))
+    header.write(to: mapping)
+    mapping.store(CheckedWord(0).bits, at: LogHeader.committedOffset(ofSegment: 0))
+    mapping.store(CheckedWord(0).bits, at: LogHeader.committedOffset(ofSegment: 1))
+    mapping.store(CheckedWord(0).bits, at: LogHeader.recoveriesOffset)
+    mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
+  }
+
+  /// Opens a log that another process has written and writes to no more. Changes nothing in it.
+  ///
+  /// - Throws: `LogError`; the descriptor is closed then.
+  package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
+    guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else {
+      throw .foreign
+    }
+    let header = try LogHeader(start.rawBytes)
+    do throws(SharedFile.Flaw) {
+      file = try SharedFile(checking: descriptor)
+    } catch {
+      switch error {
+      case .notInMemory, .notWritable: throw .foreign
+      case .notSealed: throw .notSealed
+      case .failed(let error): throw .failed(error)
+      }
+    }
+    guard file.length >= header.fileLength else { throw .truncated }
+    guard file.length == header.fileLength else { throw .damaged }
+    do throws(Errno) {
+      mapping = try SharedMapping(file)
+    } catch {
+      throw .failed(error)
+    }
+    guard let active = CheckedWord(bits: mapping.load(at: LogHeader.activeOffset)).value, active < 2,
+      let words = CheckedWord(bits: mapping.load(at: LogHeader.committedOffset(ofSegment: Int(active))))
+        .value,
+      Int(words) <= header.segmentCapacity / 8
+    else { throw .damaged }
+    let recoveries = Self.unfinishedRecoveries(in: mapping)
+    guard recoveries < Self.recoveriesMax else { throw .deadly(recoveries: recoveries) }
+    self.header = header
+    unsafe slots = mapping.rows(at: LogHeader.slotsOffset, count: header.slotCount)
+    let used = Int(words) * 8
+    entries = Cell(
+      Entries(
+        activeSegment: Int(active), admissionLimit: header.segmentCapacity / 2, used: used, committed: used,
+        isOtherSegmentStale: true))
+  }
+
+  /// The largest segment that there can be, in bytes.
+  package static let segmentCapacityMax = LogHeader.segmentCapacityMax
+  /// The version of the format that is written.
+  package static let version = LogHeader.version
+
+  package var rawDescriptor: CInt { file.rawDescriptor }
+  package var slotCount: Int { header.slotCount }
+  package var segmentCapacity: Int { header.segmentCapacity }
+
+  // MARK: Admission
+
+  /// Bytes of entries up to which new work is admitted, at most half of a segment. The log refuses nothing by it: entries
+  /// that follow from admitted work are appended beyond it.
+  package var admissionLimit: Int {
+    get { entries.value.admissionLimit }
+    set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
+  }
+
+  /// Whether an entry with a body of that many bytes fits below the admission limit.
+  package func admits(_ bodyLength: Int) -> Bool {
+    bodyLength <= admissionLimit - entries.value.used - LogEntry.headLength
+  }
+
+  /// The longest body that an empty log admits, in bytes.
+  package var admittedBodyLengthMax: Int { admissionLimit - LogEntry.headLength }
+
+  // MARK: Bytes
+
+  /// Must not be held on to while the same bytes are written.
+  @_lifetime(borrow self)
+  @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
+    // The mapping lives as long as this object, which the compiler does not see through a class.
+    unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
+  }
+
+  /// The same for writing. Must be the only access to these bytes.
+  @_lifetime(borrow self)
+  @inline(__always) func mutableBytes(in range: Range<Int>) -> MutableRawSpan {
+    unsafe _overrideLifetime(mapping.unboundMutableBytes(in: range), borrowing: self)
+  }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneWire
+
+/// What is read out of a state.
+struct ReplayedLog {
+  /// By id.
+  var found: [UInt64: FoundConnection] = [:]
+  var takenSlots: Set<Int> = []
+  /// The ids that delegates and holds were given.
+  var givenDelegates: Set<UInt64> = []
+  /// The inode of the file with what was under way, if the state was handed over, and when it was.
+  var handedOver: (file: UInt64, moment: Instant)?
+  /// Records that could not be made use of.
+  var uselessCount = 0
+}
+
+extension FrameKind? {
+  /// Whether somebody counts on what it has registered, or waits for what comes of it.
+  fileprivate var isRequest: Bool {
+    switch self {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask: true
+    default: false
+    }
+  }
+}
+
+/// How a state becomes the bus again that wrote it: by receiving, once more, what it had received.
+extension BusServer {
+  /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
+  ///
+  /// - Parameter passed: has what was retained as a file.
+  func replayState(with passed: PassedAtStart) -> (ReplayedLog, LogDamage?) {
+    var replayed = ReplayedLog()
+    // What was allowed once is not refused by a limit that has been lowered since.
+    bus.limits = bus.limits.lifted
+    bus.isRestoring = true
+    let damage = wal.forEachEntry { entry in
+      do throws(WireError) {
+        if try !replay(entry, into: &replayed, passed) { replayed.uselessCount += 1 }
+      } catch {
+        log.debug(
+          "entry \(entry.position.offset) of the state, of kind \(entry.rawKind), cannot be made use of: \(error.message)"
+        )
+        replayed.uselessCount += 1
+      }
+      bus.dropEffects()
+    }
+    bus.isRestoring = false
+    // From here on, what was replayed is treated as after a reload.
+    configureBus()
+    // A slot's last tenant has the highest id of all that it had.
+    wal.forEachSession { _, cell in
+      let id = cell.connection.rawValue
+      if id <= BusCounters.most { lastConnection = max(lastConnection, id) }
+    }
+    return (replayed, damage)
+  }
+
+  private func replay(
+    _ entry: LogEntry, into replayed: inout ReplayedLog, _ passed: PassedAtStart
+  ) throws(WireError) -> Bool {
+    let id = entry.connection.rawValue
+    // No bus gives others.
+    guard id <= BusCounters.most else { return false }
+    lastConnection = max(lastConnection, id)
+    var reader = FieldReader(entry.body)
+    switch entry.kind {
+    case .counters: restore(try LoggedCounters(from: &reader))
+    case .connect:
+      var facts = try ConnectionFacts(from: &reader)
+      if let peer = passed.peer(cookie: facts.cookie) { facts.peer.correct(by: peer) }
+      // One that had not said hello when it was handed over is written down once more when it has.
+      if let known = replayed.found[id], !known.facts.isOpen {
+        replayed.found[id] = nil
+        replayed.takenSlots.remove(known.facts.slot)
+      }
+      guard id != 0, replayed.found[id] == nil, facts.slot < wal.slotCount,
+        replayed.takenSlots.insert(facts.slot).inserted
+      else { return false }
+      replayed.found[id] = FoundConnection(facts: facts, position: entry.position)
+      if facts.isOpen {
+        bus.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
+      }
+    case .frame: return try replayFrame(entry, into: &replayed)
+    case .disconnect:
+      // It may be gone from the log already.
+      guard let gone = replayed.found.removeValue(forKey: id) else { return true }
+      replayed.takenSlots.remove(gone.facts.slot)
+      if gone.facts.isOpen { bus.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
+    case .advance: bus.advance(to: entry.moment)
+    case .retained: try replayRetained(entry.body, passed)
+    case .query: try bus.restoreQuery(entry.body, at: entry.moment)
+    case .awaitedPost: try bus.restoreAwaitedPost(entry.body, at: entry.moment)
+    case .questionFailure:
+      let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
+      bus.failQuestion(
+        QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: entry.moment
+      )
+    case .controlFrame:
+      let frame = ByteBuffer(capacity: entry.body.byteCount)
+      frame.append(entry.body)
+      replayed.found[id]?.said.append((ControlFrameID(entry.moment).number, frame))
+    case .postponedPost, .postponedPostDone: try replayWaiting(entry)
+    case .detached: replayed.found[id]?.orphanedUntil = entry.moment
+    case .inFlight, .buffered: return false
+    // A newer daemon wrote it.
+    case nil: break
+    case .configuration: try replayConfiguration(entry.body)
+    case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)
+    }
+    return true
+  }
+
+  private func replayFrame(
+    _ entry: LogEntry, into replayed: inout ReplayedLog
+  ) throws(WireError) -> Bool {
+    guard let found = replayed.found[entry.connection.rawValue] else { return true }
+    guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
+    // Until it turns out otherwise. What was refused when it came is not in the log.
+    replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || recorded.kind.isRequest
+    guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
+    let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
+    buffer.append(recorded.bytes)
+    guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
+      header.frameLength == buffer.count
+    else { return false }
+    // A daemon gives no id twice. A log that has it do so is damaged, whatever its checksums say.
+    switch header.kind {
+    case .ask where bus.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
+    case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
+    case .hold where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
+    default: break
+    }
+    let slot = ConnectionSlot(index: found.facts.slot)
+    bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
+    switch header.kind {
+    case .declare: try bus.give(recorded.context)
+    // An older daemon has not logged it.
+    case .attach where recorded.context.byteCount >= 4:
+      bus.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
+    case .answer: bus.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
+    default: break
+    }
+    let refusedBefore = bus.refusedCount
+    _ = try bus.receive(
+      FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: entry.moment)
+    if bus.counters.lastDelegate > recorded.lastDelegate {
+      replayed.givenDelegates.insert(recorded.lastDelegate + 1)
+    }
+    if bus.refusedCount == refusedBefore {
+      replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
+    }
+    if header.kind == .suspend {
+      replayed.found[entry.connection.rawValue]?.suspendPosition = entry.position
+    } else if hasRegistered(header.serial, header.kind, by: slot) {
+      replayed.found[entry.connection.rawValue]?.registered[header.serial] = entry.position
+      if header.kind == .declare, recorded.context.byteCount > 0 {
+        bus.count(recorded.context.byteCount, besides: header.serial, of: slot)
+      }
+    }
+    return true
+  }
+
+  private func restore(_ counters: LoggedCounters) {
+    bus.restore(counters.bus)
+    lastConnection = max(lastConnection, counters.lastConnection)
+    (postedCount, deliveredCount, lostCount) = (counters.posted, counters.delivered, counters.lost)
+  }
+
+  /// Takes a retained notification back, or that there is none any more.
+  private func replayRetained(_ body: RawSpan, _ passed: PassedAtStart) throws(WireError) {
+    var reader = FieldReader(body)
+    guard try reader.flag() else {
+      let (name, object) = (try reader.text(), try reader.text())
+      bus.forgetRetained(name: name, object: object)
+      retainedFiles[Self.key(name, object)] = nil
+      return
+    }
+    let found: InheritedFile?
+    do throws(WireError) {
+      found = try file(from: &reader, passed)
+    } catch {
+      // What has taken its place is still to come, unless it is lost, too.
+      let key = try bus.forgetRetained(body.extracting(droppingFirst: LoggedRetention.headLength))
+      retainedFiles[Self.key(key.name, key.object)] = nil
+      return
+    }
+    let fields = body.extracting(droppingFirst: LoggedRetention.headLength)
+    let kept = try bus.restoreRetained(fields, attachment: found?.file)
+    retainedFiles[Self.key(kept.name, kept.object)] = found.map {
+      StoredFile(inode: $0.inode, number: $0.number)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneCore
+package import TribuneLog
+package import TribuneWire
+
+/// What an entry of the log is. A number is never given to another kind.
+nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
+  case counters = 1
+  /// Who a connection is.
+  case connect = 2
+  /// A client's frame, as it was sent.
+  case frame = 3
+  case disconnect = 4
+  /// The core's time was advanced.
+  case advance = 5
+  case retained = 6
+  /// The whole of a query under way.
+  case query = 7
+  /// The whole of an awaited post under way.
+  case awaitedPost = 8
+  /// A frame of the bus's own that must not be lost. Its time is a `ControlFrameID`.
+  case controlFrame = 9
+  case questionFailure = 10
+  /// What waits in both directions of a connection that is handed over.
+  case inFlight = 11
+  /// What is buffered for a suspended connection that is handed over.
+  case buffered = 12
+  case handoverEnd = 13
+  /// A post that waits for the bus to be idle.
+  case postponedPost = 14
+  /// A post does so no more.
+  case postponedPostDone = 15
+  /// The connection has to be made again, and its registrations are kept until the entry's time.
+  case detached = 16
+  /// What the configuration decides from here on (`Bus.restoreConfiguration`); empty if that was too long.
+  case configuration = 17
+}
+
+extension LogEntry {
+  /// Nil for a kind that only newer versions know.
+  nonisolated package var kind: EntryKind? { EntryKind(rawValue: rawKind) }
+  nonisolated package var connection: ConnectionID { ConnectionID(rawValue: owner) }
+  nonisolated package var moment: Instant { Instant(nanoseconds: time) }
+}
+
+extension WriteAheadLog {
+  @inline(__always) nonisolated package func append(
+    _ kind: EntryKind, connection: ConnectionID, at moment: Instant, prefix: (UInt64, UInt64)? = nil,
+    _ head: RawSpan, _ tail: RawSpan = RawSpan()
+  ) -> EntryPosition? {
+    append(
+      kind: kind.rawValue, owner: connection.rawValue, time: moment.nanoseconds, prefix: prefix, head, tail)
+  }
+
+  nonisolated package func appendToCompaction(
+    _ kind: EntryKind, connection: ConnectionID, at moment: Instant, _ body: RawSpan
+  ) -> EntryPosition? {
+    appendToCompaction(
+      kind: kind.rawValue, owner: connection.rawValue, time: moment.nanoseconds, body)
+  }
+}
+
+/// Ids that are never given out twice, each with a sequence of the log.
+nonisolated enum IDSequence: Int, CaseIterable, Sendable {
+  case connection = 0
+  case query = 1
+  case delegate = 2
+}
+
+extension WriteAheadLog {
+  @inline(__always) nonisolated func setLast(_ sequence: IDSequence, _ number: UInt64) {
+    setLast(number, ofSequence: sequence.rawValue)
+  }
+
+  nonisolated func last(_ sequence: IDSequence) -> LastNumber { last(ofSequence: sequence.rawValue) }
+}

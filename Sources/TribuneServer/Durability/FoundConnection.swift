@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneWire
+
+/// What a state that is being replayed says of one connection.
+struct FoundConnection {
+  /// What is to become of it.
+  enum Fate {
+    /// It goes on.
+    case survives
+    /// It goes on, but for what had been queued for it: so many notifications were not sent.
+    case loses(UInt32)
+    /// It has to connect again. It can still be told so, unless its socket may be in the middle of a frame.
+    case restarts(isTold: Bool)
+
+    var isEnd: Bool { if case .restarts = self { true } else { false } }
+  }
+
+  var facts: ConnectionFacts
+  var position: EntryPosition
+  var suspendPosition: EntryPosition?
+  var registered: [Serial: EntryPosition] = [:]
+  /// Frames that the bus had said, with their numbers.
+  var said: [(number: UInt32, frame: ByteBuffer)] = []
+  /// What was under way when it was handed over.
+  var stream: ByteBuffer?
+  /// Notifications that it had been queued, ever, and that were held for it.
+  var queuedCount: UInt32 = 0
+  var heldCount: UInt32 = 0
+  /// Frames of the bus's own that it had been sent, ever.
+  var controlSent: UInt32 = 0
+  /// Its socket may be in the middle of a frame that it is being sent.
+  var isMidFrame = false
+  var fate = Fate.survives
+  /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
+  var isRefused = false
+  /// Not all that it had registered is known: for that, or since there was no room to write it down.
+  var isIncomplete = false
+  /// It had to connect again already, and there is no socket of it.
+  var isOrphan = false
+  /// Until when it has time for that.
+  var orphanedUntil: Instant?
+
+  /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
+  mutating func judge(by cell: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
+    isOrphan = orphanedUntil != nil
+    guard let cell, cell.connection == id else {
+      fate = .restarts(isTold: false)
+      return
+    }
+    queuedCount = cell.queued
+    heldCount = cell.buffered
+    controlSent = cell.controlSent
+    isMidFrame = cell.flags.contains(.sending)
+    isIncomplete = isRefused || cell.flags.contains(.incomplete)
+    // What it had not been told of is told with what is lost now, and counted then.
+    if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
+    isOrphan = isOrphan || cell.flags.contains(.detached)
+    if isOrphan {
+      fate = .restarts(isTold: false)
+    } else if isHandedOver {
+      fate = isIncomplete ? .restarts(isTold: !isMidFrame) : .survives
+    } else if !cell.flags.isDisjoint(with: [.sending, .unlogged]) {
+      fate = .restarts(isTold: false)
+    } else if isIncomplete || cell.flags.contains(.receiving) {
+      fate = .restarts(isTold: true)
+    } else {
+      fate = .loses(cell.queued &- cell.sent &+ cell.buffered)
+      // A daemon that died while it took over may have written some twice.
+      var last = cell.controlSent
+      said = said.filter { frame in
+        guard Int32(bitPattern: frame.number &- last) > 0 else { return false }
+        last = frame.number
+        return true
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls back before every store into memory that is watched, on the thread that stores: so a test sees that memory as a
+ * process leaves it that is killed between any two stores. For one thread at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/* To be called once. `before` may end the watching. `crash` is called for a SIGSEGV or SIGTRAP of another cause. */
+void store_watch_begin(void (*before)(void), void (*crash)(int signal));
+
+/* Up to 64 pieces of memory, which begin with a page. */
+void store_watch_add(void *address, size_t length);
+void store_watch_remove(void *address);
+
+/* Watches the first `length_max` bytes of each piece, until stopped. */
+void store_watch_start(size_t length_max);
+void store_watch_stop(void);

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneLog
+
+@Suite("Compaction", .timeLimit(.minutes(15)))
+struct CompactionTests {
+  private static func log(segmentCapacity: Int = 65_536) throws -> WriteAheadLog {
+    try WriteAheadLog(slotCount: 8, segmentCapacity: segmentCapacity)
+  }
+
+  /// Records of 40 bytes, whose connections are 0, 1, 2, …
+  private static func fill(_ log: WriteAheadLog, _ numbers: Range<UInt64>) throws {
+    for number in numbers {
+      _ = try #require(log.append(EntryCopy(3, owner: number, body: [UInt8(number)])))
+    }
+    log.commit()
+  }
+
+  private static func connections(_ log: WriteAheadLog) throws -> [UInt64] {
+    let found = log.contents()
+    try #require(found.damage == nil)
+    return found.entries.map(\.owner)
+  }
+
+  /// What somebody would find who took over now.
+  private static func successor(_ log: WriteAheadLog) throws -> [UInt64] {
+    try connections(LogImage(of: log).adopted())
+  }
+
+  @Test("keeps what is live, in its order, and says where it is now")
+  func kept() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<10)
+    let before = log.contents().entries
+    log.beginCompaction()
+    #expect(log.isCompacting)
+    var moves: [Int: Int] = [:]
+    let isDone = log.compact(lengthMax: .max) { entry, isTail in
+      #expect(!isTail)
+      return entry.owner % 3 == 0
+    } relocated: { entry, position in
+      moves[entry.position.offset] = position.offset
+    }
+    #expect(isDone)
+    #expect(try Self.connections(log) == Array(0..<10))
+    #expect(log.endCompaction())
+    #expect(!log.isCompacting)
+    let after = log.contents().entries
+    #expect(after.map(\.owner) == [0, 3, 6, 9])
+    #expect(moves == [0: 0, 120: 40, 240: 80, 360: 120])
+    #expect(log.usedLength == 160)
+    #expect(log.keptLength == 160)
+    // Verbatim, but for where it is.
+    for entry in after {
+      var original = before[Int(entry.owner)]
+      original.position = entry.position
+      #expect(entry == original)
+    }
+    try Self.fill(log, 20..<22)
+    #expect(try Self.successor(log) == [0, 3, 6, 9, 20, 21])
+  }
+
+  @Test("that commits makes what was appended visible with its end, and not before")
+  func committing() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<3)
+    _ = try #require(log.append(EntryCopy(3, owner: 3, body: [3])))
+    log.beginCompaction(committing: true)
+    let isDone = log.compact(lengthMax: .max) { entry, _ in
+      entry.owner != 1
+    } relocated: { _, _ in
+    }
+    #expect(isDone)
+    #expect(try Self.successor(log) == [0, 1, 2])
+    #expect(log.endCompaction())
+    #expect(try Self.successor(log) == [0, 2, 3])
+  }
+
+  @Test("goes in steps of about the length that it was given", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
+  func steps(lengthMax: Int) throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<20)
+    log.beginCompaction()
+    var seen: [UInt64] = []
+    while true {
+      let before = seen.count
+      let isDone = log.compact(lengthMax: lengthMax) { entry, _ in
+        seen.append(entry.owner)
+        return true
+      } relocated: { _, _ in
+      }
+      if isDone { break }
+      try #require((seen.count - before) * 40 >= lengthMax && (seen.count - before - 1) * 40 < lengthMax)
+      // A step of nothing would never come to an end.
+      if lengthMax == 0 {
+        #expect(seen.isEmpty)
+        return
+      }
+    }
+    #expect(seen == Array(0..<20))
+    try #require(log.endCompaction())
+    #expect(try Self.connections(log) == Array(0..<20))
+  }
+
+  @Test("comes last to what was appended meanwhile, and knows it from the rest")
+  func tail() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<4)
+    log.beginCompaction()
+    var tail: [UInt64] = []
+    func step(_ lengthMax: Int) -> Bool {
+      log.compact(lengthMax: lengthMax) { entry, isTail in
+        if isTail { tail.append(entry.owner) }
+        return entry.owner != 5
+      } relocated: { _, _ in
+      }
+    }
+    #expect(!step(80))
+    try Self.fill(log, 4..<6)
+    #expect(!step(80))
+    #expect(tail.isEmpty)
+    // What is not committed does not count yet.
+    _ = try #require(log.append(EntryCopy(3, owner: 6)))
+    #expect(step(.max))
+    #expect(tail == [4, 5])
+    log.commit()
+    #expect(step(.max))
+    #expect(tail == [4, 5, 6])
+    #expect(log.endCompaction())
+    #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 6])
+  }
+
+  @Test("takes for its tail what is appended in the place of what was taken back")
+  func tailAfterDiscarding() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<1)
+    _ = try #require(log.append(EntryCopy(3, owner: 1)))
+    log.beginCompaction()
+    log.discardUncommitted()
+    try Self.fill(log, 2..<3)
+    var tail: [UInt64] = []
+    _ = log.compact(lengthMax: .max) { entry, isTail in
+      if isTail { tail.append(entry.owner) }
+      return true
+    } relocated: { _, _ in
+    }
+    #expect(tail == [2])
+  }
+
+  @Test("has what was appended to it before, between and behind what it keeps")
+  func appended() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<4)
+    log.beginCompaction()
+    let counters = try #require(log.appendToCompaction(EntryCopy(1, owner: 100, body: [1, 2, 3])))
+    #expect(counters.offset == 0)
+    _ = log.compact(lengthMax: 80) { _, _ in
+      true
+    } relocated: { _, _ in
+    }
+    #expect(log.appendToCompaction(EntryCopy(6, owner: 101))?.offset == 120)
+    #expect(
+      log.compact(lengthMax: .max) { _, _ in
+        true
+      } relocated: { _, _ in
+      })
+    #expect(log.appendToCompaction(EntryCopy(7, owner: 102))?.offset == 232)
+    #expect(try Self.successor(log) == [0, 1, 2, 3])
+    #expect(log.endCompaction())
+    #expect(try Self.successor(log) == [100, 0, 1, 101, 2, 3, 102])
+  }
+
+  @Test("that is abandoned has changed nothing, and the next one is whole")
+  func abandoned() throws {
+    let log = try Self.log()
+    try Self.fill(log, 0..<6)
+    log.beginCompaction()
+    _ = try #require(log.appendToCompaction(EntryCopy(1, body: [UInt8](repeating: 9, count: 300))))
+    _ = log.compact(lengthMax: 100) { _, _ in
+      true
+    } relocated: { _, _ in
+    }
+    log.abandonCompaction()
+    #expect(!log.isCompacting)
+    #expect(log.keptLength == 0)
+    #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 5])
+    log.beginCompaction()
+    #expect(
+      log.compact(lengthMax: .max) { entry, _ in
+        entry.owner > 3
+      } relocated: { _, _ in
+      })
+    #expect(log.endCompaction())
+    #expect(try Self.successor(log) == [4, 5])
+  }
+
+  @Test("is abandoned when what is live does not fit, and says so")
+  func full() throws {
+    let log = try Self.log(segmentCapacity: 424)
+    try Self.fill(log, 0..<10)
+    #expect(log.usedLength == 400)
+    log.beginCompaction()
+    #expect(log.appendToCompaction(EntryCopy(1))?.offset == 0)
+    var count = 0
+    #expect(
+      log.compact(lengthMax: .max) { _, _ in
+        true
+      } relocated: { _, _ in
+        count += 1
+      })
+    // The last of them has no room behind 32 bytes and nine entries.
+    #expect(count == 9)
+    // What would have is not taken either: the compaction has failed.
+    #expect(log.appendToCompaction(EntryCopy(7)) == nil)
+    #expect(!log.endCompaction())
+    #expect(!log.isCompacting)
+    #expect(try Self.successor(log) == Array(0..<10))
+    log.beginCompaction()
+    #expect(
+      log.compact(lengthMax: .max) { _, _ in
+        true
+      } relocated: { _, _ in
+      })
+    #expect(log.appendToCompaction(EntryCopy(7)) == nil)
+    #expect(log.endCompaction())
+    #expect(try Self.successor(log) == Array(0..<10))
+  }
+
+  @Test("gives the memory back that the log had before")
+  func memory() throws {
+    let log = try Self.log(segmentCapacity: 4 << 20)
+    func length() throws -> Int {
+      var status = stat()
+      _ = try retrying { unsafe fstat(log.rawDescriptor, &status) }
+      return Int(status.st_blocks) * 512
+    }
+    let body = [UInt8](repeating: 5, count: 65_504)
+    for _ in 0..<3 {
+      while log.append(EntryCopy(3, body: body)) != nil { log.commit() }
+      #expect(try length() >= 4 << 20)
+      log.beginCompaction()
+      #expect(
+        log.compact(lengthMax: .max) {
+          $0.position.offset < 1 << 20 && !$1
+        } relocated: { _, _ in
+        })
+      #expect(try length() >= 5 << 20)
+      #expect(log.endCompaction())
+      #expect(try length() < 2 << 20)
+    }
+    log.beginCompaction()
+    #expect(
+      log.compact(lengthMax: .max) { _, _ in
+        true
+      } relocated: { _, _ in
+      })
+    log.abandonCompaction()
+    #expect(try length() < 2 << 20)
+    // What a killed process left of its compaction goes with the next one.
+    log.beginCompaction()
+    #expect(
+      log.compact(lengthMax: .max) { _, _ in
+        true
+      } relocated: { _, _ in
+      })
+    let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
+    #expect(try length() >= 2 << 20)
+    adopted.beginCompaction()
+    #expect(try length() < 2 << 20)
+  }
+
+  @Test("keeps what a model of it keeps", arguments: Seeds.all)
+  func model(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 16_384)
+    var model = LogModel()
+    var compactions = 0
+    var refusals = 0
+    for _ in 0..<4_000 {
+      switch Int.random(in: 0..<20, using: &random) {
+      case 0..<9:
+        if model.append(to: log, using: &random) == nil { refusals += 1 }
+      case 9..<13:
+        log.commit()
+        model.committedCount = model.entries.count
+      case 13:
+        log.discardUncommitted()
+        model.entries.removeSubrange(model.committedCount...)
+      case 14, 15: model.kill(using: &random)
+      case 16:
+        try model.expect(try LogImage(of: log).adopted())
+      default:
+        if try model.compaction(log, using: &random) { compactions += 1 }
+      }
+      let used = model.entries.reduce(0) { $0 + $1.copy.length }
+      try #require(log.usedLength == used)
+    }
+    try model.expect(log)
+    // Otherwise nothing was tried.
+    #expect(compactions > 10 && refusals > 0, "\(compactions) compactions, \(refusals) refusals")
+  }
+}

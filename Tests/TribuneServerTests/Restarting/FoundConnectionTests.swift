@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneLog
+import TribuneWire
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("A connection that is found in a state")
+struct FoundConnectionTests {
+  /// Where the first entry of a log lies.
+  private static func position() throws -> EntryPosition {
+    let log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
+    let position = log.append(kind: 1, owner: 1, time: 1, RawSpan(), RawSpan())
+    return try #require(position)
+  }
+
+  private static func found() throws -> FoundConnection {
+    let bytes = ByteBuffer(capacity: 256)
+    for _ in 0..<32 { bytes.append(UInt64(0)) }
+    var reader = FieldReader(bytes.bytes)
+    return FoundConnection(facts: try ConnectionFacts(from: &reader), position: try position())
+  }
+
+  /// What becomes of it, as a word.
+  private static func fate(_ flags: SessionFlags, isHandedOver: Bool) throws -> String {
+    let id = ConnectionID(rawValue: 7)
+    var found = try found()
+    found.judge(
+      by: SessionCounters(connection: id, flags: flags, queued: 5, sent: 3, buffered: 2), id: id,
+      isHandedOver: isHandedOver)
+    return switch found.fate {
+    case .survives: "survives \(found.queuedCount)+\(found.heldCount)"
+    case .loses(let count): "loses \(count) \(found.queuedCount)+\(found.heldCount)"
+    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)+\(found.heldCount)"
+    }
+  }
+
+  @Test(
+    "is told to connect again unless a frame is half written to it",
+    arguments: [
+      ([], "survives 5+2", "loses 4 5+2"),
+      (.receiving, "survives 5+2", "told 5+2"),
+      (.sending, "survives 5+2", "closed 5+2"),
+      (.incomplete, "told 5+2", "told 5+2"),
+      (.detached, "closed 5+2", "closed 5+2"),
+      ([.incomplete, .sending], "closed 5+2", "closed 5+2"),
+    ] as [(SessionFlags, String, String)])
+  func fates(_ flags: SessionFlags, _ handedOver: String, _ afterDeath: String) throws {
+    #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
+    #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
+  }
+
+  @Test(
+    "has lost what it was told of, if it was not handed over, and else what was counted",
+    arguments: [(true, 8, 20), (false, 8, 8), (false, nil, 20)] as [(Bool, UInt32?, UInt64)])
+  func lost(isHandedOver: Bool, told: UInt32?, lost: UInt64) throws {
+    let id = ConnectionID(rawValue: 7)
+    var found = try Self.found()
+    found.facts.lostCount = 20
+    found.judge(by: SessionCounters(connection: id, lost: told), id: id, isHandedOver: isHandedOver)
+    #expect(found.facts.lostCount == lost)
+  }
+
+  @Test("that has to connect again is one of those also where its cell is damaged")
+  func damagedCell() throws {
+    var found = try Self.found()
+    found.orphanedUntil = Instant(nanoseconds: 1)
+    found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
+    #expect(found.isOrphan && found.fate.isEnd)
+  }
+
+  @Test(
+    "is said what it had not been sent, and that once if a daemon that died meanwhile had written it again",
+    arguments: [0, .max - 1] as [UInt32])
+  func said(sent: UInt32) throws {
+    let id = ConnectionID(rawValue: 7)
+    var found = try Self.found()
+    // Its numbers wrap around.
+    for number in [0, 1, 2, 1, 2, 3] as [UInt32] {
+      found.said.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
+    }
+    found.judge(by: SessionCounters(connection: id, controlSent: sent), id: id, isHandedOver: false)
+    #expect(found.said.map(\.number) == [1, 2, 3].map { sent &+ $0 })
+  }
+}
