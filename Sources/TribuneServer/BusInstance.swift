@@ -135,7 +135,7 @@ package final class BusInstance {
   @discardableResult
   package func handOver() -> Bool {
     guard let store else { preconditionFailure("nobody keeps what is handed over") }
-    let count = server.connectionCount
+    let count = server.sessions.count
     var isWhole = true
     do throws(Errno) {
       try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
@@ -168,11 +168,11 @@ package final class BusInstance {
   /// All that the bus has for its clients: nothing of it is left when they have gone.
   package var holdings: [(name: String, count: Int)] {
     [
-      ("connections", server.connectionCount), ("observations", server.observationCount),
+      ("connections", server.sessions.count), ("observations", server.observationCount),
       ("delegates", server.delegateCount), ("queries", server.queryCount),
       ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.begunReserved),
       ("descriptors of partial frames", server.descriptorsWaiting),
-      ("files", server.filesHeld.current), ("posts that wait", server.waitingPosts.count),
+      ("files", server.filesHeld.current), ("posts that wait", server.postponed.count),
     ]
   }
 }

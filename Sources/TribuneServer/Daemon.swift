@@ -263,8 +263,8 @@ package final class Daemon {
 
   private var status: String {
     """
-    \(server.connectionCount.counted("connection")), \(server.observationCount.counted("observation")), \
-    \(server.delegateCount.counted("delegate")); \(server.postedCount) posted, \(server.lostCount) lost; \
+    \(server.sessions.count.counted("connection")), \(server.observationCount.counted("observation")), \
+    \(server.delegateCount.counted("delegate")); \(server.statistics.posted) posted, \(server.statistics.lost) lost; \
     \(server.askedCount) asked, \(server.vetoedCount) vetoed
     """
   }
@@ -308,12 +308,12 @@ package final class Daemon {
     guard !isStopping else { return }
     isStopping = true
     if !isForGood, bus.isSucceeded {
-      notifier.stopping(status: "Handing over \(server.connectionCount.counted("connection"))")
+      notifier.stopping(status: "Handing over \(server.sessions.count.counted("connection"))")
       bus.handOver()
       return
     }
     log.info("stopping")
-    notifier.stopping(status: "Stopping with \(server.connectionCount.counted("connection"))")
+    notifier.stopping(status: "Stopping with \(server.sessions.count.counted("connection"))")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
   }
 

@@ -65,12 +65,12 @@ extension BusServer {
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
     for receiver in receivers {
-      guard let observer = connections.value[receiver.slot.index] else {
+      guard let observer = sessions[receiver.slot] else {
         preconditionFailure("an observer has no connection")
       }
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
       deliverWithoutPacing(slice, to: observer, isTold: !isFlow)
-      deliveredCount += 1
+      statistics.delivered += 1
     }
     if bus.isMonitored {
       monitorAnnouncement(slice, name: name, receivers: receivers.count, isTold: !isFlow)

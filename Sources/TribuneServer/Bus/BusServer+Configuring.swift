@@ -15,7 +15,7 @@ extension BusServer {
     limits = configuration.frameLimits
     log.level = configuration.logLevel
     wal.admissionLimit = configuration.stateMaxBytes
-    noteRoom()
+    compactor.noteSpace()
     configureBus()
     recordConfiguration()
     guard modeHasChanged else { return }
@@ -49,14 +49,8 @@ extension BusServer {
   /// Logs what the configuration in force decides, before anything that it decides.
   private func recordConfiguration() {
     let buffer = bufferToRecord()
-    appendConfiguration(to: buffer)
+    compactor.appendConfiguration(to: buffer)
     record(.configuration, of: .bus, at: now, buffer.bytes)
-  }
-
-  /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.
-  func appendConfiguration(to buffer: ByteBuffer) {
-    bus.appendConfiguration(to: buffer)
-    if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
   }
 
   /// Goes by what a logged configuration decides, until the log ends or has another one.

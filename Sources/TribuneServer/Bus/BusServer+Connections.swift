@@ -34,21 +34,19 @@ extension BusServer {
 
   private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
     let credentials = try UnixSocket.peer(of: descriptor)
-    let slot = ConnectionSlot(index: freeSlots.last ?? connections.value.count)
+    let slot = sessions.nextSlot
     // The state has no room for more: as without descriptors, there may be later.
     guard slot.index < wal.slotCount else { throw Errno(rawValue: EMFILE) }
     let connection = Connection(
-      id: ConnectionID(rawValue: lastConnection + 1), slot: slot, descriptor: descriptor,
+      id: sessions.nextID, slot: slot, descriptor: descriptor,
       peer: PeerIdentity(credentials: credentials), connected: now, limits: limits)
     connection.cookie = try UnixSocket.cookie(of: connection.descriptor)
     try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
-    lastConnection += 1
-    wal.setLast(.connection, lastConnection)
-    _ = freeSlots.popLast()
-    place(connection)
+    wal.setLast(.connection, connection.id.rawValue)
+    sessions.insert(connection)
     wal.assignSlot(slot.index, to: connection.id)
     log.debug("connection \(connection.id) from \(connection.peer.summary)")
-    guard connectionCount <= configuration.connectionsMax else {
+    guard sessions.count <= configuration.connectionsMax else {
       let most = configuration.connectionsMax
       dismiss(
         connection,
@@ -66,20 +64,6 @@ extension BusServer {
       .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
   }
 
-  /// Puts a connection into its slot, which is free.
-  func place(_ connection: Connection) {
-    let slot = connection.slot.index
-    while connections.value.count <= slot {
-      connections.value.append(nil)
-      traffic.value.append(nil)
-    }
-    connections.value[slot] = connection
-    // Both are forgotten together.
-    traffic.value[slot] = unsafe connection.traffic.reference
-    slotsByID[connection.id.rawValue] = slot
-    connectionCount += 1
-  }
-
   /// Has the service manager keep the connection open while there is no daemon.
   ///
   /// Some places are left for what is stored when the bus is handed over.
@@ -95,9 +79,7 @@ extension BusServer {
   /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
   private func keepAnotherOpen() {
     while stopBy == nil, let id = unstored.popFirst() {
-      guard let slot = slotsByID[id.rawValue], let connection = connections.value[slot],
-        connection.phase == .open
-      else { continue }
+      guard let connection = sessions[id], connection.phase == .open else { continue }
       return keepOpen(connection)
     }
   }
@@ -108,7 +90,7 @@ extension BusServer {
     if !acceptIsShort {
       acceptIsShort = true
       log.warning(
-        "no new connections for now, with \(connectionCount) open: \(error)",
+        "no new connections for now, with \(sessions.count) open: \(error)",
         ["TRIBUNE_ERRNO": "\(error.rawValue)"])
     }
     for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
@@ -243,10 +225,6 @@ extension BusServer {
       UnixSocket.shutdown(connection.descriptor)
       closeUnread(connection)
     }
-    slotsByID[connection.id.rawValue] = nil
-    connections.value[connection.slot.index] = nil
-    traffic.value[connection.slot.index] = nil
-    freeSlots.append(connection.slot.index)
-    connectionCount -= 1
+    sessions.remove(connection)
   }
 }

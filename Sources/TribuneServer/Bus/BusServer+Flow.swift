@@ -56,7 +56,7 @@ extension BusServer {
     let dropped = observer.queue.dropOldest(downTo: target)
     guard dropped > 0 else { return }
     queuedByteCount += observer.queue.byteCount - byteCount
-    lostCount += dropped
+    statistics.lost += dropped
     if bus.isMonitored { monitorLoss(dropped, of: observer) }
     if observer.flow != .lossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
   }
@@ -108,10 +108,10 @@ extension BusServer {
     // Nothing that this causes begins it anew.
     relievedAbove = .max
     // What could be read already does not wait.
-    for case let connection? in connections.value where !connection.isBlocked && connection.isServed {
+    for connection in sessions.all where !connection.isBlocked && connection.isServed {
       if !connection.queue.isEmpty { flushEarly(connection) }
     }
-    let slow = connections.value.lazy.compactMap { $0 }.filter { $0.isBlocked && $0.isServed }
+    let slow = sessions.all.filter { $0.isBlocked && $0.isServed }
     let target = min(configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
     for connection in slow where connection.queue.byteCount > target {
       drop(from: connection, downTo: target)

@@ -17,7 +17,7 @@ extension BusServer {
       case .bus: say(Entry.bus(busEntry), to: connection, serial: serial)
       case .connections:
         // Slots are used again, so their order says nothing.
-        let listed = connections.value.lazy.compactMap { $0 }
+        let listed = sessions.all
           .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
           .sorted { $0.id < $1.id }
         sayAll(listed.lazy.map { .connection(self.entry(of: $0)) }, to: connection, serial: serial)
@@ -66,13 +66,13 @@ extension BusServer {
     entry.software = Version.current
     entry.address = address
     entry.uptime = now.nanoseconds(since: started) / 1000
-    entry.connections = UInt32(clamping: connectionCount)
+    entry.connections = UInt32(clamping: sessions.count)
     entry.observations = UInt32(clamping: observationCount)
     entry.delegates = UInt32(clamping: delegateCount)
     entry.queries = UInt32(clamping: queryCount)
-    entry.posted = postedCount
-    entry.delivered = deliveredCount
-    entry.lost = lostCount
+    entry.posted = statistics.posted
+    entry.delivered = statistics.delivered
+    entry.lost = statistics.lost
     entry.asked = askedCount
     entry.vetoed = vetoedCount
     entry.holds = UInt32(clamping: bus.holdCount)

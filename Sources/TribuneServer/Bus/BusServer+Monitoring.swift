@@ -187,7 +187,7 @@ extension BusServer {
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors where slot != excluded {
-      guard let monitor = connections.value[slot.index] else {
+      guard let monitor = sessions[slot] else {
         preconditionFailure("a monitor has no connection")
       }
       deliverWithoutPacing(slice, to: monitor, isTold: isTold)

@@ -47,9 +47,9 @@ extension BusServer {
     } else {
       deliveries = deliverOneByOne(run, count: count, to: receivers, from: poster)
     }
-    deliveredCount += UInt64(count * deliveries)
+    statistics.delivered += UInt64(count * deliveries)
     poster.postedCount += UInt64(count)
-    postedCount += UInt64(count)
+    statistics.posted += UInt64(count)
     return deliveries
   }
 
@@ -60,7 +60,7 @@ extension BusServer {
   private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
     let roomMax = configuration.highMarkBytes - run.count
     for receiver in receivers {
-      guard case .now = receiver.way, let observer = traffic.value[receiver.slot.index],
+      guard case .now = receiver.way, let observer = sessions.hotState(at: receiver.slot),
         observer.value.isServed, !observer.value.isDeaf, observer.value.queue.byteCount <= roomMax
       else { return false }
     }
@@ -68,8 +68,9 @@ extension BusServer {
   }
 
   @inline(__always) private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
-    let place = traffic.value[slot.index]
-    guard let observer = place else { preconditionFailure("an observer has no connection") }
+    guard let observer = sessions.hotState(at: slot) else {
+      preconditionFailure("an observer has no connection")
+    }
     // What relieves the queues can end connections.
     guard observer.value.isServed, !observer.value.isDeaf else { return }
     observer.value.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)

@@ -281,7 +281,7 @@ extension BusServer {
       advance()
       guard connection.isServed else { return }
     }
-    sweepBeforeEnd(of: frame.bytes.byteCount)
+    compactor.reserve(frame.bytes.byteCount, at: now)
     var position: EntryPosition?
     do throws(WireError) {
       if !isShort { position = try record(frame, kind, of: connection) }
@@ -312,7 +312,7 @@ extension BusServer {
           monitorRefusedPost(frame, slice, from: connection)
         }
         connection.postedCount += bus.acceptedPostCount - postsBefore
-        postedCount += bus.acceptedPostCount - postsBefore
+        statistics.posted += bus.acceptedPostCount - postsBefore
       case .answer where bus.refusedCount == refusedBefore:
         position = position.map { noteAnswer(frame, at: $0, of: connection) }
       default: break

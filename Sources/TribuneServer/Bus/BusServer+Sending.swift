@@ -23,7 +23,7 @@ extension BusServer {
 
   /// Queues a run of notifications.
   func deliver(_ slice: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Connection) {
-    guard let observer = connections.value[slot.index] else {
+    guard let observer = sessions[slot] else {
       preconditionFailure("an observer has no connection")
     }
     enqueue(slice, for: observer, isNotification: true, count: count)
@@ -37,7 +37,7 @@ extension BusServer {
   /// Queues a notification that wanted more than to be handed on.
   private func deliver(_ slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
     // Who posted it may have gone while it waited.
-    let source = slotsByID[poster.id.rawValue].flatMap { connections.value[$0] }
+    let source = sessions[poster.id]
     for receiver in receivers {
       if let source {
         deliver(slice, count: 1, to: receiver.slot, from: source)
@@ -45,7 +45,7 @@ extension BusServer {
         deliverWithoutPacing(slice, to: connection(at: receiver.slot))
       }
     }
-    deliveredCount += UInt64(receivers.count)
+    statistics.delivered += UInt64(receivers.count)
     if bus.isMonitored { monitorPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
@@ -72,7 +72,7 @@ extension BusServer {
     connection.queue.appendLost(count)
     queuedByteCount += connection.queue.byteCount - before
     noteQueued(Int(clamping: count), for: connection, wereHeld: wereHeld)
-    lostCount += count
+    statistics.lost += count
     markDirty(connection)
   }
 
@@ -303,7 +303,7 @@ extension BusServer {
     case .waitsNoMore(let number): record(waitsNoMore: number)
     case .held(let slot, let slices, let count, let lost):
       deliverHeld(slices, lost: lost, to: connection(at: slot))
-      deliveredCount += count
+      statistics.delivered += count
     case .retained(let slot, let serial, let sender, let retained, let tail):
       deliver(retained, tail, from: sender, to: connection(at: slot), serial: serial)
     case .awaited(let slot, let serial, let awaited, let tail):
@@ -324,7 +324,7 @@ extension BusServer {
   }
 
   func connection(at slot: ConnectionSlot) -> Connection {
-    guard let connection = connections.value[slot.index] else {
+    guard let connection = sessions[slot] else {
       preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
     }
     return connection

@@ -36,24 +36,7 @@ final class BusServer: RunLoopTarget {
   var retainedFiles = RetainedFiles()
   /// Those that another daemon has left, by inode, while the state is taken over.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
-  var isSweeping = false
-  /// What the sweep has copied.
-  var moves: [Relocation] = []
-  /// What a sweep writes is encoded here: it may come in the middle of a record.
-  let sweepBuffer = ByteBuffer(capacity: 256)
-  /// Bytes of the log when a step of a sweep last came to it.
-  var lengthAtSweepStep = 0
-  /// The same when the last sweep had ended.
-  var lengthAtLastSweep = 0
-  /// There was no room for something; when a sweep is worth a try again for that; and when, for whatever reason (see
-  /// `BusServer+Room`).
-  var seeksRoom = false
-  var roomSoughtAgain = Instant(nanoseconds: 0)
-  var sweptInVainUntil = Instant(nanoseconds: 0)
-  /// There was no room for something, which was said, and since then the state has not become less full by much.
-  var isStateFull = false
-  /// Bytes of the longest that has found no room since.
-  var lengthWithoutRoom = 0
+  let compactor: Compactor
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
   /// Who has asked for the bus's place and gets it when the pass ends; and that it is just being given it.
@@ -64,6 +47,7 @@ final class BusServer: RunLoopTarget {
   private let busCell: Cell<Bus>
   private let passCell = Cell(Pass())
   private let timeoutsCell = Cell(Timeouts())
+  private let statisticsCell = Cell(Statistics())
   var bus: Bus {
     @inline(__always) _read { yield busCell.value }
     @inline(__always) _modify { yield &busCell.value }
@@ -76,18 +60,13 @@ final class BusServer: RunLoopTarget {
     @inline(__always) _read { yield timeoutsCell.value }
     @inline(__always) _modify { yield &timeoutsCell.value }
   }
+  var statistics: Statistics {
+    @inline(__always) _read { yield statisticsCell.value }
+    @inline(__always) _modify { yield &statisticsCell.value }
+  }
 
-  /// By slot.
-  let connections = Cell<[Connection?]>([])
-  /// Theirs, by slot; nil where nobody is.
-  let traffic = Cell<[Cell<Connection.Traffic>.Reference?]>([])
-  var freeSlots: [Int] = []
-  /// Posts that wait for the bus to be idle, by their numbers.
-  var waitingPosts: Set<UInt64> = []
-  /// By connection.
-  var slotsByID: [UInt64: Int] = [:]
-  var lastConnection: UInt64 = 0
-  var connectionCount = 0
+  let sessions = SessionTable()
+  let postponed = PostponedPosts()
 
   /// What is read into, and encoded in.
   let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
@@ -131,9 +110,6 @@ final class BusServer: RunLoopTarget {
   private(set) var now: Instant
   /// Connections that the state has room for. Each that is open has a descriptor.
   static let slotCount = 1 << 17
-  var postedCount: UInt64 = 0
-  var deliveredCount: UInt64 = 0
-  var lostCount: UInt64 = 0
 
   /// Set when the bus is to end: by when, at the latest.
   var stopBy: Instant?
@@ -161,6 +137,10 @@ final class BusServer: RunLoopTarget {
     bus.policy = configuration.policy
     _ = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
     busCell = Cell(bus)
+    let core = unsafe busCell.reference
+    compactor = Compactor(
+      wal, LiveEntries(sessions: sessions, bus: core, postponed: postponed), core,
+      unsafe statisticsCell.reference, log: log)
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
     try loop.add(alarm.rawValue, for: .readable, token: .alarm)
@@ -178,7 +158,8 @@ final class BusServer: RunLoopTarget {
   /// Differs whenever the figures that a status shows may have changed.
   var changeCount: UInt64 {
     // Those that have come and those that have gone, so that it only grows.
-    2 &* lastConnection &- UInt64(connectionCount) &+ postedCount &+ lostCount &+ bus.changeCount
+    2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ statistics.posted &+ statistics.lost
+      &+ bus.changeCount
   }
 
   /// Begins to accept on `listener`.
@@ -197,7 +178,7 @@ final class BusServer: RunLoopTarget {
     }
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
-    for case let connection? in connections.value { readRest(of: connection) }
+    for connection in sessions.all { readRest(of: connection) }
     deliverPostponed()
     // Nobody shall take the end of the bus for that of a delegate.
     beginEvent()
@@ -205,7 +186,7 @@ final class BusServer: RunLoopTarget {
     carryOutEffects()
     endEvent()
     writeOmittedClosings()
-    for case let connection? in connections.value {
+    for connection in sessions.all {
       dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
     }
   }
@@ -271,7 +252,7 @@ final class BusServer: RunLoopTarget {
   /// Bytes of the heap that others have taken, as far as they are much: what is queued, held and begun, and what a
   /// connection has by itself, with the short frame that it may have begun.
   private var heapByteCount: Int {
-    queuedByteCount + bus.suspendedByteCount + begunReserved + connectionCount * BegunBuffers.capacity
+    queuedByteCount + bus.suspendedByteCount + begunReserved + sessions.count * BegunBuffers.capacity
   }
 
   func deliverSoon() {
@@ -282,7 +263,7 @@ final class BusServer: RunLoopTarget {
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
-      sweepBeforeEnd(of: 0)
+      compactor.reserve(0, at: now)
       beginEvent()
       isDelivering = next(&bus)
       carryOutEffects()
@@ -308,11 +289,11 @@ final class BusServer: RunLoopTarget {
     if pass.fileFrames.areLent { pass.fileFrames.collect() }
     writeVerdicts()
     resetRelief()
-    // A sweep goes as far as what is visible, and ends where the log does.
+    // A compaction reads what is committed, and ends where the log does.
     commitState()
-    sweepState()
+    compactor.step(at: now)
     if let stopBy {
-      if connectionCount == 0 || stopBy <= now { return false }
+      if sessions.count == 0 || stopBy <= now { return false }
       timer?.schedule(stopBy)
     }
     heapUse.note(heapByteCount)
@@ -385,7 +366,7 @@ final class BusServer: RunLoopTarget {
 
   /// The connection that is meant, if it is still there.
   private func connection(of token: WatchToken) -> Connection? {
-    guard case .connection(let slot, _) = token, let connection = connections.value[slot],
+    guard case .connection(let slot, _) = token, let connection = sessions[ConnectionSlot(index: slot)],
       connection.token == token
     else { return nil }
     return connection

@@ -18,13 +18,13 @@ extension BusServer {
   ///
   /// - Parameter pass: passes on a file that is spoken of.
   func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
-    for case let connection? in connections.value {
+    for connection in sessions.all {
       while connection.isServed, connection.rest != nil { takeRest(of: connection) }
     }
     deliverPostponed()
     sendLingering()
     _ = endPass()
-    for case let connection? in connections.value {
+    for connection in sessions.all {
       wal.set(.queued, of: connection.slot.index, to: connection.traffic.value.queuedCount)
       noteHeld(for: connection)
       noteMidFrame(of: connection)
@@ -38,7 +38,7 @@ extension BusServer {
       case .closed: break
       }
     }
-    makeRoomInState()
+    compactor.compactNow(at: now)
     var files = FilesHandedOver()
     let streams = try writeStreams(&files)
     let buffer = bufferToRecord()
@@ -53,12 +53,12 @@ extension BusServer {
   }
 
   /// The bus goes on: what was written down for another daemon is forgotten.
-  func takeBack() { makeRoomInState() }
+  func takeBack() { compactor.compactNow(at: now) }
 
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
   private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
-    for case let connection? in connections.value
+    for connection in sessions.all
     where connection.position != nil && connection.isServed && !connection.isOrphan {
       if let stream = stream(of: connection, &files) { bodies.append((.inFlight, connection.id, stream)) }
       if bus.isSuspended(connection.slot) {

@@ -60,10 +60,11 @@ extension BusServer {
   ) throws(WireError) -> EntryPosition? {
     guard kind.isRecorded(forDeath: outlivesDeath), connection.position != nil else { return nil }
     switch kind {
-    case .attach, .hold, .declare, .ask: if let error = lackOfRoom(for: frame) { throw error }
+    case .attach, .hold, .declare, .ask:
+      if let error = compactor.refusal(of: frame, at: now) { throw error }
     // Who only watches is let in, and has to connect again when the bus has died.
     case .observe, .monitor:
-      if lackOfRoom(for: frame) != nil {
+      if compactor.refusal(of: frame, at: now) != nil {
         setFlag(.incomplete, of: connection)
         return nil
       }
@@ -184,8 +185,8 @@ extension BusServer {
   /// Bytes that may wait for a connection if what it is told is to be written down. Where half of the state lasts, all
   /// those that do not read have a quarter of it together, and each an even share.
   private var queueRecordedMax: Int {
-    guard lengthAtLastSweep > wal.admissionLimit / 2 else { return configuration.highMarkBytes }
-    return min(configuration.highMarkBytes, wal.admissionLimit / 4 / max(1, connectionCount))
+    guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return configuration.highMarkBytes }
+    return min(configuration.highMarkBytes, wal.admissionLimit / 4 / max(1, sessions.count))
   }
 
   /// So many notifications were queued.
@@ -220,7 +221,7 @@ extension BusServer {
   /// What was held is counted before its poster is done with: nobody else knows of it.
   func noteHeldOfAll() {
     while let slot = bus.popHeld() {
-      if let connection = connections.value[slot.index] { noteHeld(for: connection) }
+      if let connection = sessions[slot] { noteHeld(for: connection) }
     }
   }
 
@@ -311,7 +312,7 @@ extension BusServer {
     _ kind: EntryKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan, _ body: RawSpan = RawSpan()
   ) -> EntryPosition {
-    if !isInEvent { sweepBeforeEnd(of: head.byteCount + body.byteCount) }
+    if !isInEvent { compactor.reserve(head.byteCount + body.byteCount, at: now) }
     guard let position = wal.append(kind, connection: id, at: moment, prefix: words, head, body) else {
       preconditionFailure(
         "an area of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"

@@ -55,7 +55,7 @@ extension BusServer {
     // A slot's last tenant has the highest id of all that it had.
     wal.forEachSession { _, cell in
       let id = cell.connection.rawValue
-      if id <= BusCounters.most { lastConnection = max(lastConnection, id) }
+      if id <= BusCounters.most { sessions.noteGiven(cell.connection) }
     }
     return (replayed, damage)
   }
@@ -66,7 +66,7 @@ extension BusServer {
     let id = entry.connection.rawValue
     // No bus gives others.
     guard id <= BusCounters.most else { return false }
-    lastConnection = max(lastConnection, id)
+    sessions.noteGiven(entry.connection)
     var reader = FieldReader(entry.body)
     switch entry.kind {
     case .counters: restore(try LoggedCounters(from: &reader))
@@ -167,8 +167,8 @@ extension BusServer {
 
   private func restore(_ counters: LoggedCounters) {
     bus.restore(counters.bus)
-    lastConnection = max(lastConnection, counters.lastConnection)
-    (postedCount, deliveredCount, lostCount) = (counters.posted, counters.delivered, counters.lost)
+    sessions.noteGiven(counters.lastConnection)
+    statistics = counters.statistics
   }
 
   /// Takes a retained notification back, or that there is none any more.

@@ -34,7 +34,7 @@ extension BusServer {
         continue
       }
     }
-    freeSlots = connections.value.indices.reversed().filter { connections.value[$0] == nil }
+    sessions.collectFreeSlots()
     let unknown = closeUnknown(passed)
     beginEvent()
     noteOrphans(of: replayed)
@@ -44,11 +44,11 @@ extension BusServer {
     carryOutEffectsForThoseWhoAreThere()
     bus.advance(to: now)
     carryOutEffects()
-    wal.setLast(.connection, lastConnection)
+    wal.setLast(.connection, sessions.lastID.rawValue)
     noteGivenIDs()
     // All of that becomes visible at once, and before any of it is sent: what is said here is said because of what no
-    // entry but those of the sweep's end tells.
-    sweepWholeState(committing: true)
+    // entry but those of the compaction's end tells.
+    compactor.compactWhole(committing: true, at: now)
     endEvent()
     noteStreams()
     removeInheritedFiles(passed)
@@ -72,7 +72,7 @@ extension BusServer {
     let known = bus.highest
     bus.skip(
       query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
-    lastConnection = last(.connection, known: lastConnection)
+    sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }
     log.warning("the state is damaged where it says which ids were given: they go on much higher")
   }
@@ -140,7 +140,7 @@ extension BusServer {
     }
     // It lies in the store already.
     connection.isStored = store != nil && !found.isOrphan
-    place(connection)
+    sessions.insert(connection)
     return true
   }
 
@@ -148,7 +148,7 @@ extension BusServer {
   /// bus is restarted meanwhile.
   private func noteOrphans(of replayed: ReplayedLog) {
     let due = now.advanced(byNanoseconds: Self.orphanNanoseconds)
-    for case let connection? in connections.value where connection.isOrphan {
+    for connection in sessions.all where connection.isOrphan {
       let known = replayed.found[connection.id.rawValue]?.orphanedUntil
       if known == nil { record(.detached, of: connection.id, at: due, RawSpan()) }
       timeouts.insert(.orphan, connection.token, due: min(known ?? due, due))
@@ -161,9 +161,7 @@ extension BusServer {
   private func resume(
     _ id: ConnectionID, _ found: FoundConnection?, _ streams: Streams?, _ passed: PassedAtStart
   ) {
-    guard let found, let slot = slotsByID[id.rawValue], let connection = connections.value[slot] else {
-      return
-    }
+    guard let found, let connection = sessions[id] else { return }
     adoptCell(of: connection, found)
     switch found.fate {
     case .survives:
@@ -201,7 +199,7 @@ extension BusServer {
   /// What was under way is the bus's own again, and so are the cells.
   private func noteStreams() {
     guard outlivesDeath else { return }
-    for case let connection? in connections.value where !connection.isOrphan {
+    for connection in sessions.all where !connection.isOrphan {
       noteSent(to: connection)
       noteMidFrame(of: connection)
       if connection.isDeaf { setFlag(.sending, of: connection) }
@@ -215,7 +213,7 @@ extension BusServer {
     let greeting = found.said.prefix(Int(2 - min(found.controlSent, 2)))
     restore(greeting, of: connection)
     if lost > 0 {
-      lostCount += UInt64(lost)
+      statistics.lost += UInt64(lost)
       let before = connection.queue.byteCount
       connection.queue.appendLost(UInt64(lost))
       queuedByteCount += connection.queue.byteCount - before
@@ -266,7 +264,7 @@ extension BusServer {
   func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
-    guard let slot = slotsByID[fields.predecessor.rawValue], let orphan = connections.value[slot],
+    guard let orphan = sessions[fields.predecessor],
       orphan.isOrphan, connection.peer.pid != 0, orphan.peer.pid == connection.peer.pid,
       orphan.peer.uid == connection.peer.uid
     else {
@@ -294,7 +292,7 @@ extension BusServer {
   private func carryOutEffectsForThoseWhoAreThere() {
     bus.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
-      return slot.index >= connections.value.count || connections.value[slot.index] == nil
+      return sessions.connection(atLoggedSlot: slot.index) == nil
     })
     carryOutEffects()
   }
@@ -328,12 +326,12 @@ extension BusServer {
         until it is less, delegates, holds, declarations and queries are refused
         """)
     }
-    let restarted = connections.value.count { $0?.isOrphan == true }
+    let restarted = sessions.all.count { $0.isOrphan }
     if restarted > 0 {
       log.warning("\(restarted.counted("connection has", "connections have")) to connect again")
     }
     log.info(
-      "took over \((connectionCount - restarted).counted("connection"))"
+      "took over \((sessions.count - restarted).counted("connection"))"
         + (isPlanned ? "" : " from a daemon that has not handed them over"))
   }
 }

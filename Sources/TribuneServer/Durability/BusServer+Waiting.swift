@@ -8,7 +8,7 @@ import TribuneWire
 /// hand-over delivers them first.
 extension BusServer {
   func record(waiting slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
-    waitingPosts.insert(number)
+    postponed.insert(number)
     guard outlivesDeath else { return }
     // The file in which userInfo came is not kept: what waits here is short, or does not wait for long.
     guard let frame = slice.buffer.attachment == nil ? slice : inlined(slice) else { return }
@@ -19,7 +19,7 @@ extension BusServer {
   }
 
   func record(waitsNoMore number: UInt64) {
-    waitingPosts.remove(number)
+    postponed.remove(number)
     guard outlivesDeath else { return }
     let buffer = bufferToRecord()
     buffer.append(number)
@@ -34,18 +34,13 @@ extension BusServer {
     let number: UInt64 = try reader.integer()
     guard entry.kind == .postponedPost else {
       bus.forgetWaiting(number: number)
-      waitingPosts.remove(number)
+      postponed.remove(number)
       return
     }
     let uid: UInt32 = try reader.integer()
     try bus.restoreWaiting(
       entry.body.extracting(droppingFirst: 12), number: number, from: entry.connection, uid: uid,
       at: entry.moment)
-    waitingPosts.insert(number)
-  }
-
-  /// Whether the post still waits that a record has.
-  func isWaiting(_ entry: LogEntry) -> Bool {
-    entry.body.byteCount >= 8 && waitingPosts.contains(entry.body.integer(at: 0, as: UInt64.self))
+    postponed.insert(number)
   }
 }

@@ -71,27 +71,28 @@ extension ConnectionFacts {
 /// The counters of the bus that go on where another daemon ended.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
-  var lastConnection: UInt64
-  var posted: UInt64
-  var delivered: UInt64
-  var lost: UInt64
+  var lastConnection: ConnectionID
+  var statistics: Statistics
 
-  func append(to buffer: ByteBuffer) {
-    for counter in [
-      bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection, posted, delivered, lost,
-    ] {
-      buffer.append(counter)
-    }
+  init(bus: BusCounters, lastConnection: ConnectionID, _ statistics: Statistics) {
+    (self.bus, self.lastConnection, self.statistics) = (bus, lastConnection, statistics)
   }
-}
 
-extension LoggedCounters {
   init(from reader: inout FieldReader) throws(WireError) {
     func next() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
     bus = BusCounters(
       lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
-    lastConnection = try next()
-    (posted, delivered, lost) = (try next(), try next(), try next())
+    lastConnection = ConnectionID(rawValue: try next())
+    statistics = Statistics(posted: try next(), delivered: try next(), lost: try next())
+  }
+
+  func append(to buffer: ByteBuffer) {
+    for counter in [
+      bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection.rawValue, statistics.posted,
+      statistics.delivered, statistics.lost,
+    ] {
+      buffer.append(counter)
+    }
   }
 }
 

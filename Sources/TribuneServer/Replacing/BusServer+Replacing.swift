@@ -64,7 +64,7 @@ extension BusServer {
     isBeingReplaced = true
     defer { isBeingReplaced = false }
     close(asker, isEnded: false)
-    let count = connectionCount
+    let count = sessions.count
     log.info("\(who) takes the place of this bus")
     do throws(HandOverChannel.Failure) {
       try handOver(to: channel)
@@ -100,7 +100,7 @@ extension BusServer {
         sendingTo: channel)
     }
     for file in files.descriptors.values { try batch.append(.file, file, sendingTo: channel) }
-    for case let connection? in connections.value
+    for connection in sessions.all
     where connection.isServed && connection.position != nil && !connection.isOrphan {
       try batch.append(.connection, connection.descriptor.rawValue, sendingTo: channel)
     }

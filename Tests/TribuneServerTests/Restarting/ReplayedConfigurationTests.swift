@@ -79,7 +79,7 @@ struct ReplayedConfigurationTests {
         let before = entry == .reload ? change.configuration : Configuration()
         let asked = try Asked(before, overrides: change == .overriders) { server in
           switch entry {
-          case .compaction: server.makeRoomInState()
+          case .compaction: server.compactor.compactNow(at: server.now)
           case .reload: server.reconfigure(Configuration())
           }
         }
@@ -100,7 +100,7 @@ struct ReplayedConfigurationTests {
       try await MainActor.run {
         let asked = try Asked(Configuration(), overrides: false) { _ in }
         asked.bus.server.reconfigure(Change.times.configuration)
-        asked.bus.server.makeRoomInState()
+        asked.bus.server.compactor.compactNow(at: asked.bus.server.now)
         var bus = asked.bus
         for _ in 1...2 {
           bus = try bus.successor()
@@ -130,7 +130,7 @@ struct ReplayedConfigurationTests {
           configuration.policy.requirements = [.init(pattern: try Pattern("other.*"), names: names)]
         }
         let asked = try Asked(configuration, overrides: true) { server in
-          if lack == .tooLong { server.makeRoomInState() }
+          if lack == .tooLong { server.compactor.compactNow(at: server.now) }
         }
         let entries = asked.bus.loggedConfigurations
         let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
@@ -153,7 +153,7 @@ struct ReplayedConfigurationTests {
         for serial in Serial(1)...100 { try client.send(Observe(), serial: serial, name: "load.n\(serial)") }
         repeat { try bus.pass(client) } while bus.server.observationCount < 100
         let server = bus.server
-        server.makeRoomInState()
+        server.compactor.compactNow(at: server.now)
         var configuration = Change.requirement.configuration
         configuration.stateMaxBytes = server.wal.usedLength
         server.reconfigure(configuration)

@@ -35,7 +35,7 @@ final class SteppedBus {
     folder = other.folder
     manager = other.manager
     var passed = [(try FileDescriptor.duplicate(of: other.server.wal.rawDescriptor).release(), "state")]
-    for case let connection? in other.server.connections.value where connection.isStored {
+    for connection in other.server.sessions.all where connection.isStored {
       passed.append((try connection.descriptor.duplicate().release(), "c"))
     }
     let atStart = try PassedAtStart(passed, isStoreKept: true)
@@ -130,7 +130,7 @@ final class SteppedBus {
     try UnixSocket.connect(socket.descriptor, to: "\(folder.path)/bus")
     server.beginPass()
     server.isReady(.listener(0), .readable)
-    let client = Client(id: ConnectionID(rawValue: server.lastConnection), socket: socket)
+    let client = Client(id: server.sessions.lastID, socket: socket)
     let hello = ByteBuffer(capacity: 64)
     Hello().append(to: hello)
     try client.send(hello)
@@ -146,8 +146,7 @@ final class SteppedBus {
 
   /// The bus's end of it.
   func connection(of client: Client) throws -> Connection {
-    let slot = try #require(server.slotsByID[client.id.rawValue])
-    return try #require(server.connections.value[slot])
+    try #require(server.sessions[client.id])
   }
 
   func endPass() { _ = server.endPass() }

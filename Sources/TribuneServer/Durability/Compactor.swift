@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneWire
+
+/// Keeps the write-ahead log short, and says what is admitted to it.
+///
+/// Compaction copies live entries, a little in each iteration of the loop, while the log is written to. Of the entries
+/// that are older than the compaction, those are live that registered something that is still registered, or that are
+/// still retained, postponed or unsent; younger ones are copied as they are. Entries about queries and awaited posts under
+/// way are left out: at the end each is written whole, behind the configuration in force.
+///
+/// When the log is over its admission limit, nothing new is admitted. Entries that follow from what was admitted are
+/// appended all the same, so that whoever replays the log decides the same.
+///
+/// Compacting everything at once keeps everybody waiting, up to a second where the log is long. So that is done only where
+/// much was appended since the last compaction, and takes little longer than appending it did.
+final class Compactor {
+  /// Bytes of the log that one step goes through, at least.
+  private static let stepLength = 131_072
+  /// Bytes that a step goes through for each that was appended since the last one: so compaction ends before the segment
+  /// does, however much is appended.
+  private static let stepPerAppended = 4
+  /// The shortest time between two compactions that may free little.
+  private static let retryNanoseconds: UInt64 = 1_000_000_000
+  /// Bytes of entries that hardly any transaction has more of.
+  private static let transactionLength = 65_536
+
+  private let wal: WriteAheadLog
+  private let log: Log
+  private let live: LiveEntries
+  private let bus: Cell<Bus>.Reference
+  private let statistics: Cell<Statistics>.Reference
+  /// A compaction can happen while another buffer has half of an entry.
+  private let buffer = ByteBuffer(capacity: 256)
+
+  /// What the compaction under way has copied.
+  private var relocations: [Relocation] = []
+  /// Bytes of the log at the last step, and at the end of the last compaction.
+  private var lengthAtLastStep = 0
+  private(set) var lengthAtLastEnd = 0
+  /// Something was not admitted since the last compaction began.
+  private var isWanted = false
+  /// Earliest times of the next compaction: for lack of space, and for any reason.
+  private var wantedFrom = Instant(nanoseconds: 0)
+  private var pointlessUntil = Instant(nanoseconds: 0)
+  /// The log has said that it is full, and not yet that it has space again.
+  private var isFull = false
+  /// Bytes of the longest entry that was not admitted since.
+  private var refusedLength = 0
+
+  /// - Parameters: what must outlive the compactor, because references keep nothing alive.
+  init(
+    _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference,
+    _ statistics: Cell<Statistics>.Reference, log: Log
+  ) {
+    self.wal = wal
+    self.live = live
+    self.bus = bus
+    self.statistics = statistics
+    self.log = log
+  }
+
+  // MARK: Compaction
+
+  /// Begins a compaction, or goes on with it, at the end of each iteration. The log is committed.
+  func step(at now: Instant) {
+    let appended = wal.usedLength - lengthAtLastStep
+    lengthAtLastStep = wal.usedLength
+    if wal.isCompacting {
+      if compact(lengthMax: max(Self.stepLength, Self.stepPerAppended * appended)) { end(at: now) }
+    } else if takeReason(at: now) {
+      wal.beginCompaction()
+    }
+  }
+
+  /// Commits, and compacts everything.
+  func compactNow(at now: Instant) {
+    wal.commit()
+    // What a compaction under way has copied because it was young may be dead by now.
+    if wal.isCompacting {
+      while !compact(lengthMax: .max) {}
+      end(at: now)
+    }
+    compactWhole(at: now)
+  }
+
+  /// Compacts everything, from the beginning.
+  ///
+  /// - Parameter commits: whether uncommitted entries take part, and are committed by the end of the compaction.
+  func compactWhole(committing commits: Bool = false, at now: Instant) {
+    wal.beginCompaction(committing: commits)
+    while !compact(lengthMax: .max) {}
+    end(at: now)
+  }
+
+  private func compact(lengthMax: Int) -> Bool {
+    wal.compact(
+      lengthMax: lengthMax,
+      isLive: { entry, isTail in live.contains(entry, isTail: isTail) },
+      relocated: { entry, position in note(entry, at: position) })
+  }
+
+  private func end(at now: Instant) {
+    var relocations: [Relocation] = []
+    swap(&relocations, &self.relocations)
+    let isWhole = appendWhatIsUnderWay(at: now)
+    if !isWhole { wal.abandonCompaction() }
+    let hasEnded = isWhole && wal.endCompaction()
+    if hasEnded { for relocation in relocations { live.carryOut(relocation) } }
+    wantedFrom = now.advanced(byNanoseconds: Self.retryNanoseconds)
+    if !hasEnded { pointlessUntil = wantedFrom }
+    lengthAtLastEnd = wal.usedLength
+    noteSpace()
+  }
+
+  /// - Returns: whether there was space for it.
+  private func appendWhatIsUnderWay(at now: Instant) -> Bool {
+    let buffer = self.buffer
+    buffer.truncate(to: 0)
+    LoggedCounters(bus: bus.value.counters, lastConnection: live.sessions.lastID, statistics.value)
+      .append(to: buffer)
+    var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
+    buffer.truncate(to: 0)
+    appendConfiguration(to: buffer)
+    hasSpace =
+      hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
+    bus.value.forEachUnderWay { what, connection, fields in
+      let kind: EntryKind = what == .query ? .query : .awaitedPost
+      hasSpace =
+        hasSpace && wal.appendToCompaction(kind, connection: connection, at: now, fields.bytes) != nil
+    }
+    return hasSpace
+  }
+
+  /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.
+  func appendConfiguration(to buffer: ByteBuffer) {
+    bus.value.appendConfiguration(to: buffer)
+    if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
+  }
+
+  private func note(_ entry: LogEntry, at position: EntryPosition) {
+    let what: Relocation.What
+    switch entry.kind {
+    case .connect:
+      what = .connection
+      rewriteCounts(in: entry, at: position)
+    case .frame:
+      guard let frame = LoggedFrame(entry.body) else { return }
+      what = frame.kind == .suspend ? .suspension : .registration(frame.serial)
+    default: return
+    }
+    relocations.append(
+      Relocation(connection: entry.connection, what: what, from: entry.position, to: position))
+  }
+
+  /// Has an entry that was kept say what its connection has posted and lost by now.
+  private func rewriteCounts(in entry: LogEntry, at position: EntryPosition) {
+    guard let connection = live.sessions[entry.connection] else { return }
+    let buffer = self.buffer
+    buffer.truncate(to: 0)
+    ConnectionFacts.append(
+      entry.body, posted: connection.postedCount, lost: connection.queue.lostCount, to: buffer)
+    wal.rewrite(entry, keptAt: position, buffer.bytes)
+  }
+
+  // MARK: Space
+
+  /// Makes space before the segment ends, for an entry of that length and the rest of its transaction: in the middle of a
+  /// transaction none can be made. A segment ends that early only where the process may not have much memory.
+  @inline(__always) func reserve(_ length: Int, at now: Instant) {
+    if wal.segmentCapacity - wal.usedLength < length + Self.transactionLength { compactNow(at: now) }
+  }
+
+  /// Why a frame that takes part in decisions is not admitted; nil if it is. Compacts first if that promises enough.
+  func refusal(of frame: FrameView, at now: Instant) -> WireError? {
+    let length = frame.bytes.byteCount + LoggedFrame.headLength
+    guard length <= wal.admittedBodyLengthMax else { return Self.tooLong(frame, wal) }
+    if wal.admits(length) { return nil }
+    let promised = wal.usedLength - lengthAtLastEnd
+    // Where half of everything may be dead, compacting takes little longer than appending it did.
+    if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= wantedFrom {
+      compactNow(at: now)
+      if wal.admits(length) { return nil }
+    }
+    isWanted = true
+    noteFull(for: length)
+    return Self.noSpace
+  }
+
+  private static let noSpace = WireError(
+    .limitExceeded, "the bus has no room to remember this, should it be restarted (StateMax=)")
+
+  private static func tooLong(_ frame: FrameView, _ wal: WriteAheadLog) -> WireError {
+    WireError(
+      .limitExceeded,
+      """
+      the bus cannot remember \(frame.bytes.byteCount) bytes, should it be restarted: all that it remembers can have \
+      \(wal.admissionLimit) (StateMax=)
+      """)
+  }
+
+  private func noteFull(for length: Int) {
+    // Much of the log may never be free again.
+    refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
+    guard !isFull else { return }
+    isFull = true
+    log.warning(
+      """
+      the state has no room for more (StateMax=): delegates, holds, declarations and queries are refused now, and what is \
+      observed now does not survive a restart
+      """)
+  }
+
+  private func takeReason(at now: Instant) -> Bool {
+    if wal.isCompactionDue, now >= pointlessUntil { return true }
+    guard isWanted, now >= wantedFrom else { return false }
+    isWanted = false
+    return true
+  }
+
+  /// The log has become shorter, or its admission limit another one.
+  func noteSpace() {
+    // Only when much is free, and enough for what was refused: the journal does not say again and again that it is full.
+    let free = wal.admissionLimit - wal.usedLength
+    guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
+    isFull = false
+    refusedLength = 0
+    log.notice("the state has room again")
+  }
+}

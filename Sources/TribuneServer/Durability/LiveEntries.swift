@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneWire
+
+/// Which entries of the log still hold.
+struct LiveEntries {
+  let sessions: SessionTable
+  let bus: Cell<Bus>.Reference
+  let postponed: PostponedPosts
+
+  /// - Parameter isTail: the entry is younger than the compaction that asks.
+  func contains(_ entry: LogEntry, isTail: Bool) -> Bool {
+    switch entry.kind {
+    case .counters, .configuration, .questionFailure, .query, .awaitedPost, .inFlight, .buffered,
+      .handoverEnd:
+      false
+    // An entry of a newer version cannot be kept up to date.
+    case nil: false
+    case .disconnect, .advance, .postponedPostDone: isTail
+    case .postponedPost: postponed.contains(entry)
+    case .connect: isTail || sessions[entry.connection]?.position == entry.position
+    case .frame: isLiveFrame(entry, isTail: isTail)
+    case .retained: isStillRetained(entry, isTail: isTail)
+    case .detached: sessions[entry.connection]?.isOrphan == true
+    case .controlFrame: isUnsent(entry)
+    }
+  }
+
+  /// Most entries are control frames: nothing is looked up by a hash for them.
+  private func isUnsent(_ entry: LogEntry) -> Bool {
+    let frame = ControlFrameID(entry.moment)
+    guard let connection = sessions.connection(atLoggedSlot: frame.slot), connection.id == entry.connection
+    else { return false }
+    // The first ones were sent.
+    return connection.traffic.value.saidCount &- frame.number
+      < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+  }
+
+  private func isLiveFrame(_ entry: LogEntry, isTail: Bool) -> Bool {
+    guard let frame = LoggedFrame(entry.body), frame.kind.isAboutRegistrations else { return false }
+    if isTail { return true }
+    guard let connection = sessions[entry.connection] else { return false }
+    if frame.kind == .suspend {
+      return connection.suspendPosition == entry.position && bus.value.isSuspended(connection.slot)
+    }
+    guard connection.registered[frame.serial] == entry.position else { return false }
+    if bus.value.isRegistered(frame.serial, by: connection.slot) { return true }
+    // Another connection has ended it.
+    connection.registered[frame.serial] = nil
+    return false
+  }
+
+  private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
+    // That something is forgotten matters to what was copied before.
+    if entry.body.byteCount <= LoggedRetention.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
+      return isTail
+    }
+    do throws(WireError) {
+      return try bus.value.isRetained(entry.body.extracting(droppingFirst: LoggedRetention.headLength))
+    } catch {
+      return false
+    }
+  }
+
+  /// An entry has another position.
+  func carryOut(_ relocation: Relocation) {
+    guard let connection = sessions[relocation.connection] else { return }
+    let (from, to) = (relocation.from, relocation.to)
+    switch relocation.what {
+    case .connection: if connection.position == from { connection.position = to }
+    case .suspension: if connection.suspendPosition == from { connection.suspendPosition = to }
+    case .registration(let serial):
+      if connection.registered[serial] == from { connection.registered[serial] = to }
+    }
+  }
+}
+
+/// An entry that a compaction has copied. The new position holds when the segments have changed roles.
+struct Relocation {
+  enum What {
+    case connection
+    case suspension
+    case registration(Serial)
+  }
+
+  let connection: ConnectionID
+  let what: What
+  let from: EntryPosition
+  let to: EntryPosition
+}
+
+/// The posts that wait for the bus to be idle, by their numbers.
+final class PostponedPosts {
+  private var numbers: Set<UInt64> = []
+
+  var count: Int { numbers.count }
+
+  func insert(_ number: UInt64) { numbers.insert(number) }
+
+  func remove(_ number: UInt64) { numbers.remove(number) }
+
+  /// Whether the post of an entry still waits.
+  fileprivate func contains(_ entry: LogEntry) -> Bool {
+    entry.body.byteCount >= 8 && numbers.contains(entry.body.integer(at: 0, as: UInt64.self))
+  }
+}
+
+extension FrameKind? {
+  /// Whether a frame of the kind can register something, end a registration, or suspend.
+  fileprivate var isAboutRegistrations: Bool {
+    switch self {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneWire
+
+/// Which of the control frames of a connection an entry has, and where that connection is: the entry's time.
+nonisolated struct ControlFrameID {
+  /// Counted from the first of the connection on; wraps around.
+  let number: UInt32
+  let slot: Int
+
+  init(number: UInt32, slot: Int) { (self.number, self.slot) = (number, slot) }
+
+  init(_ moment: Instant) {
+    number = UInt32(truncatingIfNeeded: moment.nanoseconds)
+    slot = Int(moment.nanoseconds >> 32)
+  }
+
+  var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
+}
+
+/// A client's frame in an entry: behind the last ids of queries and delegates that were given out before it, and before
+/// what it relies on (`Bus.appendContext`), or the reason why nothing was kept of its payload.
+struct LoggedFrame: ~Escapable {
+  static let headLength = 16
+
+  let lastQuery: UInt64
+  let lastDelegate: UInt64
+  let bytes: RawSpan
+  let context: RawSpan
+
+  @_lifetime(copy body)
+  init?(_ body: RawSpan) {
+    guard body.byteCount >= Self.headLength + FrameHeader.length else { return nil }
+    lastQuery = body.integer(at: 0, as: UInt64.self)
+    lastDelegate = body.integer(at: 8, as: UInt64.self)
+    let rest = body.extracting(Self.headLength..<body.byteCount)
+    let length = Int(rest.integer(at: 0, as: UInt32.self))
+    guard length >= FrameHeader.length, length <= rest.byteCount else { return nil }
+    bytes = rest.extracting(first: length)
+    context = rest.extracting(droppingFirst: length)
+  }
+
+  var kind: FrameKind? { FrameKind(rawValue: bytes.integer(at: 4, as: UInt8.self)) }
+  var serial: Serial { bytes.integer(at: FrameHeader.serialOffset, as: UInt64.self) }
+}
