@@ -32,7 +32,7 @@ package final class BusInstance {
     self.log = log
     loop = try RunLoop(hostsMainQueue: !isStepped)
     store = DescriptorStore(log: log, holding: passed, hasThread: !isStepped)
-    store?.check(connectionsMax: configuration.connectionsMax, filesMax: BusServer.filesMax)
+    store?.check(connectionsMax: configuration.connectionsMax, filesMax: DescriptorQuota.filesMax)
     let wal = if let wal { wal } else { try Self.log(configuration, passed, store, log) }
     server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, store: store)
   }
@@ -100,7 +100,7 @@ package final class BusInstance {
   package func endTakeOver() { server.wal.endRecovery() }
 
   /// Accepts connections on `listener`.
-  package func listen(on listener: Listener) throws(Errno) { try server.listen(on: listener) }
+  package func listen(on listener: Listener) throws(Errno) { try server.acceptor.listen(on: listener) }
 
   /// Has the end of the first iteration end the take-over: what clients had sent meanwhile has been taken by then, and
   /// the state is one that the bus can go on with.
@@ -171,8 +171,8 @@ package final class BusInstance {
       ("connections", server.sessions.count), ("observations", server.observationCount),
       ("delegates", server.delegateCount), ("queries", server.queryCount),
       ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.begunReserved),
-      ("descriptors of partial frames", server.descriptorsWaiting),
-      ("files", server.filesHeld.current), ("posts that wait", server.postponed.count),
+      ("descriptors of partial frames", server.descriptorQuota.waitingCount),
+      ("files", server.descriptorQuota.files.current), ("posts that wait", server.postponed.count),
     ]
   }
 }

@@ -176,7 +176,7 @@ package final class Daemon {
 
   private func listen(inPlaceOf replacement: Replacement) throws {
     for listener in try replacement.takeListeners() {
-      try server.listen(on: listener)
+      try server.acceptor.listen(on: listener)
       server.setMode(of: listener)
       log.info("listening on \(listener.path), in the place of process \(replacement.pid)")
     }
@@ -188,7 +188,7 @@ package final class Daemon {
     for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
-      try server.listen(on: try Listener(passed: descriptor, path: path))
+      try server.acceptor.listen(on: try Listener(passed: descriptor, path: path))
       log.info("listening on \(path), passed as \(socket.name)")
     }
     if let first = listening.first {
@@ -196,7 +196,7 @@ package final class Daemon {
       return
     }
     let path = arguments.listenPath ?? Self.defaultPath
-    try server.listen(on: try Listener(path: path, mode: mode))
+    try server.acceptor.listen(on: try Listener(path: path, mode: mode))
     server.address = "unix:\(path)"
     log.info("listening on \(path)")
   }

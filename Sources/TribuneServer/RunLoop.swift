@@ -81,8 +81,13 @@ package final class RunLoop {
     try epoll.modify(descriptor, for: interest, token: token.rawValue)
   }
 
-  package func remove(_ descriptor: CInt) throws(Errno) {
-    try epoll.remove(descriptor)
+  /// Stops watching a descriptor, which is watched and open.
+  package func unwatch(_ descriptor: CInt) {
+    do throws(Errno) {
+      try epoll.remove(descriptor)
+    } catch {
+      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
+    }
   }
 
   /// Runs until the target's `endPass` returns false.

@@ -19,7 +19,7 @@ extension BusServer {
     configureBus()
     recordConfiguration()
     guard modeHasChanged else { return }
-    for listener in listeners { setMode(of: listener) }
+    for listener in acceptor.listeners { setMode(of: listener) }
   }
 
   /// Gives a socket's file the mode that the configuration says, if it is the bus's own.

@@ -8,28 +8,10 @@ import TribuneWire
 
 /// How connections come, why they are closed, and how they go.
 extension BusServer {
-  /// Whoever connects faster than the bus accepts does not keep it from everything else.
-  private static let acceptsPerPass = 64
-
-  func accept(on listener: Listener) {
-    do throws(Errno) {
-      for _ in 0..<Self.acceptsPerPass {
-        guard let descriptor = try UnixSocket.accept(listener.descriptor) else {
-          if acceptIsShort {
-            acceptIsShort = false
-            log.info("accepting connections again")
-          }
-          return
-        }
-        try admit(descriptor)
-      }
-    } catch {
-      if error.isOutOfResources {
-        pauseAccepting(because: error)
-      } else {
-        log.error("cannot accept a connection: \(error)")
-      }
-    }
+  func accept(at listener: Int) {
+    let isPaused = acceptor.accept(at: listener, having: { sessions.count }, admit: admit)
+    guard isPaused else { return }
+    timeouts.insert(.accept, .listener(0), due: now.advanced(byNanoseconds: Acceptor.pauseNanoseconds))
   }
 
   private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
@@ -55,7 +37,7 @@ extension BusServer {
     }
     do throws(WireError) {
       // Nor is anything read from it.
-      try requireClosed(of: connection)
+      try descriptorQuota.requireClosed(of: connection.peer.uid)
     } catch {
       dismiss(connection, error)
       return
@@ -84,33 +66,6 @@ extension BusServer {
     }
   }
 
-  private func pauseAccepting(because error: Errno) {
-    guard !acceptIsPaused else { return }
-    acceptIsPaused = true
-    if !acceptIsShort {
-      acceptIsShort = true
-      log.warning(
-        "no new connections for now, with \(sessions.count) open: \(error)",
-        ["TRIBUNE_ERRNO": "\(error.rawValue)"])
-    }
-    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: []) }
-    timeouts.insert(.accept, .listener(0), due: now.advanced(byNanoseconds: 1_000_000_000))
-  }
-
-  func resumeAccepting() {
-    guard acceptIsPaused, stopBy == nil else { return }
-    acceptIsPaused = false
-    for (index, listener) in listeners.enumerated() { watch(listener, at: index, for: .readable) }
-  }
-
-  private func watch(_ listener: Listener, at index: Int, for interest: Readiness) {
-    do throws(Errno) {
-      try loop.modify(listener.descriptor.rawValue, for: interest, token: .listener(index))
-    } catch {
-      preconditionFailure("cannot watch a listening socket: \(error)")
-    }
-  }
-
   /// Changes what the run loop watches `connection` for.
   func updateInterest(of connection: Connection) {
     guard connection.phase != .closed, !connection.isOrphan else { return }
@@ -119,14 +74,6 @@ extension BusServer {
         connection.descriptor.rawValue, for: connection.interest, token: connection.token)
     } catch {
       preconditionFailure("cannot watch connection \(connection.id): \(error)")
-    }
-  }
-
-  func unwatch(_ descriptor: CInt) {
-    do throws(Errno) {
-      try loop.remove(descriptor)
-    } catch {
-      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
     }
   }
 
@@ -154,7 +101,7 @@ extension BusServer {
     connection.phase = .closing
     connection.rest = nil
     releaseBegun(connection)
-    releaseDescriptors(of: connection)
+    descriptorQuota.release(of: connection)
     timeouts.insert(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
@@ -203,13 +150,13 @@ extension BusServer {
     if connection.phase == .open { leave(connection) }
     connection.rest = nil
     releaseBegun(connection)
-    releaseDescriptors(of: connection)
+    descriptorQuota.release(of: connection)
     forget(connection, isEnded: isEnded)
     if !unstored.isEmpty {
       unstored.remove(connection.id)
       keepAnotherOpen()
     }
-    if acceptIsPaused { resumeAccepting() }
+    acceptor.resume()
   }
 
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
@@ -219,7 +166,7 @@ extension BusServer {
     connection.phase = .closed
     queuedByteCount -= connection.queue.byteCount
     connection.queue.removeAll()
-    if !connection.isOrphan { unwatch(connection.descriptor.rawValue) }
+    if !connection.isOrphan { loop.unwatch(connection.descriptor.rawValue) }
     if connection.isStored { store?.forget(connection: connection.descriptor) }
     if isEnded {
       UnixSocket.shutdown(connection.descriptor)

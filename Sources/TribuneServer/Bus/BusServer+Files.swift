@@ -10,48 +10,12 @@ import TribuneWire
 /// that have a protocol, it copies. A frame with a file lies in a buffer of its own, so that what it came in with is
 /// not kept for its sake.
 extension BusServer {
-  /// Descriptors that may wait for the rest of their frames, of one connection and of all.
-  private static let descriptorsWaitingMax = 16
-  private static let descriptorsWaitingInAllMax = 1024
-  /// Files that the bus may hold. Those of one user may be as many as are left for all others.
-  static let filesMax = 1024
-  /// Descriptors of one user that can be waited for to be closed.
-  private static let closingMax = 512
   /// After which an observer is looked at again that has not taken the files that it was sent. One that is lossy
   /// may never.
   private static let passNanoseconds: UInt64 = 10_000_000
   private static let passLossyNanoseconds: UInt64 = 250_000_000
 
-  // MARK: Coming in
-
-  /// Looks at the descriptors that no frame has taken after a read.
-  ///
-  /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
-  func requireExpectedDescriptors(of connection: Connection) throws(WireError) {
-    let count = connection.descriptors.count
-    descriptorsWaiting += count - connection.descriptorsCounted
-    connection.descriptorsCounted = count
-    guard count > 0 else { return }
-    guard connection.begun != nil || connection.rest != nil, connection.phase == .open,
-      count <= Self.descriptorsWaitingMax
-    else {
-      throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
-    }
-    guard descriptorsWaiting <= Self.descriptorsWaitingInAllMax else {
-      throw WireError(.outOfMemory, "there is no room for another descriptor that waits for its frame")
-    }
-  }
-
   // MARK: Closing
-
-  /// Closes the descriptors that no frame has taken.
-  func releaseDescriptors(of connection: Connection) {
-    for descriptor in connection.descriptors.releaseAll() {
-      closing.close(FileDescriptor(owning: descriptor), of: connection.peer.uid)
-    }
-    descriptorsWaiting -= connection.descriptorsCounted
-    connection.descriptorsCounted = 0
-  }
 
   /// Closes what is left of a socket that is shut, whatever its peer has sent that nobody has read: that is let go of
   /// with it, descriptors too.
@@ -61,21 +25,9 @@ extension BusServer {
       let socket = try connection.descriptor.duplicate()
       // The connection goes on having a descriptor, of which it does not matter when it is closed.
       try connection.descriptor.replace(by: try FileDescriptor.duplicate(of: alarm.rawValue))
-      closing.close(socket, of: connection.peer.uid)
+      descriptorQuota.close(socket, of: connection.peer.uid)
     } catch {
       log.debug("what connection \(connection.id) has sent is let go of here: \(error)")
-    }
-  }
-
-  /// Throws when a client's user has passed so many descriptors that are not closed yet that no more are to come.
-  ///
-  /// - Throws: `outOfMemory`.
-  func requireClosed(of connection: Connection) throws(WireError) {
-    let count = closing.count(of: connection.peer.uid)
-    guard count <= Self.closingMax else {
-      throw WireError(
-        .outOfMemory,
-        "\(count) descriptors that user \(connection.peer.uid) has passed take long to be closed")
     }
   }
 
@@ -107,7 +59,7 @@ extension BusServer {
     } catch {
       guard !error.code.closesConnection else { throw error }
       refuse(connection, serial: header.serial, error)
-      try requireClosed(of: connection)
+      try descriptorQuota.requireClosed(of: connection.peer.uid)
     }
   }
 
@@ -123,20 +75,21 @@ extension BusServer {
     case .lost: throw WireError(.limitExceeded, "the bus could have no more descriptors when one came")
     case .foreign: throw WireError(.invalidDescriptor, "\(MemoryFile.Flaw.notInMemory)")
     }
-    let held = files(of: user)
+    let held = descriptorQuota.files(of: user)
     let length: Int
     do throws(WireError) {
       length = try checkedLength(of: descriptor.rawValue, for: frame, held, of: user, limit: limit)
     } catch {
-      closing.close(descriptor, of: user)
+      descriptorQuota.close(descriptor, of: user)
       throw error
     }
-    return pass.fileFrames.make(with: descriptor, length: length, countedIn: (filesHeld, held), of: user)
+    return pass.fileFrames.make(
+      with: descriptor, length: length, countedIn: (descriptorQuota.files, held), of: user)
   }
 
   /// How long a file is that came with a frame, and can be taken.
   private func checkedLength(
-    of descriptor: CInt, for frame: FrameView, _ held: HeldFile.Count, of user: UInt32, limit: Int
+    of descriptor: CInt, for frame: FrameView, _ held: InFlightFile.Count, of user: UInt32, limit: Int
   ) throws(WireError) -> Int {
     let length = Int(try frame.decode(Post.self).length)
     guard frame.header.payloadLength == 0 else {
@@ -150,27 +103,13 @@ extension BusServer {
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
     }
-    guard held.current < Self.filesMax - filesHeld.current else {
-      throw WireError(
-        .limitExceeded,
-        "\(held.current.counted("file")) of user \(user) \(held.current == 1 ? "is" : "are") not delivered yet, "
-          + "of \(filesHeld.current) in all")
-    }
+    try descriptorQuota.requireRoomForFile(of: user, having: held)
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor, length: length)
     } catch {
       throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
     }
     return length
-  }
-
-  /// How many files of a user there are.
-  func files(of user: UInt32) -> HeldFile.Count {
-    if let count = userFilesHeld[user] { return count }
-    userFilesHeld = userFilesHeld.filter { $0.value.current > 0 }
-    let count = HeldFile.Count()
-    userFilesHeld[user] = count
-    return count
   }
 
   /// Holds what a file holds against the protocol of the post's object.
@@ -188,7 +127,7 @@ extension BusServer {
   /// - Returns: nil when the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
     if let inlined = pass.inlined, inlined.original === slice.buffer { return inlined.copy }
-    guard let file = slice.buffer.attachment as? HeldFile,
+    guard let file = slice.buffer.attachment as? InFlightFile,
       var header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus)
     else { preconditionFailure("what is to be sent inline is no frame with a file") }
     let lengthOffset: Int

@@ -83,14 +83,7 @@ final class BusServer: RunLoopTarget {
   var relievedAbove = Int.max
   /// Of the log, for what is said of those who are closed because of what they did.
   var closingLines = LineBudget(linesPerSecond: 20)
-  /// Files that are still to be sent to somebody.
-  let filesHeld = HeldFile.Count()
-  /// The same for each user who has some.
-  var userFilesHeld: [UInt32: HeldFile.Count] = [:]
-  /// Closes what clients have passed and the bus does not take.
-  let closing = ClosingThreads()
-  /// Descriptors whose frames are not whole yet.
-  var descriptorsWaiting = 0
+  let descriptorQuota = DescriptorQuota()
   var begunBuffers = BegunBuffers()
   /// Bytes reserved for long frames that are not whole yet.
   var begunReserved = 0
@@ -98,10 +91,7 @@ final class BusServer: RunLoopTarget {
 
   /// Connections for which the service manager's store had no room, or no descriptor was to be had.
   var unstored: Set<ConnectionID> = []
-  var listeners: [Listener] = []
-  var acceptIsPaused = false
-  /// Accepting has failed for want of something, and has not yet been done with all that wait.
-  var acceptIsShort = false
+  let acceptor: Acceptor
   private var timer: DeadlineTimer?
   /// Goes off when what lingers is to be sent.
   let alarm: Alarm
@@ -127,6 +117,7 @@ final class BusServer: RunLoopTarget {
     self.configuration = configuration
     self.log = log
     self.loop = loop
+    acceptor = Acceptor(loop, log: log)
     limits = configuration.frameLimits
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     started = now
@@ -153,7 +144,7 @@ final class BusServer: RunLoopTarget {
   var askedCount: UInt64 { bus.askedCount }
   var vetoedCount: UInt64 { bus.vetoedCount }
 
-  var firstListenerPath: String? { listeners.first?.path }
+  var firstListenerPath: String? { acceptor.listeners.first?.path }
 
   /// Differs whenever the figures that a status shows may have changed.
   var changeCount: UInt64 {
@@ -162,20 +153,11 @@ final class BusServer: RunLoopTarget {
       &+ bus.changeCount
   }
 
-  /// Begins to accept on `listener`.
-  func listen(on listener: Listener) throws(Errno) {
-    try loop.add(listener.descriptor.rawValue, for: .readable, token: .listener(listeners.count))
-    listeners.append(listener)
-  }
-
   /// Accepts no more, tells everyone, and ends the run loop when everyone has read what there was, or
   /// after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard stopBy == nil else { return }
-    for listener in listeners {
-      unwatch(listener.descriptor.rawValue)
-      listener.removeFile()
-    }
+    acceptor.stop()
     stopBy = now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed who may be meant.
     for connection in sessions.all { readRest(of: connection) }
@@ -210,7 +192,7 @@ final class BusServer: RunLoopTarget {
   func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
-    case .listener(let index): isReady(toAcceptAt: index)
+    case .listener(let index): accept(at: index)
     case .alarm:
       alarm.clear()
       pass.isAlarmSet = false
@@ -225,9 +207,6 @@ final class BusServer: RunLoopTarget {
       }
     }
   }
-
-  /// Not inlined: the check for exclusive access to the listeners would be made for every wait.
-  @inline(never) private func isReady(toAcceptAt index: Int) { accept(on: listeners[index]) }
 
   /// Whether the run loop is to say when it has nothing to do.
   var wantsIdle: Bool { (bus.hasIdlePosts || heapUse.hasFallen) && !hasWork }
@@ -350,7 +329,7 @@ final class BusServer: RunLoopTarget {
   /// Does what a timeout is for, if that has not been settled before.
   private func check(_ kind: Timeouts.Kind, _ connection: Connection?) {
     switch (kind, connection) {
-    case (.accept, _): resumeAccepting()
+    case (.accept, _): acceptor.resume()
     case (.log, _): writeOmittedClosings()
     case (.hello, let connection?):
       guard connection.phase == .awaitingHello else { return }

@@ -17,7 +17,7 @@ struct FileFrames {
   private var lent: [ByteBuffer] = []
   /// Whether there are some to be looked at.
   var areLent: Bool { !lent.isEmpty }
-  private var free: [(buffer: ByteBuffer, file: HeldFile)] = []
+  private var free: [(buffer: ByteBuffer, file: InFlightFile)] = []
 
   /// A buffer for one frame.
   ///
@@ -26,7 +26,7 @@ struct FileFrames {
   ///   - counts: of all files, and of those of the user who posted it.
   mutating func make(
     with file: consuming FileDescriptor, length: Int,
-    countedIn counts: (all: HeldFile.Count, user: HeldFile.Count), of user: UInt32
+    countedIn counts: (all: InFlightFile.Count, user: InFlightFile.Count), of user: UInt32
   ) -> ByteBuffer {
     let buffer: ByteBuffer
     if let index = free.lastIndex(where: { $0.file.userCount === counts.user }) {
@@ -35,7 +35,7 @@ struct FileFrames {
       found.buffer.attach(found.file)
       buffer = found.buffer
     } else {
-      let held = HeldFile(countedIn: counts.all, counts.user, user: user)
+      let held = InFlightFile(countedIn: counts.all, counts.user, user: user)
       held.hold(file, length: length)
       buffer = ByteBuffer(capacity: Self.frameLength, attachment: held)
     }
@@ -57,7 +57,7 @@ struct FileFrames {
   }
 
   private mutating func keep(_ buffer: ByteBuffer) {
-    guard var file = buffer.removeAttachment() as? HeldFile else {
+    guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file has lost it")
     }
     // What is retained or held for later is a copy of the frame, with the same file.

@@ -14,7 +14,7 @@ struct Streams {
 
 /// A file that another daemon has left.
 struct InheritedFile {
-  let file: HeldFile
+  let file: InFlightFile
   let inode: UInt64
   /// By which the store knows it.
   let number: UInt64
@@ -76,7 +76,7 @@ extension BusServer {
   func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer, _ files: inout FilesHandedOver) {
     buffer.append(file.map { files.insert($0.rawDescriptor) } ?? 0)
     buffer.append(UInt64(file?.length ?? 0))
-    buffer.append((file as? HeldFile)?.user ?? 0)
+    buffer.append((file as? InFlightFile)?.user ?? 0)
   }
 
   // MARK: Reading
@@ -101,7 +101,7 @@ extension BusServer {
       store?.remove(file: number)
       throw WireError(.invalidDescriptor, "a file of \(length) bytes is not what it was: \(error)")
     }
-    let held = HeldFile(countedIn: filesHeld, files(of: user), user: user)
+    let held = InFlightFile(countedIn: descriptorQuota.files, descriptorQuota.files(of: user), user: user)
     held.hold(descriptor, length: length)
     let file = InheritedFile(file: held, inode: inode, number: number)
     inheritedFiles[inode] = file
@@ -179,8 +179,7 @@ extension BusServer {
     } else {
       connection.descriptors.append(owning: try duplicateFile(inode: inode, passed).release())
     }
-    descriptorsWaiting += 1
-    connection.descriptorsCounted += 1
+    descriptorQuota.noteRestored(of: connection)
   }
 
   /// A file that others may have as well, under way to them or retained.

@@ -94,7 +94,7 @@ extension BusServer {
 
     var batch = Batch()
     try batch.append(.state, wal.rawDescriptor, sendingTo: channel)
-    for listener in listeners {
+    for listener in acceptor.listeners {
       try batch.append(
         .listener(path: listener.path, file: listener.ownFile), listener.descriptor.rawValue,
         sendingTo: channel)

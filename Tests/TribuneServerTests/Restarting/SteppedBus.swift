@@ -28,7 +28,7 @@ final class SteppedBus {
     unsafe setenv("FDSTORE", "1000", 1)
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     server = try Self.server(configuration, state, PassedAtStart())
-    try server.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
+    try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
   private init(succeeding other: SteppedBus, _ configuration: Configuration?, asksWhoConnected: Bool) throws {

@@ -9,7 +9,7 @@ import TribuneWire
 ///
 /// It can be asked for by whatever thread lets go of it last, which the compiler cannot know to be the main one: hence
 /// the atomics, which here cost what other integers do.
-nonisolated final class HeldFile: AttachedFile {
+nonisolated final class InFlightFile: AttachedFile {
   /// How many there are.
   final class Count: Sendable {
     private let value = Atomic(0)
@@ -21,7 +21,7 @@ nonisolated final class HeldFile: AttachedFile {
 
   private static let none: Int32 = -1
 
-  private let descriptor = Atomic(HeldFile.none)
+  private let descriptor = Atomic(InFlightFile.none)
   private let byteCount = Atomic(0)
   private let count: Count
   /// Of the files of whoever posted it.
