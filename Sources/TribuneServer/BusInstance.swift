@@ -16,7 +16,7 @@ package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart
   private let log: Log
-  private let loop: RunLoop
+  private let loop: EventLoop
   private let store: DescriptorStore?
 
   /// - Parameters:
@@ -30,7 +30,7 @@ package final class BusInstance {
   ) throws {
     self.passed = passed
     self.log = log
-    loop = try RunLoop(hostsMainQueue: !isStepped)
+    loop = try EventLoop(hostsMainQueue: !isStepped)
     store = DescriptorStore(log: log, holding: passed, hasThread: !isStepped)
     store?.check(connectionsMax: configuration.connectionsMax, filesMax: DescriptorQuota.filesMax)
     let wal = if let wal { wal } else { try Self.log(configuration, passed, store, log) }
@@ -107,10 +107,10 @@ package final class BusInstance {
   ///
   /// - Parameter served: called then.
   package func start(_ served: @escaping () -> Void = {}) {
-    server.passEnded = { [weak self] in
+    server.iterationEnded = { [weak self] in
       guard let self else { return }
       endTakeOver()
-      server.passEnded = nil
+      server.iterationEnded = nil
       served()
     }
   }
@@ -118,7 +118,7 @@ package final class BusInstance {
   /// Runs until the bus ends.
   package func run() throws(Errno) { try loop.run(for: server) }
 
-  /// Makes one iteration of the run loop.
+  /// Makes one iteration of the event loop.
   ///
   /// - Returns: whether the bus goes on.
   package func iterate() throws(Errno) -> Bool { try loop.iterate(for: server) }
@@ -170,7 +170,7 @@ package final class BusInstance {
     [
       ("connections", server.sessions.count), ("observations", server.observationCount),
       ("delegates", server.delegateCount), ("queries", server.queryCount),
-      ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.begunReserved),
+      ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.partialReserved),
       ("descriptors of partial frames", server.descriptorQuota.waitingCount),
       ("files", server.descriptorQuota.files.current), ("posts that wait", server.postponed.count),
     ]

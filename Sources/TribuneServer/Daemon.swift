@@ -218,7 +218,7 @@ package final class Daemon {
     on(SIGHUP) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     bus.start { [weak self] in
-      self?.server.passEnded = { [weak self] in self?.followStatus() }
+      self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
     }
     // There is one at once.
@@ -249,7 +249,7 @@ package final class Daemon {
     sources.append(source)
   }
 
-  /// Tells the service manager that the run loop turns, from inside it.
+  /// Tells the service manager that the event loop turns, from inside it.
   private func startWatchdog(_ intervalNanoseconds: UInt64) {
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: intervalNanoseconds))
     let source = DispatchSource.makeTimerSource(queue: .main)
@@ -273,14 +273,14 @@ package final class Daemon {
   private func followStatus() {
     guard !isStopping, server.changeCount != notifiedChangeCount else { return }
     // Until then no pass has to be looked at.
-    server.passEnded = nil
+    server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }
     }
   }
 
   private func updateStatus() {
-    server.passEnded = { [weak self] in self?.followStatus() }
+    server.iterationEnded = { [weak self] in self?.followStatus() }
     notifiedChangeCount = server.changeCount
     guard !isStopping, status != lastStatus else { return }
     lastStatus = status

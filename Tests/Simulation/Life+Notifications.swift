@@ -143,9 +143,9 @@ extension Life {
     link.expected.append(entry)
     link.pendingCount += post.size
     // A notification that is held counts up to 2.6 times its size.
-    let heldCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
+    let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
     let limit = min(setting.configuration.highMarkBytes, setting.configuration.heldMaxBytes) / 4
-    if post.isFile || link.pendingCount + heldCount > limit { link.mayLose = true }
+    if post.isFile || link.pendingCount + bufferedCount > limit { link.mayLose = true }
   }
 
   /// What becomes of a notification of a suspended connection, by what matches it there: the strongest counts.

@@ -57,10 +57,10 @@ private enum LogImage {
     adopted.beginRecovery()
     let server = try BusServer(
       configuration: Configuration(), log: Log(level: .error, destination: .standardError),
-      loop: try RunLoop(hostsMainQueue: false), wal: adopted, store: nil)
+      loop: try EventLoop(hostsMainQueue: false), wal: adopted, store: nil)
     server.takeOver(PassedAtStart())
-    server.beginPass()
-    _ = server.endPass()
+    server.beginIteration()
+    _ = server.endIteration()
     adopted.endRecovery()
   }
 

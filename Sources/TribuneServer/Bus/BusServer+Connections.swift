@@ -51,7 +51,7 @@ extension BusServer {
   /// Some places are left for what is stored when the bus is handed over.
   func keepOpen(_ connection: Connection) {
     // One that was handed over before it said hello lies there already.
-    guard let store, !connection.isStored, !connection.isOrphan else { return }
+    guard let store, !connection.isStored, !connection.isDetached else { return }
     if store.count + DescriptorStore.handOverRoom < store.capacity {
       connection.isStored = store.store(connection.descriptor, as: .connection)
     }
@@ -61,14 +61,13 @@ extension BusServer {
   /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
   private func keepAnotherOpen() {
     while stopBy == nil, let id = unstored.popFirst() {
-      guard let connection = sessions[id], connection.phase == .open else { continue }
-      return keepOpen(connection)
+      if let connection = sessions[id], connection.phase == .open { return keepOpen(connection) }
     }
   }
 
-  /// Changes what the run loop watches `connection` for.
+  /// Changes what the event loop watches `connection` for.
   func updateInterest(of connection: Connection) {
-    guard connection.phase != .closed, !connection.isOrphan else { return }
+    guard connection.phase != .closed, !connection.isDetached else { return }
     do throws(Errno) {
       try loop.modify(
         connection.descriptor.rawValue, for: connection.interest, token: connection.token)
@@ -77,18 +76,18 @@ extension BusServer {
     }
   }
 
-  /// Has the connection dismissed when the pass ends: for whoever is in the middle of going through
+  /// Has the connection dismissed when the iteration ends: for whoever is in the middle of going through
   /// connections.
-  func doom(_ connection: Connection, _ error: WireError) {
+  func closeLater(_ connection: Connection, _ error: WireError) {
     guard connection.isServed else { return }
-    connection.doom = error
-    pass.doomed.append(connection)
+    connection.pendingClose = error
+    iteration.toClose.append(connection)
   }
 
   /// Tells the connection why, and closes it when it has read that, or after a second.
   func dismiss(_ connection: Connection, _ error: WireError) {
     guard connection.phase != .closing, connection.phase != .closed else { return }
-    connection.doom = nil
+    connection.pendingClose = nil
     logClosing(of: connection, error)
     if connection.phase == .awaitingHello {
       // Of one that was handed over before it said hello, something is written.
@@ -99,8 +98,8 @@ extension BusServer {
     }
     refuse(connection, serial: 0, error)
     connection.phase = .closing
-    connection.rest = nil
-    releaseBegun(connection)
+    connection.deferredInput = nil
+    releasePartial(connection)
     descriptorQuota.release(of: connection)
     timeouts.insert(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
@@ -136,20 +135,20 @@ extension BusServer {
   /// - Parameter reason: why, if the bus ends it.
   private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
     recordDisconnection(of: connection)
-    beginEvent()
+    beginTransaction()
     bus.disconnect(connection.slot, because: reason, at: now)
     connection.flow = .flowing
     releasePosters(of: connection)
     carryOutEffects()
-    endEvent()
+    endTransaction()
   }
 
   /// - Parameter isEnded: false if something else goes on over its socket.
   func close(_ connection: Connection, isEnded: Bool = true) {
     guard connection.phase != .closed else { return }
     if connection.phase == .open { leave(connection) }
-    connection.rest = nil
-    releaseBegun(connection)
+    connection.deferredInput = nil
+    releasePartial(connection)
     descriptorQuota.release(of: connection)
     forget(connection, isEnded: isEnded)
     if !unstored.isEmpty {
@@ -166,7 +165,7 @@ extension BusServer {
     connection.phase = .closed
     queuedByteCount -= connection.queue.byteCount
     connection.queue.removeAll()
-    if !connection.isOrphan { loop.unwatch(connection.descriptor.rawValue) }
+    if !connection.isDetached { loop.unwatch(connection.descriptor.rawValue) }
     if connection.isStored { store?.forget(connection: connection.descriptor) }
     if isEnded {
       UnixSocket.shutdown(connection.descriptor)

@@ -83,7 +83,7 @@ extension BusServer {
       descriptorQuota.close(descriptor, of: user)
       throw error
     }
-    return pass.fileFrames.make(
+    return iteration.fileFrames.make(
       with: descriptor, length: length, countedIn: (descriptorQuota.files, held), of: user)
   }
 
@@ -126,7 +126,7 @@ extension BusServer {
   ///
   /// - Returns: nil when the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
-    if let inlined = pass.inlined, inlined.original === slice.buffer { return inlined.copy }
+    if let inlined = iteration.inlined, inlined.original === slice.buffer { return inlined.copy }
     guard let file = slice.buffer.attachment as? InFlightFile,
       var header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus)
     else { preconditionFailure("what is to be sent inline is no frame with a file") }
@@ -155,7 +155,7 @@ extension BusServer {
       return nil
     }
     let inline = ByteSlice(copy, 0..<copy.count)
-    pass.inlined = (slice.buffer, inline)
+    iteration.inlined = (slice.buffer, inline)
     return inline
   }
 
@@ -187,6 +187,6 @@ extension BusServer {
 
   func checkRoomToPass(of connection: Connection) {
     connection.isWatchedForRoomToPass = false
-    markDirty(connection)
+    scheduleFlush(connection)
   }
 }

@@ -41,7 +41,7 @@ extension BusServer {
       poster.pauseCount -= 1
       guard poster.pauseCount == 0 else { continue }
       // It could not end the frame that it had begun.
-      poster.begunAt = now
+      poster.partialSince = now
       updateInterest(of: poster)
     }
   }
@@ -103,7 +103,7 @@ extension BusServer {
   /// every frame where that is much, a quarter more has to come before this is done again.
   func relieveQueues() {
     // What an event has caused can be sent when it has ended, and then it is looked at.
-    guard !isInEvent else { return }
+    guard !isInTransaction else { return }
     let memoryMax = configuration.queuesMemoryMaxBytes
     // Nothing that this causes begins it anew.
     relievedAbove = .max

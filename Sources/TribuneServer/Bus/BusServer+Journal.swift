@@ -5,21 +5,21 @@ import TribuneWire
 
 /// What the bus writes down: each verdict that decides something, once those who wait for it have been told.
 extension BusServer {
-  /// Keeps a verdict for the end of the pass.
+  /// Keeps a verdict for the end of the iteration.
   func note(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }
     if verdict.isDryRun {
       log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
     } else if log.wants(verdict.verdict, isOverridden: verdict.isOverridden) {
-      pass.verdicts.append(VerdictEntry(decision, of: tail))
+      iteration.verdicts.append(VerdictEntry(decision, of: tail))
     }
   }
 
   func writeVerdicts() {
-    guard !pass.verdicts.isEmpty else { return }
-    for verdict in pass.verdicts { log.write(verdict) }
-    pass.verdicts.removeAll(keepingCapacity: pass.verdicts.capacity <= 1024)
+    guard !iteration.verdicts.isEmpty else { return }
+    for verdict in iteration.verdicts { log.write(verdict) }
+    iteration.verdicts.removeAll(keepingCapacity: iteration.verdicts.capacity <= 1024)
   }
 }
 

@@ -9,7 +9,7 @@ extension BusServer {
   /// - Throws: what ends the connection.
   func list(_ frame: FrameView, for connection: Connection) throws(WireError) {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
-    guard !connection.isDeaf else { return }
+    guard !connection.isWriteClosed else { return }
     let serial = frame.header.serial
     do throws(WireError) {
       let list = try frame.decode(List.self)

@@ -53,7 +53,7 @@ extension BusServer {
   }
 
   /// Shows what was held for a connection, and is delivered to it now.
-  func monitorHeld(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
+  func monitorBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
     monitorLoss(lost, of: observer)
     for slice in slices {
       forEachFrame(of: slice, limits: .fromBus) { header, frame in
@@ -79,7 +79,7 @@ extension BusServer {
   func monitorAnswers(to run: ByteSlice, from poster: Connection) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
     else { preconditionFailure("a frame that was taken has no header") }
-    pass.taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
+    iteration.taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
   }
 
   /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
@@ -87,7 +87,7 @@ extension BusServer {
   func monitorFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
-    pass.taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
+    iteration.taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
     if frame.header.kind == .post, !frame.isPostThatWaits { return }
     show(
       [slice], under: name, from: connection.id, to: .bus, receivers: 0,
@@ -113,11 +113,13 @@ extension BusServer {
   /// Shows what the bus says to one client.
   ///
   /// - Parameter query: what the frame goes by; nil if it is no news of a query or an awaited post.
-  func monitorSaid(_ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to connection: Connection) {
-    guard connection.isServed, !connection.isDeaf else { return }
+  func monitorControlFrame(
+    _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to connection: Connection
+  ) {
+    guard connection.isServed, !connection.isWriteClosed else { return }
     var name = query?.name
     var isToMonitor = false
-    if kind == .ok || kind == .error, let taken = pass.taken, taken.connection == connection.slot {
+    if kind == .ok || kind == .error, let taken = iteration.taken, taken.connection == connection.slot {
       name = taken.name
       isToMonitor = taken.isMonitor
     }

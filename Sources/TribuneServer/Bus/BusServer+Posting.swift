@@ -61,7 +61,7 @@ extension BusServer {
     let roomMax = configuration.highMarkBytes - run.count
     for receiver in receivers {
       guard case .now = receiver.way, let observer = sessions.hotState(at: receiver.slot),
-        observer.value.isServed, !observer.value.isDeaf, observer.value.queue.byteCount <= roomMax
+        observer.value.isServed, !observer.value.isWriteClosed, observer.value.queue.byteCount <= roomMax
       else { return false }
     }
     return true
@@ -72,11 +72,11 @@ extension BusServer {
       preconditionFailure("an observer has no connection")
     }
     // What relieves the queues can end connections.
-    guard observer.value.isServed, !observer.value.isDeaf else { return }
+    guard observer.value.isServed, !observer.value.isWriteClosed else { return }
     observer.value.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
     noteQueued(count, at: slot, &observer.value)
     queuedByteCount += run.count
-    if !observer.value.isDirty { markDirty(connection(at: slot)) }
+    if !observer.value.needsFlush { scheduleFlush(connection(at: slot)) }
     if queuedByteCount > relievedAbove { relieveQueues() }
   }
 
@@ -98,14 +98,14 @@ extension BusServer {
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     let receivesNow = bus.isFor(receiver, run, count: count)
     carryOutEffects()
-    noteHeldOfAll()
+    noteBufferedOfAll()
     return receivesNow
   }
 
   /// Answers each post of a run: that it was taken, or why not.
   private func answer(_ run: ByteSlice, to connection: Connection, refusal: WireError?) {
     if bus.isMonitored { monitorAnswers(to: run, from: connection) }
-    defer { pass.taken = nil }
+    defer { iteration.taken = nil }
     var position = run.range.lowerBound
     while position < run.range.upperBound {
       let bytes = run.buffer.bytes

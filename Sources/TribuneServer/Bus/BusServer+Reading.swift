@@ -17,19 +17,19 @@ extension BusServer {
 
   /// As many reads as empty a socket, however much its peer goes on to send meanwhile: the kernel holds
   /// less than this many times `receiveRoom`.
-  private static let readsOfRest = 64
+  private static let readsUntilEmpty = 64
 
-  /// After so long, a pass leaves the frames of whoever has sent many that are much work, so that all others have
+  /// After so long, an iteration leaves the frames of whoever has sent many that are much work, so that all others have
   /// their turn; how long frames take is looked at after so many of them, or of those that can be much work each.
-  private static let passNanosecondsMax: UInt64 = 8_000_000
+  private static let iterationNanosecondsMax: UInt64 = 8_000_000
   private static let framesPerLook = 8
 
   /// Reads what a connection has sent until now.
   func readRest(of connection: Connection) {
-    for _ in 0..<Self.readsOfRest {
-      guard connection.isServed, !connection.isOrphan else { return }
-      // The last pass is as long as it has to be.
-      while connection.isServed, connection.rest != nil { takeRest(of: connection) }
+    for _ in 0..<Self.readsUntilEmpty {
+      guard connection.isServed, !connection.isDetached else { return }
+      // The last iteration is as long as it has to be.
+      while connection.isServed, connection.deferredInput != nil { takeDeferred(of: connection) }
       guard connection.isServed, read(connection) else { return }
     }
   }
@@ -40,10 +40,10 @@ extension BusServer {
   @discardableResult
   func read(_ connection: Connection) -> Bool {
     // What was sent before comes first.
-    guard connection.rest == nil else { return true }
-    let long = connection.begun.map { $0.capacity > BegunBuffers.capacity } ?? false
-    let buffer = long ? connection.begun ?? receiveBuffer : sharedBuffer(for: connection)
-    let start = long ? 0 : buffer.count - (connection.begun?.count ?? 0)
+    guard connection.deferredInput == nil else { return true }
+    let long = connection.partial.map { $0.capacity > PartialFrameBuffers.capacity } ?? false
+    let buffer = long ? connection.partial ?? receiveBuffer : sharedBuffer(for: connection)
+    let start = long ? 0 : buffer.count - (connection.partial?.count ?? 0)
 
     let received: Received
     noteReceiving(from: connection)
@@ -56,17 +56,17 @@ extension BusServer {
       return false
     }
     switch received {
-    case .nothing: if !long { buffer.truncate(to: buffer.count - (connection.begun?.count ?? 0)) }
+    case .nothing: if !long { buffer.truncate(to: buffer.count - (connection.partial?.count ?? 0)) }
     case .end:
       // It may have ended only its own side, and goes on reading.
-      if connection.isLingering { flush(connection) }
+      if connection.isFlushDeferred { flush(connection) }
       close(connection)
     case .descriptors:
       dismiss(
         connection, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
     case .bytes:
-      if connection.begun == nil { connection.begunAt = now }
-      if !long { releaseBegun(connection) }
+      if connection.partial == nil { connection.partialSince = now }
+      if !long { releasePartial(connection) }
       take(from: connection, in: buffer, from: start)
     }
     noteReceived(from: connection)
@@ -77,10 +77,10 @@ extension BusServer {
   private func take(from connection: Connection, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       let (end, isDone) = try takeFrames(of: connection, in: buffer, from: start)
-      if end > start { connection.begunAt = now }
+      if end > start { connection.partialSince = now }
       guard connection.isServed else { return }
       if isDone {
-        try keepBegun(of: connection, in: buffer, from: end)
+        try keepPartial(of: connection, in: buffer, from: end)
       } else {
         leave(from: end, in: buffer, of: connection)
       }
@@ -90,41 +90,41 @@ extension BusServer {
     }
   }
 
-  /// Leaves the frames from `start` on for the next pass.
+  /// Leaves the frames from `start` on for the next iteration.
   private func leave(from start: Int, in buffer: ByteBuffer, of connection: Connection) {
     if buffer === receiveBuffer {
       // Other reads go on in it.
       let own = ByteBuffer(capacity: buffer.count - start)
       own.append(buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
-      (connection.rest, connection.restStart) = (own, 0)
+      (connection.deferredInput, connection.deferredStart) = (own, 0)
     } else {
-      (connection.rest, connection.restStart) = (buffer, start)
+      (connection.deferredInput, connection.deferredStart) = (buffer, start)
     }
     finishLater(connection)
   }
 
   /// Goes on with the frames that were left.
-  func takeRest(of connection: Connection) {
-    guard connection.isServed, let rest = connection.rest else { return }
-    connection.rest = nil
-    take(from: connection, in: rest, from: connection.restStart)
+  func takeDeferred(of connection: Connection) {
+    guard connection.isServed, let rest = connection.deferredInput else { return }
+    connection.deferredInput = nil
+    take(from: connection, in: rest, from: connection.deferredStart)
     noteReceived(from: connection)
   }
 
   /// The shared buffer with what the connection had begun at its end, and room to read.
   private func sharedBuffer(for connection: Connection) -> ByteBuffer {
     var buffer = receiveBuffer
-    let begun = connection.begun?.count ?? 0
-    if buffer.capacity - buffer.count < Self.receiveRoom + begun {
+    let partial = connection.partial?.count ?? 0
+    if buffer.capacity - buffer.count < Self.receiveRoom + partial {
       buffer = pool.take()
       receiveBuffer = buffer
     }
-    if let begun = connection.begun { buffer.append(begun.bytes) }
+    if let partial = connection.partial { buffer.append(partial.bytes) }
     return buffer
   }
 
-  /// Takes all whole frames from `start` on, or as many as the pass has time for.
+  /// Takes all whole frames from `start` on, or as many as the iteration has time for.
   ///
   /// - Returns: where the first begins that was not taken, and whether that is because it is not whole.
   /// - Throws: what ends the connection.
@@ -147,7 +147,7 @@ extension BusServer {
       buffer.count - position >= header.frameLength
     {
       if work >= Self.framesPerLook {
-        guard SystemClock.monotonicNanoseconds < passEnd else { return (position, false) }
+        guard SystemClock.monotonicNanoseconds < iterationEnd else { return (position, false) }
         work = 0
       }
       work += header.canBeMuchWork ? Self.framesPerLook : 1
@@ -164,62 +164,62 @@ extension BusServer {
     return (position, true)
   }
 
-  /// When this pass has lasted long enough.
-  private var passEnd: UInt64 { now.advanced(byNanoseconds: Self.passNanosecondsMax).nanoseconds }
+  /// When this iteration has lasted long enough.
+  private var iterationEnd: UInt64 { now.advanced(byNanoseconds: Self.iterationNanosecondsMax).nanoseconds }
 
   /// Keeps the begun frame at the end of what was read, in as much room as it needs.
-  private func keepBegun(
+  private func keepPartial(
     of connection: Connection, in buffer: ByteBuffer, from start: Int
   ) throws(WireError) {
     let count = buffer.count - start
-    if let begun = connection.begun, begun === buffer {
+    if let partial = connection.partial, partial === buffer {
       if start == 0 {
         watchProgress(of: connection)
         return
       }
-      releaseBegun(connection)
+      releasePartial(connection)
     }
     guard count > 0 else {
-      releaseBegun(connection)
+      releasePartial(connection)
       return
     }
     let frameLength =
       try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
-    let isLong = frameLength > BegunBuffers.capacity
+    let isLong = frameLength > PartialFrameBuffers.capacity
     let length = isLong ? frameLength : count
     // The number of connections bounds the short ones: whoever begins long frames and leaves them does not
     // keep everyone else from sending.
     let reserved = isLong ? length : 0
-    guard begunReserved + reserved <= configuration.partialFramesMemoryMaxBytes else {
+    guard partialReserved + reserved <= configuration.partialFramesMemoryMaxBytes else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(length) bytes")
     }
-    let begun = isLong ? try ProgramHeap.buffer(capacity: length) : begunBuffers.take(for: count)
-    begun.append(buffer.bytes(in: start..<buffer.count))
-    releaseBegun(connection)
-    connection.begun = begun
-    connection.begunReserved = reserved
-    begunReserved += reserved
+    let partial = isLong ? try ProgramHeap.buffer(capacity: length) : partialFrameBuffers.take(for: count)
+    partial.append(buffer.bytes(in: start..<buffer.count))
+    releasePartial(connection)
+    connection.partial = partial
+    connection.partialReserved = reserved
+    partialReserved += reserved
     // The shared buffer gets its end back, unless frames before it are queued and it is not ours alone.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
     watchProgress(of: connection)
   }
 
   /// Goes on with a frame that another daemon has read the beginning of.
-  func restoreBegun(_ bytes: [UInt8], of connection: Connection) throws(WireError) {
+  func restorePartial(_ bytes: [UInt8], of connection: Connection) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(capacity: bytes.count)
     buffer.append(bytes.rawBytes)
-    connection.begunAt = now
+    connection.partialSince = now
     noteReceiving(from: connection)
-    try keepBegun(of: connection, in: buffer, from: 0)
+    try keepPartial(of: connection, in: buffer, from: 0)
   }
 
-  func releaseBegun(_ connection: Connection) {
-    guard let begun = connection.begun else { return }
-    begunReserved -= connection.begunReserved
-    connection.begunReserved = 0
-    begunBuffers.give(begun)
-    connection.begun = nil
+  func releasePartial(_ connection: Connection) {
+    guard let partial = connection.partial else { return }
+    partialReserved -= connection.partialReserved
+    connection.partialReserved = 0
+    partialFrameBuffers.give(partial)
+    connection.partial = nil
   }
 
   private func watchProgress(of connection: Connection) {
@@ -232,10 +232,10 @@ extension BusServer {
   /// Closes a connection that has left a frame half sent for too long.
   func checkProgress(of connection: Connection) {
     connection.isWatchedForProgress = false
-    guard connection.phase == .open, connection.begun != nil else { return }
+    guard connection.phase == .open, connection.partial != nil else { return }
     // Nobody ends a frame that is not read.
-    if connection.isPaused { connection.begunAt = now }
-    let due = connection.begunAt.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds)
+    if connection.isPaused { connection.partialSince = now }
+    let due = connection.partialSince.advanced(byNanoseconds: configuration.frameTimeoutNanoseconds)
     if due <= now {
       dismiss(connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
@@ -268,7 +268,7 @@ extension BusServer {
       default: bus.isMonitored
       }
     if isShown { monitorFrame(frame, slice, from: connection) }
-    defer { if isShown { pass.taken = nil } }
+    defer { if isShown { iteration.taken = nil } }
     var isShort = false
     switch kind {
     // What it says can be too much to be sent in one go, and changes nothing.
@@ -288,8 +288,8 @@ extension BusServer {
     } catch {
       return refuse(connection, serial: header.serial, error)
     }
-    beginEvent()
-    defer { endEvent() }
+    beginTransaction()
+    defer { endTransaction() }
     // What is not taken is not to be taken by the next daemon either.
     defer { if let position { wal.discard(from: position) } }
     switch kind {
@@ -354,7 +354,7 @@ extension BusServer {
   private func welcome(_ connection: Connection) {
     connection.phase = .open
     recordConnection(connection)
-    beginEvent()
+    beginTransaction()
     bus.connect(connection.slot, id: connection.id, peer: connection.peer)
     if connection.position != nil { keepOpen(connection) }
     sendHello(to: connection)
@@ -365,7 +365,7 @@ extension BusServer {
       deadlineDefault: bus.limits.deadline, busPID: processID, software: Version.current)
     say(welcome, to: connection, serial: 0)
     carryOutEffects()
-    endEvent()
+    endTransaction()
   }
 }
 

@@ -8,7 +8,7 @@ import TribuneWire
 /// is never dropped: past the hard limit the connection is closed.
 extension BusServer {
   /// How long news that nobody waits for waits for company, at most.
-  private static let lingerNanoseconds = 1_000_000
+  private static let flushDelayNanoseconds = 1_000_000
 
   /// With less room than this left, encoding goes on in a new buffer.
   private static let encodeRoom = 4096
@@ -51,29 +51,31 @@ extension BusServer {
 
   /// Queues what was held while a connection was suspended. It is bounded, and the connection has not been sent
   /// it yet: its flow is looked at with what comes next.
-  private func deliverHeld(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
-    tellLost(lost, to: connection, wereHeld: true)
+  private func deliverBuffered(_ slices: [ByteSlice], lost: UInt64, to connection: Connection) {
+    tellLost(lost, to: connection, wereBuffered: true)
     for slice in slices {
-      enqueue(slice, for: connection, isNotification: true, count: slice.frameCount, wereHeld: true)
+      enqueue(slice, for: connection, isNotification: true, count: slice.frameCount, wereBuffered: true)
     }
-    noteHeld(for: connection)
-    if bus.isMonitored { monitorHeld(slices, lost: lost, to: connection) }
+    noteBuffered(for: connection)
+    if bus.isMonitored { monitorBuffered(slices, lost: lost, to: connection) }
   }
 
   /// Says that notifications were dropped that never came to be queued.
-  func tellLost(_ count: UInt64, to connection: Connection, wereHeld: Bool = false) {
+  func tellLost(_ count: UInt64, to connection: Connection, wereBuffered: Bool = false) {
     guard count > 0 else { return }
-    guard !connection.isDeaf, connection.isServed else {
+    guard !connection.isWriteClosed, connection.isServed else {
       // The connection that comes in its place is told.
-      if connection.isOrphan { noteQueued(Int(clamping: count), for: connection, wereHeld: wereHeld) }
+      if connection.isDetached {
+        noteQueued(Int(clamping: count), for: connection, wereBuffered: wereBuffered)
+      }
       return
     }
     let before = connection.queue.byteCount
     connection.queue.appendLost(count)
     queuedByteCount += connection.queue.byteCount - before
-    noteQueued(Int(clamping: count), for: connection, wereHeld: wereHeld)
+    noteQueued(Int(clamping: count), for: connection, wereBuffered: wereBuffered)
     statistics.lost += count
-    markDirty(connection)
+    scheduleFlush(connection)
   }
 
   /// Queues what was retained, as a file to whoever takes one if it came as one.
@@ -117,19 +119,22 @@ extension BusServer {
   ///   - wereHeld: they are counted already, among those that are held.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
-    count: Int = 1, lingers: Bool = false, isRecorded: Bool = true, wereHeld: Bool = false
+    count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
   ) {
-    guard !connection.isDeaf, connection.isServed else {
+    guard !connection.isWriteClosed, connection.isServed else {
       // What it misses is told to the connection that comes in its place.
-      if connection.isOrphan, isNotification { noteQueued(count, for: connection, wereHeld: wereHeld) }
+      if connection.isDetached, isNotification {
+        noteQueued(count, for: connection, wereBuffered: wereBuffered)
+      }
       return
     }
     if slice.buffer.attachment != nil, !connection.takesFiles {
       guard let inlined = inlined(slice) else {
-        tellLost(1, to: connection, wereHeld: wereHeld)
+        tellLost(1, to: connection, wereBuffered: wereBuffered)
         return
       }
-      return enqueue(inlined, rest, for: connection, isNotification: isNotification, wereHeld: wereHeld)
+      return enqueue(
+        inlined, rest, for: connection, isNotification: isNotification, wereBuffered: wereBuffered)
     }
     connection.queue.append(
       slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
@@ -139,32 +144,32 @@ extension BusServer {
       queuedByteCount += rest.count
     }
     if isNotification {
-      noteQueued(count, for: connection, wereHeld: wereHeld)
+      noteQueued(count, for: connection, wereBuffered: wereBuffered)
     } else {
-      recordSaid(slice, rest, to: connection, isRecorded: isRecorded)
+      logControlFrame(slice, rest, to: connection, isRecorded: isRecorded)
     }
-    if lingers { linger(connection) } else { markDirty(connection) }
-    if connection.queue.byteCount > crowdedAbove {
+    if defersFlush { deferFlush(connection) } else { scheduleFlush(connection) }
+    if connection.queue.byteCount > softLimit {
       limitQueue(of: connection, isNotification: isNotification)
     }
     if queuedByteCount > relievedAbove { relieveQueues() }
   }
 
-  func markDirty(_ connection: Connection) {
-    guard !connection.isDirty else { return }
-    connection.isDirty = true
-    pass.dirty.append(connection)
+  func scheduleFlush(_ connection: Connection) {
+    guard !connection.needsFlush else { return }
+    connection.needsFlush = true
+    iteration.toFlush.append(connection)
   }
 
   /// Has what was queued sent with what comes next for the connection, or in a millisecond. To be woken for news costs
   /// a client more than the news: a fifth of what an ask takes.
-  private func linger(_ connection: Connection) {
-    guard !connection.isLingering else { return }
-    connection.isLingering = true
-    pass.lingering.append(connection)
-    guard !pass.isAlarmSet else { return }
-    pass.isAlarmSet = true
-    alarm.set(nanoseconds: Self.lingerNanoseconds)
+  private func deferFlush(_ connection: Connection) {
+    guard !connection.isFlushDeferred else { return }
+    connection.isFlushDeferred = true
+    iteration.deferred.append(connection)
+    guard !iteration.isAlarmSet else { return }
+    iteration.isAlarmSet = true
+    alarm.set(nanoseconds: Self.flushDelayNanoseconds)
   }
 
   /// Queues a frame of the bus's own.
@@ -175,14 +180,14 @@ extension BusServer {
   ///   - isRecorded: it is to survive the death of the daemon.
   func say<F: FrameFields>(
     _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil,
-    lingers: Bool = false, isRecorded: Bool = true
+    defersFlush: Bool = false, isRecorded: Bool = true
   ) {
     let buffer = bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(fields, serial: serial, text: text)
     let slice = ByteSlice(buffer, start..<buffer.count)
-    enqueue(slice, for: connection, isNotification: false, lingers: lingers, isRecorded: isRecorded)
-    if bus.isMonitored { monitorSaid(slice, F.kind, query, to: connection) }
+    enqueue(slice, for: connection, isNotification: false, defersFlush: defersFlush, isRecorded: isRecorded)
+    if bus.isMonitored { monitorControlFrame(slice, F.kind, query, to: connection) }
   }
 
   func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
@@ -221,9 +226,9 @@ extension BusServer {
   func carryOutEffects() {
     carryOutEffectsOnce()
     // Whoever is asked next may have no room for a question either.
-    while !pass.unsentQuestions.isEmpty {
+    while !iteration.unsentQuestions.isEmpty {
       var unsent: [Question] = []
-      swap(&pass.unsentQuestions, &unsent)
+      swap(&iteration.unsentQuestions, &unsent)
       for question in unsent {
         let reason = "it has not read the questions before"
         recordFailure(of: question, reason: reason)
@@ -235,7 +240,7 @@ extension BusServer {
 
   private func carryOutEffectsOnce() {
     var effects: [Effect] = []
-    swap(&pass.effects, &effects)
+    swap(&iteration.effects, &effects)
     bus.takeEffects(&effects)
     for index in effects.indices {
       // Taken out of the array, so that nothing that it holds is copied.
@@ -244,7 +249,7 @@ extension BusServer {
       carryOut(consume effect)
     }
     effects.removeAll(keepingCapacity: effects.capacity <= 1024)
-    swap(&pass.effects, &effects)
+    swap(&iteration.effects, &effects)
   }
 
   func carryOut(_ effect: consuming Effect) {
@@ -257,7 +262,7 @@ extension BusServer {
     case .question(let slot, let serial, let asker, let question, let tail):
       let delegate = connection(at: slot)
       guard hasRoom(forQuestionOf: tail.slice.count, delegate) else {
-        pass.unsentQuestions.append(question)
+        iteration.unsentQuestions.append(question)
         return
       }
       let buffer = bufferToEncode()
@@ -289,7 +294,7 @@ extension BusServer {
       // A dry run has gone past nothing.
       if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
     case .concluded(let slot, let serial, let concluded, let tail):
-      say(concluded, to: connection(at: slot), serial: serial, about: tail, lingers: true)
+      say(concluded, to: connection(at: slot), serial: serial, about: tail, defersFlush: true)
     case .ended(let slot, let serial, let ended):
       say(ended, to: connection(at: slot), serial: serial)
     case .announcement(let announcement):
@@ -302,7 +307,7 @@ extension BusServer {
       record(waiting: slice, number: number, from: poster, uid: uid)
     case .waitsNoMore(let number): record(waitsNoMore: number)
     case .held(let slot, let slices, let count, let lost):
-      deliverHeld(slices, lost: lost, to: connection(at: slot))
+      deliverBuffered(slices, lost: lost, to: connection(at: slot))
       statistics.delivered += count
     case .retained(let slot, let serial, let sender, let retained, let tail):
       deliver(retained, tail, from: sender, to: connection(at: slot), serial: serial)
@@ -334,7 +339,7 @@ extension BusServer {
 
   /// Sends what waits, as far as the kernel takes it.
   func flush(_ connection: Connection) {
-    precondition(!isInEvent, "what an event causes is sent when all of it is written down")
+    precondition(!isInTransaction, "what an event causes is sent when all of it is written down")
     guard connection.phase != .closed else { return }
     var isEmpty = connection.queue.isEmpty
     var isFull = false
@@ -370,7 +375,7 @@ extension BusServer {
       } catch {
         if !error.isDisconnection { log.warning("cannot write to connection \(connection.id): \(error)") }
         // What it sent before it went is still to be read; its end follows.
-        connection.isDeaf = true
+        connection.isWriteClosed = true
         queuedByteCount -= connection.queue.byteCount
         connection.queue.removeAll()
         isEmpty = true

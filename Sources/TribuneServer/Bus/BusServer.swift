@@ -8,11 +8,11 @@ import TribuneWire
 
 /// The bus with its sockets: the core's events come from here, and its effects are carried out here.
 ///
-/// Everything runs on the main actor, inside the passes of the run loop. In a pass, each socket that is
+/// Everything runs on the main actor, inside the iterations of the event loop. In an iteration, each socket that is
 /// ready is read once and its frames are taken where they lie; what they cause is queued, and sent when
-/// the pass ends, so that a connection gets all that a pass has for it in one call.
-final class BusServer: RunLoopTarget {
-  let loop: RunLoop
+/// the iteration ends, so that a connection gets all that an iteration has for it in one call.
+final class BusServer: EventLoopTarget {
+  let loop: EventLoop
   let log: Log
   var configuration: Configuration
   /// What connections are welcomed with; each keeps what it was promised then.
@@ -39,22 +39,22 @@ final class BusServer: RunLoopTarget {
   let compactor: Compactor
   /// Everything was handed over: the bus goes on elsewhere.
   var isHandedOver = false
-  /// Who has asked for the bus's place and gets it when the pass ends; and that it is just being given it.
+  /// Who has asked for the bus's place and gets it when the iteration ends; and that it is just being given it.
   var replacer: Connection?
   var isBeingReplaced = false
 
   /// What every message goes through (see `Cell`).
   private let busCell: Cell<Bus>
-  private let passCell = Cell(Pass())
+  private let iterationCell = Cell(Iteration())
   private let timeoutsCell = Cell(Timeouts())
   private let statisticsCell = Cell(Statistics())
   var bus: Bus {
     @inline(__always) _read { yield busCell.value }
     @inline(__always) _modify { yield &busCell.value }
   }
-  var pass: Pass {
-    @inline(__always) _read { yield passCell.value }
-    @inline(__always) _modify { yield &passCell.value }
+  var iteration: Iteration {
+    @inline(__always) _read { yield iterationCell.value }
+    @inline(__always) _modify { yield &iterationCell.value }
   }
   var timeouts: Timeouts {
     @inline(__always) _read { yield timeoutsCell.value }
@@ -84,9 +84,9 @@ final class BusServer: RunLoopTarget {
   /// Of the log, for what is said of those who are closed because of what they did.
   var closingLines = LineBudget(linesPerSecond: 20)
   let descriptorQuota = DescriptorQuota()
-  var begunBuffers = BegunBuffers()
+  var partialFrameBuffers = PartialFrameBuffers()
   /// Bytes reserved for long frames that are not whole yet.
-  var begunReserved = 0
+  var partialReserved = 0
   private var heapUse = HeapUse()
 
   /// Connections for which the service manager's store had no room, or no descriptor was to be had.
@@ -96,18 +96,18 @@ final class BusServer: RunLoopTarget {
   /// Goes off when what lingers is to be sent.
   let alarm: Alarm
 
-  /// The time of this pass.
+  /// The time of this iteration.
   private(set) var now: Instant
   /// Connections that the state has room for. Each that is open has a descriptor.
   static let slotCount = 1 << 17
 
   /// Set when the bus is to end: by when, at the latest.
   var stopBy: Instant?
-  /// Called at the end of each pass.
-  var passEnded: (() -> Void)?
+  /// Called at the end of each iteration.
+  var iterationEnded: (() -> Void)?
 
   init(
-    configuration: Configuration, log: Log, loop: RunLoop, wal: WriteAheadLog, store: DescriptorStore?
+    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, store: DescriptorStore?
   ) throws(Errno) {
     alarm = try Alarm()
     self.wal = wal
@@ -153,7 +153,7 @@ final class BusServer: RunLoopTarget {
       &+ bus.changeCount
   }
 
-  /// Accepts no more, tells everyone, and ends the run loop when everyone has read what there was, or
+  /// Accepts no more, tells everyone, and ends the event loop when everyone has read what there was, or
   /// after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard stopBy == nil else { return }
@@ -163,10 +163,10 @@ final class BusServer: RunLoopTarget {
     for connection in sessions.all { readRest(of: connection) }
     deliverPostponed()
     // Nobody shall take the end of the bus for that of a delegate.
-    beginEvent()
+    beginTransaction()
     bus.stop(at: now)
     carryOutEffects()
-    endEvent()
+    endTransaction()
     writeOmittedClosings()
     for connection in sessions.all {
       dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
@@ -175,19 +175,19 @@ final class BusServer: RunLoopTarget {
 
   // MARK: Passes
 
-  func beginPass() {
+  func beginIteration() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     // Each takes its turn, and leaves again what is still too much.
     var inTurn: [Connection] = []
-    swap(&inTurn, &pass.unfinished)
-    for connection in inTurn { takeRest(of: connection) }
+    swap(&inTurn, &iteration.unfinished)
+    for connection in inTurn { takeDeferred(of: connection) }
   }
 
-  /// Whether frames were left for the next pass.
-  var hasWork: Bool { !pass.unfinished.isEmpty }
+  /// Whether frames were left for the next iteration.
+  var hasWork: Bool { !iteration.unfinished.isEmpty }
 
-  /// Goes on with a connection's frames in the next pass.
-  func finishLater(_ connection: Connection) { pass.unfinished.append(connection) }
+  /// Goes on with a connection's frames in the next iteration.
+  func finishLater(_ connection: Connection) { iteration.unfinished.append(connection) }
 
   func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
@@ -195,11 +195,11 @@ final class BusServer: RunLoopTarget {
     case .listener(let index): accept(at: index)
     case .alarm:
       alarm.clear()
-      pass.isAlarmSet = false
-      sendLingering()
+      iteration.isAlarmSet = false
+      flushDeferred()
     case .connection:
       guard let connection = connection(of: token) else { return }
-      if readiness.isWritable, connection.isBlocked { markDirty(connection) }
+      if readiness.isWritable, connection.isBlocked { scheduleFlush(connection) }
       if connection.phase == .closing {
         if readiness.isEnd { close(connection) }
       } else if readiness.isReadable {
@@ -208,7 +208,7 @@ final class BusServer: RunLoopTarget {
     }
   }
 
-  /// Whether the run loop is to say when it has nothing to do.
+  /// Whether the event loop is to say when it has nothing to do.
   var wantsIdle: Bool { (bus.hasIdlePosts || heapUse.hasFallen) && !hasWork }
 
   /// Delivers all that waits for a better moment.
@@ -231,7 +231,7 @@ final class BusServer: RunLoopTarget {
   /// Bytes of the heap that others have taken, as far as they are much: what is queued, held and begun, and what a
   /// connection has by itself, with the short frame that it may have begun.
   private var heapByteCount: Int {
-    queuedByteCount + bus.suspendedByteCount + begunReserved + sessions.count * BegunBuffers.capacity
+    queuedByteCount + bus.suspendedByteCount + partialReserved + sessions.count * PartialFrameBuffers.capacity
   }
 
   func deliverSoon() {
@@ -243,33 +243,33 @@ final class BusServer: RunLoopTarget {
     var isDelivering = true
     while isDelivering {
       compactor.reserve(0, at: now)
-      beginEvent()
+      beginTransaction()
       isDelivering = next(&bus)
       carryOutEffects()
-      endEvent()
+      endTransaction()
     }
   }
 
-  func endPass() -> Bool {
+  func endIteration() -> Bool {
     if replacer != nil { handOverToReplacer() }
     if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
-    while let connection = pass.receiving.popLast() {
+    while let connection = iteration.receiving.popLast() {
       if connection.phase != .closed { noteReceived(from: connection) }
     }
     repeat {
-      commitState()
-      flushDirty()
-      while let connection = pass.doomed.popLast() {
-        if let doom = connection.doom { dismiss(connection, doom) }
+      commit()
+      flushScheduled()
+      while let connection = iteration.toClose.popLast() {
+        if let error = connection.pendingClose { dismiss(connection, error) }
       }
-    } while !pass.dirty.isEmpty
-    pass.inlined = nil
-    if pass.fileFrames.areLent { pass.fileFrames.collect() }
+    } while !iteration.toFlush.isEmpty
+    iteration.inlined = nil
+    if iteration.fileFrames.areLent { iteration.fileFrames.collect() }
     writeVerdicts()
     resetRelief()
     // A compaction reads what is committed, and ends where the log does.
-    commitState()
+    commit()
     compactor.step(at: now)
     if let stopBy {
       if sessions.count == 0 || stopBy <= now { return false }
@@ -277,28 +277,28 @@ final class BusServer: RunLoopTarget {
     }
     heapUse.note(heapByteCount)
     scheduleTimer()
-    passEnded?()
+    iterationEnded?()
     return true
   }
 
   /// Sends what waits, in the order in which connections were spoken to: an asker has its verdict before its delegates
   /// hear how it ended.
-  private func flushDirty() {
+  private func flushScheduled() {
     var next = 0
-    while next < pass.dirty.count {
-      let connection = pass.dirty[next]
-      connection.isDirty = false
+    while next < iteration.toFlush.count {
+      let connection = iteration.toFlush[next]
+      connection.needsFlush = false
       flush(connection)
       next += 1
     }
-    pass.dirty.removeAll(keepingCapacity: true)
+    iteration.toFlush.removeAll(keepingCapacity: true)
   }
 
   /// Has sent what no company has come for.
-  func sendLingering() {
-    while let connection = pass.lingering.popLast() {
-      connection.isLingering = false
-      markDirty(connection)
+  func flushDeferred() {
+    while let connection = iteration.deferred.popLast() {
+      connection.isFlushDeferred = false
+      scheduleFlush(connection)
     }
   }
 
@@ -314,7 +314,7 @@ final class BusServer: RunLoopTarget {
     timer.schedule(timeouts.nextDue)
   }
 
-  /// Does what is due. Runs on the main queue, inside a pass.
+  /// Does what is due. Runs on the main queue, inside an iteration.
   private func checkDeadlines() {
     // The main queue does all that it has, whatever the first of it was.
     guard !isHandedOver else { return }
@@ -338,7 +338,7 @@ final class BusServer: RunLoopTarget {
     case (.pace, let connection?): checkPacing(of: connection)
     case (.pass, let connection?): checkRoomToPass(of: connection)
     case (.close, let connection?): if connection.phase == .closing { close(connection) }
-    case (.orphan, let connection?): if connection.isOrphan { close(connection) }
+    case (.detached, let connection?): if connection.isDetached { close(connection) }
     case (_, nil): break
     }
   }

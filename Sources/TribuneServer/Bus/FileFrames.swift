@@ -6,7 +6,7 @@ import TribuneWire
 /// Frames whose userInfo lies in a file: each in a buffer of its own, to which the file is attached.
 ///
 /// A few of these are used again, so that a post with a file allocates nothing. When one has been sent to everybody,
-/// nothing says so, as nothing needs to for others, which go with their last slice: so these are looked at when a pass
+/// nothing says so, as nothing needs to for others, which go with their last slice: so these are looked at when an iteration
 /// ends, and their files are closed then.
 struct FileFrames {
   /// Those that are looked at, and those that are kept for later.

@@ -19,14 +19,14 @@ extension BusServer {
   /// - Parameter pass: passes on a file that is spoken of.
   func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
     for connection in sessions.all {
-      while connection.isServed, connection.rest != nil { takeRest(of: connection) }
+      while connection.isServed, connection.deferredInput != nil { takeDeferred(of: connection) }
     }
     deliverPostponed()
-    sendLingering()
-    _ = endPass()
+    flushDeferred()
+    _ = endIteration()
     for connection in sessions.all {
       wal.set(.queued, of: connection.slot.index, to: connection.traffic.value.queuedCount)
-      noteHeld(for: connection)
+      noteBuffered(for: connection)
       noteMidFrame(of: connection)
       switch connection.phase {
       case .awaitingHello:
@@ -40,7 +40,7 @@ extension BusServer {
     }
     compactor.compactNow(at: now)
     var files = FilesHandedOver()
-    let streams = try writeStreams(&files)
+    let streams = try writeInFlight(&files)
     let buffer = bufferToRecord()
     buffer.append(files.insert(streams.rawDescriptor))
     // What is retained is stored already.
@@ -56,10 +56,10 @@ extension BusServer {
   func takeBack() { compactor.compactNow(at: now) }
 
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
-  private func writeStreams(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
+  private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for connection in sessions.all
-    where connection.position != nil && connection.isServed && !connection.isOrphan {
+    where connection.position != nil && connection.isServed && !connection.isDetached {
       if let stream = stream(of: connection, &files) { bodies.append((.inFlight, connection.id, stream)) }
       if bus.isSuspended(connection.slot) {
         bodies.append((.buffered, connection.id, held(for: connection, &files)))
@@ -79,7 +79,7 @@ extension BusServer {
   }
 
   /// What was under way on each connection, by id, if the daemon that was here handed it over.
-  func handedOverStreams(_ replayed: ReplayedLog, _ passed: PassedAtStart) -> [UInt64: Streams]? {
+  func handedOverIO(_ replayed: ReplayedLog, _ passed: PassedAtStart) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
       return nil
     }
@@ -91,14 +91,14 @@ extension BusServer {
       self.log.warning("what was under way cannot be taken over: \(error)")
       return nil
     }
-    var streams: [UInt64: Streams] = [:]
+    var streams: [UInt64: InFlightIO] = [:]
     var isWhole = false
     let damage = log.forEachEntry { entry in
       let body = ByteBuffer(capacity: entry.body.byteCount)
       body.append(entry.body)
       switch entry.kind {
-      case .inFlight: streams[entry.connection.rawValue, default: Streams()].stream = body
-      case .buffered: streams[entry.connection.rawValue, default: Streams()].held = body
+      case .inFlight: streams[entry.connection.rawValue, default: InFlightIO()].stream = body
+      case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].held = body
       case .handoverEnd: isWhole = entry.moment == moment
       default: break
       }

@@ -9,7 +9,7 @@ import TribuneWire
 ///
 /// What changes the core is written as it came in: frames but for plain posts, the ends of connections, and moments at
 /// which something was due. What the bus says and must not be lost is written as it goes out. All that one frame
-/// causes becomes visible together (`commitState`), before any of it is sent. What is read, what is being sent and how
+/// causes becomes visible together (`commit`), before any of it is sent. What is read, what is being sent and how
 /// many notifications wait is noted in the connection's cell of the state: a store for each.
 ///
 /// Where nothing outlives the daemon (`outlivesDeath`), it can only be handed over; what is under way is then written when
@@ -17,7 +17,7 @@ import TribuneWire
 extension BusServer {
   /// What the bus says that is longer than that is not written down: whoever has not been sent all of it when the
   /// daemon dies has to connect again.
-  private static let saidLengthMax = 65_536
+  private static let controlFrameLengthMax = 65_536
 
   // MARK: What happens
 
@@ -46,10 +46,10 @@ extension BusServer {
   /// Has the core do what is due, as an event of its own.
   func advance() {
     if isAnythingDue { record(.advance, of: .bus, at: now, RawSpan()) }
-    beginEvent()
+    beginTransaction()
     bus.advance(to: now)
     carryOutEffects()
-    endEvent()
+    endTransaction()
   }
 
   /// Writes down a frame that is about to be taken, if it can change the core.
@@ -166,13 +166,13 @@ extension BusServer {
   /// Writes down a frame that must not be lost, and that has been queued.
   ///
   /// - Parameter isRecorded: false for what is not worth it, such as long lists.
-  func recordSaid(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool) {
+  func logControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool) {
     guard outlivesDeath, connection.position != nil else { return }
-    let number = connection.traffic.value.saidCount &+ 1
-    connection.traffic.value.saidCount = number
+    let number = connection.traffic.value.controlCount &+ 1
+    connection.traffic.value.controlCount = number
     let place = ControlFrameID(number: number, slot: connection.slot.index)
     let length = slice.count + (rest?.count ?? 0)
-    guard isRecorded, length <= Self.saidLengthMax, connection.queue.byteCount <= queueRecordedMax,
+    guard isRecorded, length <= Self.controlFrameLengthMax, connection.queue.byteCount <= queueRecordedMax,
       wal.admits(length)
     else { return setFlag(.unlogged, of: connection) }
     if let rest {
@@ -200,28 +200,28 @@ extension BusServer {
 
   /// - Parameter wereHeld: they are counted in the cell already, and go on being counted where they are: no two words of a
   ///   cell change at once.
-  func noteQueued(_ count: Int, for connection: Connection, wereHeld: Bool = false) {
-    guard !wereHeld else {
-      connection.traffic.value.heldBefore &+= UInt32(truncatingIfNeeded: count)
+  func noteQueued(_ count: Int, for connection: Connection, wereBuffered: Bool = false) {
+    guard !wereBuffered else {
+      connection.traffic.value.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
       return
     }
     noteQueued(count, at: connection.slot, &connection.traffic.value)
   }
 
   /// How many are held while the connection is suspended.
-  func noteHeld(for connection: Connection) {
-    wal.set(.buffered, of: connection.slot.index, to: heldCount(of: connection))
+  func noteBuffered(for connection: Connection) {
+    wal.set(.buffered, of: connection.slot.index, to: bufferedCount(of: connection))
   }
 
   /// With those that are not held any more, but told as lost.
-  func heldCount(of connection: Connection) -> UInt32 {
-    connection.traffic.value.heldBefore &+ UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
+  func bufferedCount(of connection: Connection) -> UInt32 {
+    connection.traffic.value.bufferedBefore &+ UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
   }
 
   /// What was held is counted before its poster is done with: nobody else knows of it.
-  func noteHeldOfAll() {
+  func noteBufferedOfAll() {
     while let slot = bus.popHeld() {
-      if let connection = sessions[slot] { noteHeld(for: connection) }
+      if let connection = sessions[slot] { noteBuffered(for: connection) }
     }
   }
 
@@ -240,9 +240,9 @@ extension BusServer {
     let slot = connection.slot.index
     let unsent = UInt32(truncatingIfNeeded: connection.queue.unsentNotificationCount)
     let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
-    let heldBefore = connection.traffic.value.heldBefore
-    wal.set(.sent, of: slot, to: connection.traffic.value.queuedCount &+ heldBefore &- unsent)
-    wal.set(.controlSent, of: slot, to: connection.traffic.value.saidCount &- unsentOthers)
+    let bufferedBefore = connection.traffic.value.bufferedBefore
+    wal.set(.sent, of: slot, to: connection.traffic.value.queuedCount &+ bufferedBefore &- unsent)
+    wal.set(.controlSent, of: slot, to: connection.traffic.value.controlCount &- unsentOthers)
     if connection.queue.lostCount > 0 {
       let told = connection.queue.lostCount - connection.queue.untoldLostCount
       wal.set(.lost, of: slot, to: UInt32(clamping: told))
@@ -271,10 +271,12 @@ extension BusServer {
 
   private func endReceiving(from connection: Connection) {
     // Until all that it caused can be seen, what was read is lost with the daemon.
-    commitState()
-    guard connection.begun == nil, connection.rest == nil, connection.descriptors.isEmpty else { return }
-    // What is delivered at the end of the pass is not in the log.
-    guard !bus.hasSoonPosts else { return pass.receiving.append(connection) }
+    commit()
+    guard connection.partial == nil, connection.deferredInput == nil, connection.descriptors.isEmpty else {
+      return
+    }
+    // What is delivered at the end of the iteration is not in the log.
+    guard !bus.hasSoonPosts else { return iteration.receiving.append(connection) }
     var flags = connection.traffic.value.sessionFlags
     flags.remove(.receiving)
     setFlags(flags, of: connection)
@@ -293,7 +295,7 @@ extension BusServer {
   // MARK: The log
 
   /// Makes visible what was written. Behind the end of a hand-over nothing is: who goes on has what was to be sent until then.
-  @inline(__always) func commitState() {
+  @inline(__always) func commit() {
     precondition(!isHandedOver, "something happens on a bus that goes on elsewhere")
     wal.commit()
     if retainedFiles.hasForgotten { removeForgottenFiles() }
@@ -312,7 +314,7 @@ extension BusServer {
     _ kind: EntryKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan, _ body: RawSpan = RawSpan()
   ) -> EntryPosition {
-    if !isInEvent { compactor.reserve(head.byteCount + body.byteCount, at: now) }
+    if !isInTransaction { compactor.reserve(head.byteCount + body.byteCount, at: now) }
     guard let position = wal.append(kind, connection: id, at: moment, prefix: words, head, body) else {
       preconditionFailure(
         "an area of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"

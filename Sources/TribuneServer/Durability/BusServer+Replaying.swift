@@ -33,7 +33,7 @@ extension BusServer {
   /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
   ///
   /// - Parameter passed: has what was retained as a file.
-  func replayState(with passed: PassedAtStart) -> (ReplayedLog, LogDamage?) {
+  func replayLog(with passed: PassedAtStart) -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
     // What was allowed once is not refused by a limit that has been lowered since.
     bus.limits = bus.limits.lifted
@@ -105,7 +105,7 @@ extension BusServer {
       frame.append(entry.body)
       replayed.found[id]?.said.append((ControlFrameID(entry.moment).number, frame))
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
-    case .detached: replayed.found[id]?.orphanedUntil = entry.moment
+    case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
     // A newer daemon wrote it.
     case nil: break

@@ -8,7 +8,7 @@ import TribuneWire
 /// How a daemon goes on where another one ended: by its own will, having handed everything over, or not.
 extension BusServer {
   /// How long a connection that has to connect again keeps what it had registered.
-  private static let orphanNanoseconds: UInt64 = 5_000_000_000
+  private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
   /// More ids than have been given since the log last said one, where nothing else is known of them.
   private static let idsSkipped: UInt64 = 1 << 32
@@ -17,8 +17,8 @@ extension BusServer {
   ///
   /// - Parameter passed: what lay in the store, or was handed over.
   func takeOver(_ passed: PassedAtStart) {
-    var (replayed, damage) = replayState(with: passed)
-    let streams = handedOverStreams(replayed, passed)
+    var (replayed, damage) = replayLog(with: passed)
+    let streams = handedOverIO(replayed, passed)
     for (id, connection) in replayed.found {
       let cell = wal.counters(of: connection.facts.slot)
       replayed.found[id]?.judge(by: cell, id: ConnectionID(rawValue: id), isHandedOver: streams != nil)
@@ -36,8 +36,8 @@ extension BusServer {
     }
     sessions.collectFreeSlots()
     let unknown = closeUnknown(passed)
-    beginEvent()
-    noteOrphans(of: replayed)
+    beginTransaction()
+    logDetached(of: replayed)
     for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id], passed) }
     for slot in missing { bus.disconnect(slot, at: now) }
     bus.finishRestoring(at: now)
@@ -49,10 +49,10 @@ extension BusServer {
     // All of that becomes visible at once, and before any of it is sent: what is said here is said because of what no
     // entry but those of the compaction's end tells.
     compactor.compactWhole(committing: true, at: now)
-    endEvent()
-    noteStreams()
+    endTransaction()
+    noteInFlight()
     removeInheritedFiles(passed)
-    _ = endPass()
+    _ = endIteration()
     logTakeOver(replayed, damage, missing: missing.count, unknown: unknown, isPlanned: streams != nil)
   }
 
@@ -92,10 +92,10 @@ extension BusServer {
   /// The socket of a connection. One that is only there for what it had registered has none, and no use for any.
   private func socket(of found: FoundConnection, _ passed: PassedAtStart) -> FileDescriptor? {
     if let socket = passed.takeConnection(cookie: found.facts.cookie) {
-      if found.isOrphan { store?.forget(connection: socket) }
+      if found.isDetached { store?.forget(connection: socket) }
       return socket
     }
-    guard found.isOrphan else { return nil }
+    guard found.isDetached else { return nil }
     do throws(Errno) {
       return try FileDescriptor.duplicate(of: wal.rawDescriptor)
     } catch {
@@ -123,10 +123,10 @@ extension BusServer {
     connection.suspendPosition = found.suspendPosition
     connection.registered = found.registered
     // The numbers of what is said go on, so that what is in the log still holds.
-    connection.traffic.value.saidCount = found.controlSent
+    connection.traffic.value.controlCount = found.controlSent
     if case .restarts = found.fate {
-      connection.isOrphan = true
-      connection.isDeaf = true
+      connection.isDetached = true
+      connection.isWriteClosed = true
     } else {
       do throws(Errno) {
         try connection.descriptor.setNonblocking()
@@ -139,27 +139,27 @@ extension BusServer {
       }
     }
     // It lies in the store already.
-    connection.isStored = store != nil && !found.isOrphan
+    connection.isStored = store != nil && !found.isDetached
     sessions.insert(connection)
     return true
   }
 
   /// Says until when those that have to connect again keep what they had registered. That is said once, however often the
   /// bus is restarted meanwhile.
-  private func noteOrphans(of replayed: ReplayedLog) {
-    let due = now.advanced(byNanoseconds: Self.orphanNanoseconds)
-    for connection in sessions.all where connection.isOrphan {
-      let known = replayed.found[connection.id.rawValue]?.orphanedUntil
+  private func logDetached(of replayed: ReplayedLog) {
+    let due = now.advanced(byNanoseconds: Self.detachedNanoseconds)
+    for connection in sessions.all where connection.isDetached {
+      let known = replayed.found[connection.id.rawValue]?.detachedUntil
       if known == nil { record(.detached, of: connection.id, at: due, RawSpan()) }
-      timeouts.insert(.orphan, connection.token, due: min(known ?? due, due))
+      timeouts.insert(.detached, connection.token, due: min(known ?? due, due))
     }
     // Before its cell is one in which nothing is under way.
-    commitState()
+    commit()
   }
 
   /// Goes on with what was under way on a connection.
   private func resume(
-    _ id: ConnectionID, _ found: FoundConnection?, _ streams: Streams?, _ passed: PassedAtStart
+    _ id: ConnectionID, _ found: FoundConnection?, _ streams: InFlightIO?, _ passed: PassedAtStart
   ) {
     guard let found, let connection = sessions[id] else { return }
     adoptCell(of: connection, found)
@@ -167,14 +167,14 @@ extension BusServer {
     case .survives:
       if let streams { restore(streams, of: connection, passed) }
       // Without the rest of a frame, nothing can be said behind its beginning.
-      if found.isMidFrame, !connection.queue.isMidFrame { connection.isDeaf = true }
+      if found.isMidFrame, !connection.queue.isMidFrame { connection.isWriteClosed = true }
     case .loses(let count): restore(found, having: count, of: connection)
     case .restarts(let isTold):
       // Where nothing was to outlive the daemon, what was sent is not counted.
       let isGreeted = store == nil ? found.facts.isOpen : found.controlSent > 0
-      orphan(connection, isTold: isTold, isGreeted: isGreeted, isIncomplete: found.isIncomplete)
+      detached(connection, isTold: isTold, isGreeted: isGreeted, isIncomplete: found.isIncomplete)
     }
-    noteHeld(for: connection)
+    noteBuffered(for: connection)
     if connection.phase == .awaitingHello {
       timeouts.insert(
         .hello, connection.token, due: now.advanced(byNanoseconds: configuration.helloTimeoutNanoseconds))
@@ -186,7 +186,7 @@ extension BusServer {
   private func adoptCell(of connection: Connection, _ found: FoundConnection) {
     let slot = connection.slot.index
     connection.traffic.value.queuedCount = found.queuedCount
-    connection.traffic.value.heldBefore = found.heldCount
+    connection.traffic.value.bufferedBefore = found.bufferedCount
     if let cell = wal.counters(of: slot), cell.connection == connection.id {
       connection.traffic.value.sessionFlags = cell.flags
     } else {
@@ -197,12 +197,12 @@ extension BusServer {
   }
 
   /// What was under way is the bus's own again, and so are the cells.
-  private func noteStreams() {
+  private func noteInFlight() {
     guard outlivesDeath else { return }
-    for connection in sessions.all where !connection.isOrphan {
+    for connection in sessions.all where !connection.isDetached {
       noteSent(to: connection)
       noteMidFrame(of: connection)
-      if connection.isDeaf { setFlag(.sending, of: connection) }
+      if connection.isWriteClosed { setFlag(.sending, of: connection) }
       noteReceived(from: connection)
     }
   }
@@ -217,7 +217,7 @@ extension BusServer {
       let before = connection.queue.byteCount
       connection.queue.appendLost(UInt64(lost))
       queuedByteCount += connection.queue.byteCount - before
-      markDirty(connection)
+      scheduleFlush(connection)
     }
     restore(found.said[greeting.endIndex...], of: connection)
   }
@@ -231,7 +231,7 @@ extension BusServer {
   /// Ends a connection that cannot go on, and keeps what it had registered until it has connected again.
   ///
   /// - Parameter isIncomplete: not all of that is known.
-  private func orphan(_ connection: Connection, isTold: Bool, isGreeted: Bool, isIncomplete: Bool) {
+  private func detached(_ connection: Connection, isTold: Bool, isGreeted: Bool, isIncomplete: Bool) {
     if isTold {
       let error = WireError(.restarted, "the bus was restarted while a frame was under way")
       let buffer = bufferToEncode()
@@ -258,15 +258,15 @@ extension BusServer {
     }
   }
 
-  /// Hands what an orphan has missed to the connection that has come in its place.
+  /// Hands what a detached connection has missed to the connection that has come in its place.
   ///
   /// - Throws: `malformedFrame`.
   func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
-    guard let orphan = sessions[fields.predecessor],
-      orphan.isOrphan, connection.peer.pid != 0, orphan.peer.pid == connection.peer.pid,
-      orphan.peer.uid == connection.peer.uid
+    guard let detached = sessions[fields.predecessor],
+      detached.isDetached, connection.peer.pid != 0, detached.peer.pid == connection.peer.pid,
+      detached.peer.uid == connection.peer.uid
     else {
       refuse(
         connection, serial: frame.header.serial,
@@ -274,17 +274,17 @@ extension BusServer {
       return
     }
     // What it observed for want of room in the state, or what was refused when it was replayed, is not counted.
-    guard !orphan.traffic.value.sessionFlags.contains(.incomplete) else {
-      close(orphan)
+    guard !detached.traffic.value.sessionFlags.contains(.incomplete) else {
+      close(detached)
       refuse(
         connection, serial: frame.header.serial,
         WireError(.notFound, "not all is known of what connection \(fields.predecessor) had registered"))
       return
     }
-    let counted = orphan.traffic.value.queuedCount &+ heldCount(of: orphan)
+    let counted = detached.traffic.value.queuedCount &+ bufferedCount(of: detached)
     let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
     if missed > 0 { tellLost(UInt64(missed), to: connection) }
-    close(orphan)
+    close(detached)
     say(Okay(), to: connection, serial: frame.header.serial)
   }
 
@@ -326,7 +326,7 @@ extension BusServer {
         until it is less, delegates, holds, declarations and queries are refused
         """)
     }
-    let restarted = sessions.all.count { $0.isOrphan }
+    let restarted = sessions.all.count { $0.isDetached }
     if restarted > 0 {
       log.warning("\(restarted.counted("connection has", "connections have")) to connect again")
     }

@@ -28,7 +28,7 @@ struct FoundConnection {
   var stream: ByteBuffer?
   /// Notifications that it had been queued, ever, and that were held for it.
   var queuedCount: UInt32 = 0
-  var heldCount: UInt32 = 0
+  var bufferedCount: UInt32 = 0
   /// Frames of the bus's own that it had been sent, ever.
   var controlSent: UInt32 = 0
   /// Its socket may be in the middle of a frame that it is being sent.
@@ -39,26 +39,26 @@ struct FoundConnection {
   /// Not all that it had registered is known: for that, or since there was no room to write it down.
   var isIncomplete = false
   /// It had to connect again already, and there is no socket of it.
-  var isOrphan = false
+  var isDetached = false
   /// Until when it has time for that.
-  var orphanedUntil: Instant?
+  var detachedUntil: Instant?
 
   /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
   mutating func judge(by cell: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
-    isOrphan = orphanedUntil != nil
+    isDetached = detachedUntil != nil
     guard let cell, cell.connection == id else {
       fate = .restarts(isTold: false)
       return
     }
     queuedCount = cell.queued
-    heldCount = cell.buffered
+    bufferedCount = cell.buffered
     controlSent = cell.controlSent
     isMidFrame = cell.flags.contains(.sending)
     isIncomplete = isRefused || cell.flags.contains(.incomplete)
     // What it had not been told of is told with what is lost now, and counted then.
     if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
-    isOrphan = isOrphan || cell.flags.contains(.detached)
-    if isOrphan {
+    isDetached = isDetached || cell.flags.contains(.detached)
+    if isDetached {
       fate = .restarts(isTold: false)
     } else if isHandedOver {
       fate = isIncomplete ? .restarts(isTold: !isMidFrame) : .survives

@@ -23,7 +23,7 @@ struct LiveEntries {
     case .connect: isTail || sessions[entry.connection]?.position == entry.position
     case .frame: isLiveFrame(entry, isTail: isTail)
     case .retained: isStillRetained(entry, isTail: isTail)
-    case .detached: sessions[entry.connection]?.isOrphan == true
+    case .detached: sessions[entry.connection]?.isDetached == true
     case .controlFrame: isUnsent(entry)
     }
   }
@@ -34,7 +34,7 @@ struct LiveEntries {
     guard let connection = sessions.connection(atLoggedSlot: frame.slot), connection.id == entry.connection
     else { return false }
     // The first ones were sent.
-    return connection.traffic.value.saidCount &- frame.number
+    return connection.traffic.value.controlCount &- frame.number
       < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
   }
 

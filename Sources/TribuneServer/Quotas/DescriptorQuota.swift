@@ -31,7 +31,7 @@ final class DescriptorQuota {
     waitingCount += count - connection.descriptorsCounted
     connection.descriptorsCounted = count
     guard count > 0 else { return }
-    guard connection.begun != nil || connection.rest != nil, connection.phase == .open,
+    guard connection.partial != nil || connection.deferredInput != nil, connection.phase == .open,
       count <= Self.waitingMax
     else {
       throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")

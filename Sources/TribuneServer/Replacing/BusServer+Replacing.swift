@@ -45,20 +45,20 @@ extension BusServer {
     return nil
   }
 
-  /// Hands everything over to who has asked for it, or goes on. To be called when a pass ends.
+  /// Hands everything over to who has asked for it, or goes on. To be called when an iteration ends.
   func handOverToReplacer() {
     guard let asker = replacer else { return }
     replacer = nil
-    commitState()
+    commit()
     flush(asker)
-    guard stopBy == nil, asker.isServed, !asker.isDeaf else { return }
+    guard stopBy == nil, asker.isServed, !asker.isWriteClosed else { return }
     let who = asker.peer.summary
     let channel: HandOverChannel
     do throws(Errno) {
       guard asker.queue.isEmpty else { throw .again }
       channel = HandOverChannel(try asker.descriptor.duplicate(), within: Self.replacingLimit)
     } catch {
-      doom(asker, WireError(.outOfMemory, "nothing can be handed over: \(error)"))
+      closeLater(asker, WireError(.outOfMemory, "nothing can be handed over: \(error)"))
       return
     }
     isBeingReplaced = true
@@ -101,7 +101,7 @@ extension BusServer {
     }
     for file in files.descriptors.values { try batch.append(.file, file, sendingTo: channel) }
     for connection in sessions.all
-    where connection.isServed && connection.position != nil && !connection.isOrphan {
+    where connection.isServed && connection.position != nil && !connection.isDetached {
       try batch.append(.connection, connection.descriptor.rawValue, sendingTo: channel)
     }
     try batch.send(to: channel)

@@ -22,12 +22,12 @@ final class Acceptor {
     case stopped
   }
 
-  private let loop: RunLoop
+  private let loop: EventLoop
   private let log: Log
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
-  init(_ loop: RunLoop, log: Log) {
+  init(_ loop: EventLoop, log: Log) {
     self.loop = loop
     self.log = log
   }

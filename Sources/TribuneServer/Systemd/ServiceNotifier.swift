@@ -13,8 +13,8 @@ import TribuneWire
 ///
 /// Nothing here waits for the manager. sd_notify does, while the socket is full, which it is when a manager that reads
 /// nothing for a while is sent many descriptors (`DescriptorSender`). What finds no room is tried again a little later,
-/// from the run loop, so that a watchdog is told of one that turns and of no other; what is overtaken meanwhile is
-/// forgotten. Whoever hands over has no run loop any more: that it is stopping is then tried once, and its end says it.
+/// from the event loop, so that a watchdog is told of one that turns and of no other; what is overtaken meanwhile is
+/// forgotten. Whoever hands over has no event loop any more: that it is stopping is then tried once, and its end says it.
 package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -38,7 +38,7 @@ package final class ServiceNotifier {
   /// The line that `systemctl status` shows.
   package func status(_ status: String) { send(.status, "STATUS=\(status.escaped)") }
 
-  /// The run loop turns.
+  /// The event loop turns.
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
   /// `ready(status:)` must follow.

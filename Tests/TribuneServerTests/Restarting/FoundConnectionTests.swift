@@ -32,9 +32,9 @@ struct FoundConnectionTests {
       by: SessionCounters(connection: id, flags: flags, queued: 5, sent: 3, buffered: 2), id: id,
       isHandedOver: isHandedOver)
     return switch found.fate {
-    case .survives: "survives \(found.queuedCount)+\(found.heldCount)"
-    case .loses(let count): "loses \(count) \(found.queuedCount)+\(found.heldCount)"
-    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)+\(found.heldCount)"
+    case .survives: "survives \(found.queuedCount)+\(found.bufferedCount)"
+    case .loses(let count): "loses \(count) \(found.queuedCount)+\(found.bufferedCount)"
+    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)+\(found.bufferedCount)"
     }
   }
 
@@ -67,9 +67,9 @@ struct FoundConnectionTests {
   @Test("that has to connect again is one of those also where its cell is damaged")
   func damagedCell() throws {
     var found = try Self.found()
-    found.orphanedUntil = Instant(nanoseconds: 1)
+    found.detachedUntil = Instant(nanoseconds: 1)
     found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
-    #expect(found.isOrphan && found.fate.isEnd)
+    #expect(found.isDetached && found.fate.isEnd)
   }
 
   @Test(

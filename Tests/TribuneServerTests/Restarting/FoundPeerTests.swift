@@ -24,7 +24,7 @@ struct FoundPeerTests {
         facts.append(to: body)
         bus.server.recordDisconnection(of: connection)
         _ = bus.server.record(.connect, of: connection.id, at: bus.server.now, body.bytes)
-        bus.server.commitState()
+        bus.server.commit()
         let next = try bus.successor(asksWhoConnected: asksWhoConnected)
         let peer = try next.connection(of: client).peer
         #expect(peer.pid == (asksWhoConnected ? UInt32(getpid()) : 1))

@@ -54,7 +54,7 @@ struct ReplayedConfigurationTests {
       try #require(asked == .question)
       // Time goes by, and that is in the log.
       let due = bus.server.now.advanced(byMilliseconds: 2)
-      repeat { bus.beginPass() } while bus.server.now < due
+      repeat { bus.beginIteration() } while bus.server.now < due
       try delegate.send(Observe(), serial: 2, name: "other")
       try bus.pass(delegate)
     }
@@ -157,7 +157,7 @@ struct ReplayedConfigurationTests {
         var configuration = Change.requirement.configuration
         configuration.stateMaxBytes = server.wal.usedLength
         server.reconfigure(configuration)
-        server.commitState()
+        server.commit()
         let expected = ByteBuffer(capacity: 256)
         server.bus.appendConfiguration(to: expected)
         #expect(bus.loggedConfigurations.last == expected.array)

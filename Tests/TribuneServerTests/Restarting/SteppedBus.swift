@@ -52,7 +52,7 @@ final class SteppedBus {
     let log = Log(destination: .standardError)
     let store = DescriptorStore(log: log, holding: passed)
     let server = try BusServer(
-      configuration: configuration, log: log, loop: try RunLoop(hostsMainQueue: false), wal: state,
+      configuration: configuration, log: log, loop: try EventLoop(hostsMainQueue: false), wal: state,
       store: store)
     try #require(server.outlivesDeath)
     return server
@@ -117,18 +117,18 @@ final class SteppedBus {
   func client() throws -> Client {
     let client = try stranger()
     try read(client)
-    endPass()
+    endIteration()
     // The hello is no frame.
     let greeting = ByteBuffer(capacity: 4096)
     _ = try UnixSocket.receive(from: client.socket.descriptor, into: greeting)
     return client
   }
 
-  /// Somebody who has been accepted, and whose hello the bus has still to read. Begins a pass.
+  /// Somebody who has been accepted, and whose hello the bus has still to read. Begins an iteration.
   func stranger() throws -> Client {
     let socket = Client.Socket(try UnixSocket.make(nonblocking: true))
     try UnixSocket.connect(socket.descriptor, to: "\(folder.path)/bus")
-    server.beginPass()
+    server.beginIteration()
     server.isReady(.listener(0), .readable)
     let client = Client(id: server.sessions.lastID, socket: socket)
     let hello = ByteBuffer(capacity: 64)
@@ -139,7 +139,7 @@ final class SteppedBus {
 
   // MARK: Steps
 
-  func beginPass() { server.beginPass() }
+  func beginIteration() { server.beginIteration() }
 
   /// Has the bus read what a client has sent.
   func read(_ client: Client) throws { server.isReady(try connection(of: client).token, .readable) }
@@ -149,17 +149,17 @@ final class SteppedBus {
     try #require(server.sessions[client.id])
   }
 
-  func endPass() { _ = server.endPass() }
+  func endIteration() { _ = server.endIteration() }
 
-  /// Makes a pass in which the bus reads what these have sent.
+  /// Makes an iteration in which the bus reads what these have sent.
   func pass(_ clients: Client...) throws {
-    beginPass()
+    beginIteration()
     for client in clients { try read(client) }
-    endPass()
+    endIteration()
   }
 
-  /// Begins a pass in which something is due that is so soon.
-  func beginPassWhenDue() {
-    repeat { beginPass() } while !server.isAnythingDue
+  /// Begins an iteration in which something is due that is so soon.
+  func beginIterationWhenDue() {
+    repeat { beginIteration() } while !server.isAnythingDue
   }
 }

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 /// What was under way on a connection when it was handed over.
-struct Streams {
+struct InFlightIO {
   /// What was read in part, and what waited to be read.
   var stream: ByteBuffer?
   /// What was held while it was suspended.
@@ -53,11 +53,11 @@ extension BusServer {
 
   /// What is under way on a connection; nil if nothing is.
   func stream(of connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer? {
-    let begun = connection.begun
-    guard begun != nil || !connection.queue.isEmpty || !connection.descriptors.isEmpty else { return nil }
-    let buffer = ByteBuffer(capacity: 256 + (begun?.count ?? 0) + connection.queue.byteCount)
-    buffer.append(UInt32(begun?.count ?? 0))
-    if let begun { buffer.append(begun.bytes) }
+    let partial = connection.partial
+    guard partial != nil || !connection.queue.isEmpty || !connection.descriptors.isEmpty else { return nil }
+    let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + connection.queue.byteCount)
+    buffer.append(UInt32(partial?.count ?? 0))
+    if let partial { buffer.append(partial.bytes) }
     let waiting = connection.descriptors.rawValues
     buffer.append(UInt32(waiting.count))
     for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
@@ -119,23 +119,23 @@ extension BusServer {
   }
 
   /// Goes on with what was under way on a connection.
-  func restore(_ streams: Streams, of connection: Connection, _ passed: PassedAtStart) {
+  func restore(_ streams: InFlightIO, of connection: Connection, _ passed: PassedAtStart) {
     do throws(WireError) {
       if let stream = streams.stream {
         var reader = FieldReader(stream.bytes)
-        let begun = try reader.byteArray()
+        let partial = try reader.byteArray()
         var waiting: [UInt64] = []
         for _ in 0..<(try reader.integer(UInt32.self)) { waiting.append(try reader.integer()) }
         // What goes out comes first: what is wrong with the rest is said behind it, and not within a frame.
         while !reader.isAtEnd { try restorePart(from: &reader, of: connection, passed) }
         noteRestoredFrames(of: connection)
-        try restoreBegun(begun, of: connection)
+        try restorePartial(partial, of: connection)
         for inode in waiting { try restorePassedDescriptor(inode, of: connection, passed) }
       }
       if let held = streams.held { try restoreHeld(held, of: connection, passed) }
     } catch {
       log.warning("what was under way on connection \(connection.id) cannot be made use of: \(error.message)")
-      doom(connection, WireError(.restarted, "what was under way is lost"))
+      closeLater(connection, WireError(.restarted, "what was under way is lost"))
     }
   }
 
@@ -143,7 +143,7 @@ extension BusServer {
   private func noteRestoredFrames(of connection: Connection) {
     let count = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
     guard outlivesDeath, count > 0 else { return }
-    connection.traffic.value.saidCount &+= count
+    connection.traffic.value.controlCount &+= count
     setFlag(.unlogged, of: connection)
   }
 
@@ -162,7 +162,7 @@ extension BusServer {
     let before = connection.queue.byteCount
     try connection.queue.restore(part)
     queuedByteCount += connection.queue.byteCount - before
-    markDirty(connection)
+    scheduleFlush(connection)
   }
 
   private func restorePassedDescriptor(
@@ -224,6 +224,6 @@ extension BusServer {
       held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
       for: connection.slot)
     // They are held again, and not lost.
-    connection.traffic.value.heldBefore &-= UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
+    connection.traffic.value.bufferedBefore &-= UInt32(truncatingIfNeeded: bus.heldCount(of: connection.slot))
   }
 }

@@ -33,19 +33,19 @@ final class Connection {
     /// Its frames are still taken, and others queued for it.
     var isServed = true
     /// Nothing can be written any more; what it had sent before can still be read.
-    var isDeaf = false
+    var isWriteClosed = false
     /// Its hello said that it takes userInfo as a file.
     var takesFiles = false
-    /// Something was queued in this pass, and is to be sent at its end.
-    var isDirty = false
+    /// Something was queued in this iteration, and is to be sent at its end.
+    var needsFlush = false
     /// The kernel took no more, or is to get no more for now.
     var isBlocked = false
     /// Notifications that were queued, ever; and other frames, since this daemon has it.
     var queuedCount: UInt32 = 0
-    var saidCount: UInt32 = 0
+    var controlCount: UInt32 = 0
     /// Notifications that were held for it, and are queued or told as lost by now. They stay counted where they were: each
     /// word of a cell is a store of its own, and none of them may be true only together with another.
-    var heldBefore: UInt32 = 0
+    var bufferedBefore: UInt32 = 0
     /// What waits for it to be read.
     var queue = OutboundQueue()
     /// Descriptors that came before the rest of their frames.
@@ -70,17 +70,17 @@ final class Connection {
     @inline(__always) _read { yield traffic.value.queue }
     @inline(__always) _modify { yield &traffic.value.queue }
   }
-  var isDeaf: Bool {
-    get { traffic.value.isDeaf }
-    set { traffic.value.isDeaf = newValue }
+  var isWriteClosed: Bool {
+    get { traffic.value.isWriteClosed }
+    set { traffic.value.isWriteClosed = newValue }
   }
   var takesFiles: Bool {
     get { traffic.value.takesFiles }
     set { traffic.value.takesFiles = newValue }
   }
-  var isDirty: Bool {
-    get { traffic.value.isDirty }
-    set { traffic.value.isDirty = newValue }
+  var needsFlush: Bool {
+    get { traffic.value.needsFlush }
+    set { traffic.value.needsFlush = newValue }
   }
   var isBlocked: Bool {
     get { traffic.value.isBlocked }
@@ -94,16 +94,16 @@ final class Connection {
   /// Whether others were told that it is lossy, and are told when it is so no more.
   var isLossTold = false
 
-  /// Whole frames that were read and not taken yet, because the pass had lasted long enough.
-  var rest: ByteBuffer?
+  /// Whole frames that were read and not taken yet, because the iteration had lasted long enough.
+  var deferredInput: ByteBuffer?
   /// Where they begin.
-  var restStart = 0
+  var deferredStart = 0
   /// The start of a frame whose rest has not come yet. Of a long frame, with room for all of it.
-  var begun: ByteBuffer?
+  var partial: ByteBuffer?
   /// Bytes of `begun` that count against the limit for unfinished frames.
-  var begunReserved = 0
+  var partialReserved = 0
   /// When the first bytes of a begun frame came.
-  var begunAt = Instant(nanoseconds: 0)
+  var partialSince = Instant(nanoseconds: 0)
   /// A timeout is queued that will look at `begunAt`.
   var isWatchedForProgress = false
 
@@ -121,7 +121,7 @@ final class Connection {
   var isWatchedForRoomToPass = false
 
   /// Something was queued that is sent with what comes next, or a little later.
-  var isLingering = false
+  var isFlushDeferred = false
   /// How many slow observers wait for this poster not to be read.
   var pauseCount = 0
   /// The posters that are not read because of this observer.
@@ -135,9 +135,9 @@ final class Connection {
   var isStored = false
   /// It ended with a daemon that died, and keeps what it had registered until it has connected again. Its socket is
   /// shut.
-  var isOrphan = false
-  /// Why it is to be closed at the end of the pass.
-  var doom: WireError? { didSet { updateIsServed() } }
+  var isDetached = false
+  /// Why it is to be closed at the end of the iteration.
+  var pendingClose: WireError? { didSet { updateIsServed() } }
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, peer: PeerIdentity,
@@ -159,12 +159,12 @@ final class Connection {
   var isServed: Bool { traffic.value.isServed }
 
   private func updateIsServed() {
-    traffic.value.isServed = doom == nil && (phase == .open || phase == .awaitingHello)
+    traffic.value.isServed = pendingClose == nil && (phase == .open || phase == .awaitingHello)
   }
 
   var isPaused: Bool { pauseCount > 0 }
 
-  /// What the run loop watches it for.
+  /// What the event loop watches it for.
   var interest: Readiness {
     var interest: Readiness = []
     if !isPaused, phase != .closing { interest.insert(.readable) }

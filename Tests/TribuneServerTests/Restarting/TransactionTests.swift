@@ -11,7 +11,7 @@ import TribuneWire
 
 /// What one event causes is known by the next daemon as a whole, in its order, and before anybody has heard of it.
 @Suite("Events", .timeLimit(.minutes(15)))
-struct EventTests {
+struct TransactionTests {
   // MARK: What is due
 
   /// An asker, and a delegate that does not answer.
@@ -44,7 +44,7 @@ struct EventTests {
         let overdue = try Overdue()
         let other = try overdue.bus.client()
         try other.send(Succeed(predecessor: ConnectionID(rawValue: 99), received: 0), serial: 1)
-        overdue.bus.beginPassWhenDue()
+        overdue.bus.beginIterationWhenDue()
         try overdue.bus.read(other)
         let before = try overdue.verdicts()
         let next = try overdue.bus.successor()
@@ -62,12 +62,12 @@ struct EventTests {
       try await MainActor.run {
         let overdue = try Overdue()
         overdue.bus.server.wal.admissionLimit = 0
-        overdue.bus.beginPassWhenDue()
+        overdue.bus.beginIterationWhenDue()
         overdue.bus.server.advance()
-        overdue.bus.endPass()
+        overdue.bus.endIteration()
         let before = try overdue.verdicts()
         let next = try overdue.bus.successor()
-        next.endPass()
+        next.endIteration()
         let after = try overdue.verdicts()
         #expect(before == [1] && after == [])
       }
@@ -78,14 +78,14 @@ struct EventTests {
   func dueOnce() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
-        // Verdicts of more than an eighth of that are sent before the pass ends.
+        // Verdicts of more than an eighth of that are sent before the iteration ends.
         var configuration = Configuration()
         (configuration.highMarkBytes, configuration.lowMarkBytes) = (64 << 10, 16 << 10)
         configuration.hardLimitBytes = 64 << 10
         let overdue = try Overdue(configuration, queries: 100)
-        overdue.bus.beginPassWhenDue()
+        overdue.bus.beginIterationWhenDue()
         while overdue.bus.server.queryCount > 0 {
-          overdue.bus.beginPass()
+          overdue.bus.beginIteration()
           overdue.bus.server.advance()
         }
         let before = try overdue.verdicts()
@@ -115,7 +115,7 @@ struct EventTests {
         try bus.read(stranger)
         let before = try stranger.frames().count
         let next = try bus.successor()
-        next.endPass()
+        next.endIteration()
         let after = try stranger.frames(isGreeting: true).map(\.kind)
         #expect(before == 0 && after == (cut == nil ? [.welcome, .ok] : [.error]))
       }

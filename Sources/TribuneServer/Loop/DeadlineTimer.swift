@@ -9,7 +9,7 @@ package import TribuneCore
 /// it alone, so that most queries never touch it; it then fires once for nothing, and is set for what is
 /// next, if there is anything.
 ///
-/// Each pass asks for what is next. Nothing refers to the timer weakly: what is referred to so is counted by two
+/// Each iteration asks for what is next. Nothing refers to the timer weakly: what is referred to so is counted by two
 /// calls into the runtime's slow part each time that it is used.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)

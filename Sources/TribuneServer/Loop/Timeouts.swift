@@ -19,7 +19,7 @@ nonisolated struct Timeouts {
     /// An observer has taken the files that it was sent.
     case pass
     /// A connection that has to connect again has done so.
-    case orphan
+    case detached
     /// There may be descriptors again for those who want to connect.
     case accept
     /// What the log leaves out has been counted.

@@ -5,11 +5,11 @@ import Dispatch
 import Glibc
 package import TribuneSystem
 
-/// What a descriptor that the run loop watches belongs to.
+/// What a descriptor that the event loop watches belongs to.
 nonisolated package enum WatchToken: Equatable {
   case mainQueue
   case listener(Int)
-  /// The alarm of the run loop's target.
+  /// The alarm of the event loop's target.
   case alarm
   /// A connection's slot, and the low bits of its id: a slot may have a new tenant by the time that an
   /// event of the same wait is looked at.
@@ -37,29 +37,29 @@ nonisolated package enum WatchToken: Equatable {
   }
 }
 
-/// Whom the run loop calls.
-package protocol RunLoopTarget: AnyObject {
-  /// Something woke the loop; called before anything else of the pass.
-  func beginPass()
+/// Whom the event loop calls.
+package protocol EventLoopTarget: AnyObject {
+  /// Something woke the loop; called before anything else of the iteration.
+  func beginIteration()
   func isReady(_ token: WatchToken, _ readiness: Readiness)
   /// Whether there is something to do without anything being ready.
   var hasWork: Bool { get }
   /// Whether `isIdle` is to be called when there is nothing else to do.
   var wantsIdle: Bool { get }
-  /// Nothing was ready. `endPass` follows.
+  /// Nothing was ready. `endIteration` follows.
   func isIdle()
   /// All that was ready has been looked at.
   ///
   /// - Returns: whether the loop goes on.
-  func endPass() -> Bool
+  func endIteration() -> Bool
 }
 
-/// The main thread's run loop: one wait over the sockets, the target's alarm and the Dispatch main queue.
+/// The main thread's event loop: one wait over the sockets, the target's alarm and the Dispatch main queue.
 ///
 /// libdispatch says through an eventfd that its main queue has work, and does that work when asked to:
 /// the interface that CFRunLoop uses to host the queue. So signals, timers and tasks on the main actor run
-/// here, between two passes over the sockets, and a message costs one `epoll_wait` and no thread switch.
-package final class RunLoop {
+/// here, between two iterations over the sockets, and a message costs one `epoll_wait` and no thread switch.
+package final class EventLoop {
   private static let eventsPerWait = 256
 
   private let epoll: Epoll
@@ -90,17 +90,17 @@ package final class RunLoop {
     }
   }
 
-  /// Runs until the target's `endPass` returns false.
-  package func run<Target: RunLoopTarget>(for target: Target) throws(Errno) {
+  /// Runs until the target's `endIteration` returns false.
+  package func run<Target: EventLoopTarget>(for target: Target) throws(Errno) {
     while try iterate(for: target) {}
   }
 
   /// Waits once, and has the target look at all that is ready.
   ///
   /// - Returns: whether the loop goes on.
-  package func iterate<Target: RunLoopTarget>(for target: Target) throws(Errno) -> Bool {
+  package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
-    target.beginPass()
+    target.beginIteration()
     if count == 0, target.wantsIdle { target.isIdle() }
     var mainQueueIsReady = false
     for index in 0..<count {
@@ -113,7 +113,7 @@ package final class RunLoop {
       }
     }
     if mainQueueIsReady { drainMainQueue() }
-    return target.endPass()
+    return target.endIteration()
   }
 
   /// The handle is read before the queue is drained: left unread, it would wake the loop for ever; read

@@ -7,7 +7,7 @@ import TribuneWire
 /// Most reads of somebody who posts much end within a frame. A few buffers that have room for any short one, and are
 /// used again, save these the three allocations of a new one; where more connections than that have begun a frame,
 /// each start has just the room that it needs.
-struct BegunBuffers {
+struct PartialFrameBuffers {
   /// Bytes of a frame that is short.
   static let capacity = 16_384
   private static let countMax = 4
