@@ -79,7 +79,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   /// - Throws: `invalidPattern`.
   package init(_ text: String) throws(WireError) {
-    guard Self.isPattern(text) else {
+    guard Self.isPattern(text.utf8Bytes) else {
       throw WireError(.invalidPattern, "\"\(text.escaped)\" is no name pattern")
     }
     self.text = text
@@ -107,7 +107,42 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
 
-  package var tokens: [Substring] { text.split(separator: ".", omittingEmptySubsequences: false) }
+  /// One of the parts between dots.
+  package enum Token: ~Escapable {
+    case text(RawSpan)
+    /// `*`
+    case one
+    /// `**`
+    case oneOrMore
+
+    @_lifetime(copy bytes)
+    fileprivate init(_ bytes: RawSpan) {
+      switch bytes.byteCount {
+      case 1 where bytes.isStar(at: 0): self = .one
+      case 2 where bytes.isStar(at: 0) && bytes.isStar(at: 1): self = .oneOrMore
+      default: self = .text(bytes)
+      }
+    }
+  }
+
+  package func forEachToken(_ body: (Token) -> Void) {
+    let bytes = text.utf8Bytes
+    var start = 0
+    while start <= bytes.byteCount {
+      let end = bytes.tokenEnd(from: start)
+      body(Token(bytes.extracting(start..<end)))
+      start = end + 1
+    }
+  }
+
+  package var tokenCount: Int {
+    let bytes = text.utf8Bytes
+    var count = 1
+    for offset in 0..<bytes.byteCount where bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
+      count += 1
+    }
+    return count
+  }
 
   /// Whether `name`, which must be a name, matches.
   package func matches(_ name: RawSpan) -> Bool {
@@ -139,15 +174,17 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     return false
   }
 
-  private static func isPattern(_ text: String) -> Bool {
-    guard !text.isEmpty, text.utf8.count <= WireLimits.nameLength else { return false }
-    let tokens = text.split(separator: ".", omittingEmptySubsequences: false)
-    for (index, token) in tokens.enumerated() {
-      switch token {
-      case "*": continue
-      case "**": guard index == tokens.count - 1 else { return false }
-      default: guard NameSyntax.isName(String(token).utf8Bytes) else { return false }
+  private static func isPattern(_ text: RawSpan) -> Bool {
+    guard text.byteCount <= WireLimits.nameLength else { return false }
+    var start = 0
+    while start <= text.byteCount {
+      let end = text.tokenEnd(from: start)
+      switch Token(text.extracting(start..<end)) {
+      case .one: break
+      case .oneOrMore: return end == text.byteCount
+      case .text(let token): guard NameSyntax.isName(token) else { return false }
       }
+      start = end + 1
     }
     return true
   }

@@ -17,7 +17,8 @@ struct PatternTests {
     let pattern = try Pattern(text)
     #expect(pattern.text == text)
     #expect("\(pattern)" == text)
-    #expect(pattern.tokens.joined(separator: ".") == text)
+    #expect(texts(ofTokensIn: pattern).joined(separator: ".") == text)
+    #expect(texts(ofTokensIn: pattern).count == pattern.tokenCount)
     #expect(pattern.isLiteral == !text.contains("*"))
   }
 
@@ -121,4 +122,16 @@ struct PatternTests {
     guard let first = name.first else { return false }
     return token == "**" || (token == "*" || token == first) && matches(pattern.dropFirst(), name.dropFirst())
   }
+}
+
+private func texts(ofTokensIn pattern: Pattern) -> [String] {
+  var tokens: [String] = []
+  pattern.forEachToken { token in
+    switch token {
+    case .text(let bytes): tokens.append(String(repairing: bytes))
+    case .one: tokens.append("*")
+    case .oneOrMore: tokens.append("**")
+    }
+  }
+  return tokens
 }

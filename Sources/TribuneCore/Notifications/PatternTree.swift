@@ -237,19 +237,18 @@ extension [TextNumber] {
 }
 
 extension Pattern {
-  /// How many tokens it has.
-  var tokenCount: Int { text.utf8.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 } }
-
   /// The numbers that `number` gives its tokens, but for `**`, and whether that ends it.
   fileprivate func run(_ number: (ExactText) -> TextNumber) -> (run: [TextNumber], goesOn: Bool) {
     var run: [TextNumber] = []
-    for token in tokens {
+    run.reserveCapacity(tokenCount)
+    var goesOn = false
+    forEachToken { token in
       switch token {
-      case "**": return (run, true)
-      case "*": run.append(.star)
-      default: run.append(number(ExactText(String(token))))
+      case .oneOrMore: goesOn = true
+      case .one: run.append(.star)
+      case .text(let bytes): run.append(number(ExactText(String(repairing: bytes))))
       }
     }
-    return (run, false)
+    return (run, goesOn)
   }
 }

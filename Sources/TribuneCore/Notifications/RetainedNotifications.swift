@@ -120,7 +120,7 @@ struct RetainedNotifications: ~Copyable {
   /// - Parameter object: nil is any.
   func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
-    Self.visit(root, pattern.tokens[...], object.map(ExactText.init), &found)
+    Self.visit(root, pattern.text.split(separator: ".")[...], object.map(ExactText.init), &found)
     return found.sorted { $0.number < $1.number }
   }
 

@@ -26,9 +26,9 @@ struct TextNumbers {
 
   /// The text's number, which it keeps until it has been released as often as this was called.
   mutating func retain(_ text: ExactText) -> TextNumber {
-    if let number = entries[text]?.number {
-      entries[text]?.useCount += 1
-      return number
+    if let index = entries.index(forKey: text) {
+      entries.values[index].useCount += 1
+      return entries.values[index].number
     }
     last += 1
     let number = TextNumber(rawValue: last)
@@ -38,11 +38,13 @@ struct TextNumbers {
 
   /// The number that the text had.
   mutating func release(_ text: ExactText) -> TextNumber {
-    guard let entry = entries[text] else { preconditionFailure("a text that is released was not there") }
-    if entry.useCount > 1 {
-      entries[text]?.useCount -= 1
-    } else {
-      entries[text] = nil
+    guard let index = entries.index(forKey: text) else {
+      preconditionFailure("a text that is released was not there")
+    }
+    entries.values[index].useCount -= 1
+    let entry = entries.values[index]
+    if entry.useCount == 0 {
+      entries.remove(at: index)
       entries.trim()
     }
     return entry.number
