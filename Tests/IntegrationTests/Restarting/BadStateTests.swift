@@ -156,7 +156,7 @@ struct BadStateTests {
     try bus.start()
     #expect(
       try bus.log().contains(
-        "cannot be taken over, and the bus starts without: 3 daemons in a row have died while they took it over"
+        "cannot be taken over, and the bus starts without: 3 processes in a row have died while they recovered from it"
       ))
     for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
     try expectService()
