@@ -144,7 +144,7 @@ package final class BusInstance {
       isWhole = false
     }
     // Whatever is missing then, the next daemon finds more than nothing.
-    server.isHandedOver = true
+    server.succession = .handedOver
     if store.flush(within: Self.storeGrace) {
       log.info("handed over \(count.counted("connection"))")
     } else {

@@ -37,11 +37,20 @@ final class BusServer: EventLoopTarget {
   /// Those that another daemon has left, by inode, while the state is taken over.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   let compactor: Compactor
-  /// Everything was handed over: the bus goes on elsewhere.
-  var isHandedOver = false
-  /// Who has asked for the bus's place and gets it when the iteration ends; and that it is just being given it.
-  var replacer: Connection?
-  var isBeingReplaced = false
+  /// Whether another daemon is to go on with the bus.
+  enum Succession {
+    /// → asked, handedOver
+    case none
+    /// It has asked, and everything is handed over when the iteration ends. → none, handingOver
+    case asked(Connection)
+    /// → none, handedOver
+    case handingOver
+    /// The bus goes on elsewhere: nothing happens here any more.
+    case handedOver
+  }
+
+  var succession = Succession.none
+  var isHandedOver: Bool { if case .handedOver = succession { true } else { false } }
 
   /// What every message goes through (see `Cell`).
   private let busCell: Cell<Bus>
@@ -251,7 +260,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if replacer != nil { handOverToReplacer() }
+    if case .asked(let daemon) = succession { handOver(to: daemon) }
     if isHandedOver { return false }
     if bus.hasSoonPosts { deliverSoon() }
     while let connection = iteration.receiving.popLast() {

@@ -21,7 +21,7 @@ extension BusServer {
       refuse(connection, serial: frame.header.serial, refusal)
     } else {
       say(Okay(), to: connection, serial: frame.header.serial)
-      replacer = connection
+      succession = .asked(connection)
     }
   }
 
@@ -39,16 +39,15 @@ extension BusServer {
         .invalidValue,
         "the bus's state has version \(WriteAheadLog.version), and \(version) is the last known")
     }
-    guard replacer == nil, !isBeingReplaced else {
+    guard case .none = succession else {
       return WireError(.limitExceeded, "another daemon is just taking the place of this one")
     }
     return nil
   }
 
-  /// Hands everything over to who has asked for it, or goes on. To be called when an iteration ends.
-  func handOverToReplacer() {
-    guard let asker = replacer else { return }
-    replacer = nil
+  /// Hands everything over to the daemon that has asked for it, or goes on. To be called when an iteration ends.
+  func handOver(to asker: Connection) {
+    succession = .none
     commit()
     flush(asker)
     guard stopBy == nil, asker.isServed, !asker.isWriteClosed else { return }
@@ -61,18 +60,18 @@ extension BusServer {
       closeLater(asker, WireError(.outOfMemory, "nothing can be handed over: \(error)"))
       return
     }
-    isBeingReplaced = true
-    defer { isBeingReplaced = false }
+    succession = .handingOver
     close(asker, isEnded: false)
     let count = sessions.count
     log.info("\(who) takes the place of this bus")
     do throws(HandOverChannel.Failure) {
       try handOver(to: channel)
-      isHandedOver = true
+      succession = .handedOver
       log.info("handed over \(count.counted("connection")) to \(who)")
     } catch {
       channel.refuse("\(error)")
       takeBack()
+      succession = .none
       log.warning("the bus goes on, for \(who) could not take its place: \(error)")
     }
   }
