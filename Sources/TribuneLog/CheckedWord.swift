@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A number of 32 bits below its complement, in one word: one plain store changes it, and a flipped bit shows. A word that
-/// was never written is not valid.
-@usableFromInline struct CheckedWord {
-  @usableFromInline let bits: UInt64
+/// A 32-bit number in the low half of a word, its complement in the high half. One store changes it, and a flipped bit
+/// shows. A word of zeros, never written, is invalid.
+struct CheckedWord {
+  let bits: UInt64
 
-  @inline(__always) init(bits: UInt64) { self.bits = bits }
+  init(bits: UInt64) { self.bits = bits }
 
-  @inlinable @inline(__always) init(_ value: UInt32) { bits = UInt64(value) | UInt64(~value) << 32 }
+  init(_ value: UInt32) { bits = UInt64(value) | UInt64(~value) << 32 }
 
   /// Nil if it is damaged.
   var value: UInt32? {
@@ -16,7 +16,7 @@
   }
 }
 
-/// A number of 56 bits below a check of 8 bits, in one word, for the same reasons.
+/// A 56-bit number below its 8-bit check, in one word. Zero bits are invalid here, too.
 struct CheckedNumber {
   let bits: UInt64
 

@@ -4,15 +4,13 @@ import TribuneSystem
 import TribuneWire
 
 /// Where an entry lies in its segment.
-package struct EntryPosition: Hashable, Comparable, Sendable {
+package struct EntryPosition: Equatable, Sendable {
   private let rawValue: UInt32
 
   init(offset: Int) { rawValue = UInt32(offset) }
 
   /// Bytes from the start of the segment.
   package var offset: Int { Int(rawValue) }
-
-  package static func < (one: EntryPosition, other: EntryPosition) -> Bool { one.rawValue < other.rawValue }
 }
 
 /// An entry of the log, seen where it lies.

@@ -6,7 +6,7 @@ package import TribuneSystem
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   /// It is not a log at all.
   case foreign
-  /// Somebody could still cut it, and touching what is gone would end the process.
+  /// Another process could truncate it; touching the missing pages would end this process.
   case notSealed
   /// It is shorter than its header says.
   case truncated
@@ -14,13 +14,13 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case newer(version: UInt32)
   /// Its header is not what was written.
   case damaged
-  /// So many processes in a row have died, or seem to have died, while they recovered from it.
+  /// That many recoveries in a row did not end.
   case deadly(recoveries: UInt32)
   case failed(Errno)
 
   package var description: String {
     switch self {
-    case .foreign: "it is not a log"
+    case .foreign: "it is not a write-ahead log"
     case .notSealed: "its length is not sealed"
     case .truncated: "it is truncated"
     case .newer(let version): "its version \(version) is newer than \(LogHeader.version), the last known"

@@ -22,7 +22,8 @@ import TribuneWire
 ///   4096       counter slots, 64 bytes each
 ///              the segments, each at a multiple of 64 KiB
 ///
-/// Version 1 is the first. A later version must read this one. A new kind of entry needs no new version.
+/// Version 1 is the first; later versions must read it. A new kind of entry needs no new version, because readers skip
+/// kinds that they do not know, and compaction drops them.
 struct LogHeader {
   /// The version that is written.
   static let version: UInt32 = 1
@@ -43,7 +44,7 @@ struct LogHeader {
   /// In bytes, a multiple of 8.
   let segmentCapacity: Int
 
-  /// - Parameter segmentCapacity: is rounded down to whole words.
+  /// - Parameter segmentCapacity: bytes, rounded down to whole words.
   init(slotCount: Int, segmentCapacity: Int) {
     precondition((0...Self.slotCountMax).contains(slotCount), "\(slotCount) slots")
     precondition(
@@ -62,7 +63,7 @@ struct LogHeader {
     let length = Int(bytes.integer(at: 12, as: UInt32.self))
     guard length >= 24, length % 8 == 0, length <= Self.activeOffset else { throw .damaged }
     guard length <= bytes.byteCount else { throw .truncated }
-    // First of all: a flipped bit is not another version.
+    // Checked before the version: a flipped bit must not look like another version.
     guard Self.checksum(of: bytes.extracting(first: length)) == bytes.integer(at: 16, as: UInt64.self) else {
       throw .damaged
     }

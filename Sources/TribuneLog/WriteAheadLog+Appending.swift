@@ -6,6 +6,8 @@ import TribuneWire
 extension WriteAheadLog {
   /// Bytes of entries in the active segment, uncommitted ones included.
   package var usedLength: Int { entries.value.used }
+  /// Bytes of the active segment that are free.
+  package var freeLength: Int { header.segmentCapacity - entries.value.used }
 
   /// Appends an entry, which counts once it is committed.
   ///

@@ -12,8 +12,8 @@ extension WriteAheadLog {
 
   /// Whether enough of the log may be dead for a compaction to pay.
   ///
-  /// The log must have grown to twice what the last compaction kept, and past 1 MiB. Where the admission limit is less
-  /// than twice, half of the space that was left must be used, and a sixteenth of the limit.
+  /// The log must be longer than min(1 MiB, limit / 2), and than kept + min(kept, max((limit − kept) / 2, limit / 16)),
+  /// where `kept` is its length after the last compaction.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
@@ -77,12 +77,13 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Replaces the body of an entry that the compaction has kept by another one of the same length.
+  /// Replaces the body of a kept entry with one of the same length.
   package func rewrite(_ entry: LogEntry, keptAt position: EntryPosition, _ body: RawSpan) {
     precondition(isCompacting && body.byteCount == entry.body.byteCount, "an entry is rewritten in its place")
-    _ = write(
+    let length = write(
       entry.rawKind, entry.owner, entry.time, nil, body, RawSpan(), at: position.offset,
       before: segmentCapacity, in: otherSegment)
+    precondition(length == entry.length, "a rewritten entry has another length")
   }
 
   /// Writes an entry behind those that the compaction has kept so far.
@@ -100,7 +101,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Has the segments change roles, once everything has been read.
+  /// Makes the other segment active, once everything has been read.
   ///
   /// - Returns: false if the live entries did not fit. The compaction is abandoned then, and the log is as it was.
   package func endCompaction() -> Bool {

@@ -37,10 +37,10 @@ extension WriteAheadLog {
     slots.publish(owner, row: slot, word: CounterSlot.ownerWord)
   }
 
-  package func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
+  func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
 
   /// Sets a counter, 0 to 5, of a slot that is assigned: one plain store.
-  @inlinable @inline(__always) package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
+  package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
     slots[slot, counter] = CheckedWord(value).bits
   }
 

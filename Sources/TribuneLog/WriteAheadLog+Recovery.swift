@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-// A log that kills the process which recovers from it would kill the next one as well, until nobody starts processes any
-// more. So the log counts them.
+// A log that crashes the process recovering from it would crash every restart, until the service manager gives up. So the
+// log counts recoveries that did not end.
 
 extension WriteAheadLog {
   /// The number of processes that have to die while they recover from a log before the log is taken for the cause. Any
@@ -16,7 +16,7 @@ extension WriteAheadLog {
     mapping.publish(CheckedWord(begun + 1).bits, at: LogHeader.recoveriesOffset)
   }
 
-  /// The process has recovered, or has given up for a reason that is not the log.
+  /// Clears the count. Call when the recovery has succeeded, or has failed for a reason other than the log.
   package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
 
   /// The recoveries since the last one that ended; 0 if that number is damaged.

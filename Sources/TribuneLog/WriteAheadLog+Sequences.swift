@@ -5,12 +5,12 @@ import TribuneSystem
 /// What the log says of the last number of a sequence.
 package enum LastNumber: Equatable, Sendable {
   case given(UInt64)
-  /// The writer did not say.
+  /// No number was stored.
   case unwritten
   case damaged
 }
 
-// Entries may say the same. The header is right even when entries were lost.
+// Entries may have these numbers, too. The header's are right even if entries are lost.
 
 extension WriteAheadLog {
   /// Sequences whose last number the header has room for.

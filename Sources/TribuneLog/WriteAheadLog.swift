@@ -26,7 +26,7 @@ package final class WriteAheadLog {
     /// Bytes of entries that were appended, and those of them that are committed.
     var used: Int
     var committed: Int
-    /// Bytes that the last compaction kept.
+    /// Length of the entries after the last compaction.
     var kept = 0
     var compaction: Compaction?
     /// The other segment holds pages that nobody needs.
@@ -48,14 +48,14 @@ package final class WriteAheadLog {
   let header: LogHeader
   let file: SharedFile
   let mapping: SharedMapping
-  @usableFromInline let slots: SharedMapping.Rows
+  let slots: SharedMapping.Rows
   let entries: Cell<Entries>
 
   /// Makes an empty log. It takes memory as it is written to.
   ///
   /// - Parameters:
   ///   - slotCount: the number of counter slots, up to 2^24; 0 for a log without any.
-  ///   - segmentCapacity: bytes of entries that a segment has room for, from 8 to 4 GiB.
+  ///   - segmentCapacity: bytes of entries in a segment, from 8 B to 4 GiB.
   package init(slotCount: Int, segmentCapacity: Int) throws(Errno) {
     header = LogHeader(slotCount: slotCount, segmentCapacity: segmentCapacity)
     file = try SharedFile(length: header.fileLength)
@@ -129,7 +129,7 @@ package final class WriteAheadLog {
   }
 
   /// Whether an entry with a body of that many bytes fits below the admission limit.
-  package func admits(_ bodyLength: Int) -> Bool {
+  package func admits(bodyLength: Int) -> Bool {
     bodyLength <= admissionLimit - entries.value.used - LogEntry.headLength
   }
 

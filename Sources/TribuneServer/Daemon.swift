@@ -272,7 +272,7 @@ package final class Daemon {
   /// Has the status line follow what has changed, a little later and once for all of it.
   private func followStatus() {
     guard !isStopping, server.changeCount != notifiedChangeCount else { return }
-    // Until then no pass has to be looked at.
+    // No iteration needs a look until then.
     server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that is watched can only be read. A store into it raises a signal; the handler lets it happen and has the
- * processor stop behind that one instruction, to forbid the next. So each store of the program as it was compiled is
- * seen, in its own order.
+ * Watched memory is read-only. The handler of a faulting store makes its page writable, single-steps the instruction, and
+ * protects the page again. So every store is seen, in order.
  */
 #define _GNU_SOURCE
 #include "store_watch.h"
@@ -14,7 +13,7 @@
 #include <ucontext.h>
 
 #if !defined(__x86_64__)
-#error "Stores are watched by stopping behind single instructions, which is only known how to do on x86-64."
+#error "Watching stores needs single-stepping, which is implemented for x86-64 only."
 #endif
 
 #define PAGE 4096
@@ -30,7 +29,7 @@ static struct piece pieces[64];
 
 static int is_watching;
 static size_t watched_max;
-/* What a store that is just being made may touch. */
+/* The page of the current store. */
 static char *open_pages;
 static void (*before_store)(void);
 static void (*other_cause)(int signal);
@@ -93,7 +92,7 @@ static int is_watched(const char *address)
 	return 0;
 }
 
-/* A store can reach into the next page, which may be none of the same memory. */
+/* A store can cross into the next page, which may not be watched. */
 static void allow_store(int protection)
 {
 	allow(open_pages, PAGE, protection);

@@ -203,7 +203,7 @@ struct AdoptionTests {
     arguments: [64, 72])
   func outside(offset: Int) throws {
     let log = try Self.filled()
-    // Where there would be the committed length of a third.
+    // A committed length of a segment 2 would be at 88. It is valid here, so only the segment's number can be refused.
     log.mapping.store(CheckedWord(0).bits, at: 88)
     log.mapping.store(CheckedWord(65_536 / 8 + 1).bits, at: offset)
     #expect(logError(of: try LogImage(of: log).file()) == .damaged)

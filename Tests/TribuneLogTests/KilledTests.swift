@@ -29,10 +29,11 @@ private enum Stores {
   private static let descriptor = Atomic<CInt>(-1)
   private static let images = Mutex<[LogImage]>([])
 
-  /// To be called once, before any store.
+  /// Call once, before the first `during`.
   static func watch(_ log: WriteAheadLog) {
     descriptor.store(log.rawDescriptor, ordering: .relaxed)
-    store_watch_begin({ Stores.keep() }, { _ in preconditionFailure("no store into the log") })
+    store_watch_begin(
+      { Stores.keep() }, { _ in preconditionFailure("a signal that no store into the log raised") })
     var mapped = log.mutableBytes(in: 0..<log.header.fileLength)
     unsafe mapped.withUnsafeMutableBytes { unsafe store_watch_add($0.baseAddress, $0.count) }
   }

@@ -8,8 +8,9 @@ import TribuneWire
 
 /// How connections come, why they are closed, and how they go.
 extension BusServer {
-  func accept(at listener: Int) {
-    let isPaused = acceptor.accept(at: listener, having: { sessions.count }, admit: admit)
+  /// Not inlined: the check for exclusive access would be made for every wait.
+  @inline(never) func accept(at listener: Int) {
+    let isPaused = acceptor.accept(at: listener, admit: admit)
     guard isPaused else { return }
     timeouts.insert(.accept, .listener(0), due: now.advanced(byNanoseconds: Acceptor.pauseNanoseconds))
   }
@@ -100,7 +101,7 @@ extension BusServer {
     connection.phase = .closing
     connection.deferredInput = nil
     releasePartial(connection)
-    descriptorQuota.release(of: connection)
+    descriptorQuota.releaseWaiting(of: connection)
     timeouts.insert(.close, connection.token, due: now.advanced(byNanoseconds: 1_000_000_000))
     updateInterest(of: connection)
   }
@@ -149,7 +150,7 @@ extension BusServer {
     if connection.phase == .open { leave(connection) }
     connection.deferredInput = nil
     releasePartial(connection)
-    descriptorQuota.release(of: connection)
+    descriptorQuota.releaseWaiting(of: connection)
     forget(connection, isEnded: isEnded)
     if !unstored.isEmpty {
       unstored.remove(connection.id)

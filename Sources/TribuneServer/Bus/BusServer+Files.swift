@@ -103,7 +103,7 @@ extension BusServer {
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
     }
-    try descriptorQuota.requireRoomForFile(of: user, having: held)
+    try descriptorQuota.requireFileQuota(of: user, having: held)
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor, length: length)
     } catch {

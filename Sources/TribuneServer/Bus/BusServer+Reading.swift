@@ -84,7 +84,7 @@ extension BusServer {
       } else {
         leave(from: end, in: buffer, of: connection)
       }
-      try descriptorQuota.requireExpected(of: connection)
+      try descriptorQuota.countWaiting(of: connection)
     } catch {
       dismiss(connection, error)
     }

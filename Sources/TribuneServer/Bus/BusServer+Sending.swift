@@ -116,7 +116,7 @@ extension BusServer {
   ///   - count: frames that `slice` is.
   ///   - lingers: it is sent with what comes next.
   ///   - isRecorded: it is to survive the death of the daemon if it must not be lost.
-  ///   - wereHeld: they are counted already, among those that are held.
+  ///   - wereBuffered: they are counted already, among those that are held.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false

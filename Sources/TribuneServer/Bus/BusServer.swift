@@ -126,7 +126,7 @@ final class BusServer: EventLoopTarget {
     self.configuration = configuration
     self.log = log
     self.loop = loop
-    acceptor = Acceptor(loop, log: log)
+    acceptor = Acceptor(loop, sessions, log: log)
     limits = configuration.frameLimits
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
     started = now
@@ -139,7 +139,7 @@ final class BusServer: EventLoopTarget {
     busCell = Cell(bus)
     let core = unsafe busCell.reference
     compactor = Compactor(
-      wal, LiveEntries(sessions: sessions, bus: core, postponed: postponed), core,
+      wal, LiveEntries(sessions: sessions, bus: core, postponed: postponed),
       unsafe statisticsCell.reference, log: log)
     receiveBuffer = pool.take()
     encodeBuffer = pool.take()
@@ -182,7 +182,7 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  // MARK: Passes
+  // MARK: Iterations
 
   func beginIteration() {
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
@@ -303,7 +303,7 @@ final class BusServer: EventLoopTarget {
     iteration.toFlush.removeAll(keepingCapacity: true)
   }
 
-  /// Has sent what no company has come for.
+  /// Flushes deferred frames that nothing followed.
   func flushDeferred() {
     while let connection = iteration.deferred.popLast() {
       connection.isFlushDeferred = false

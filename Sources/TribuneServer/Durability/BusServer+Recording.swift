@@ -173,7 +173,7 @@ extension BusServer {
     let place = ControlFrameID(number: number, slot: connection.slot.index)
     let length = slice.count + (rest?.count ?? 0)
     guard isRecorded, length <= Self.controlFrameLengthMax, connection.queue.byteCount <= queueRecordedMax,
-      wal.admits(length)
+      wal.admits(bodyLength: length)
     else { return setFlag(.unlogged, of: connection) }
     if let rest {
       record(.controlFrame, of: connection.id, at: place.moment, slice.bytes, rest.bytes)
@@ -198,7 +198,7 @@ extension BusServer {
     wal.set(.queued, of: slot.index, to: traffic.queuedCount)
   }
 
-  /// - Parameter wereHeld: they are counted in the cell already, and go on being counted where they are: no two words of a
+  /// - Parameter wereBuffered: they are counted in the cell already, and go on being counted where they are: no two words of a
   ///   cell change at once.
   func noteQueued(_ count: Int, for connection: Connection, wereBuffered: Bool = false) {
     guard !wereBuffered else {
@@ -317,7 +317,7 @@ extension BusServer {
     if !isInTransaction { compactor.reserve(head.byteCount + body.byteCount, at: now) }
     guard let position = wal.append(kind, connection: id, at: moment, prefix: words, head, body) else {
       preconditionFailure(
-        "an area of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"
+        "a segment of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"
       )
     }
     return position

@@ -43,7 +43,7 @@ extension BusServer {
         if try !replay(entry, into: &replayed, passed) { replayed.uselessCount += 1 }
       } catch {
         log.debug(
-          "entry \(entry.position.offset) of the state, of kind \(entry.rawKind), cannot be made use of: \(error.message)"
+          "entry \(entry.position.offset) of the state, a \(entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"), cannot be made use of: \(error.message)"
         )
         replayed.uselessCount += 1
       }
@@ -53,7 +53,7 @@ extension BusServer {
     // From here on, what was replayed is treated as after a reload.
     configureBus()
     // A slot's last tenant has the highest id of all that it had.
-    wal.forEachSession { _, cell in
+    wal.forEachSession { cell in
       let id = cell.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(cell.connection) }
     }
@@ -63,12 +63,14 @@ extension BusServer {
   private func replay(
     _ entry: LogEntry, into replayed: inout ReplayedLog, _ passed: PassedAtStart
   ) throws(WireError) -> Bool {
+    // A newer daemon wrote it.
+    guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
     // No bus gives others.
     guard id <= BusCounters.most else { return false }
     sessions.noteGiven(entry.connection)
     var reader = FieldReader(entry.body)
-    switch entry.kind {
+    switch kind {
     case .counters: restore(try LoggedCounters(from: &reader))
     case .connect:
       var facts = try ConnectionFacts(from: &reader)
@@ -107,8 +109,6 @@ extension BusServer {
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
-    // A newer daemon wrote it.
-    case nil: break
     case .configuration: try replayConfiguration(entry.body)
     case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)
     }

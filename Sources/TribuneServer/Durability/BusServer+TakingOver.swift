@@ -292,7 +292,7 @@ extension BusServer {
   private func carryOutEffectsForThoseWhoAreThere() {
     bus.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
-      return sessions.connection(atLoggedSlot: slot.index) == nil
+      return sessions.connection(ifAt: slot.index) == nil
     })
     carryOutEffects()
   }

@@ -6,33 +6,29 @@ import TribuneWire
 
 /// Keeps the write-ahead log short, and says what is admitted to it.
 ///
-/// Compaction copies live entries, a little in each iteration of the loop, while the log is written to. Of the entries
-/// that are older than the compaction, those are live that registered something that is still registered, or that are
-/// still retained, postponed or unsent; younger ones are copied as they are. Entries about queries and awaited posts under
-/// way are left out: at the end each is written whole, behind the configuration in force.
+/// Compaction copies live entries (`LiveEntries`), a little in each iteration of the loop, while the log is written to. At
+/// its end it writes the counters, the configuration in force, and each query and awaited post under way.
 ///
 /// When the log is over its admission limit, nothing new is admitted. Entries that follow from what was admitted are
 /// appended all the same, so that whoever replays the log decides the same.
 ///
-/// Compacting everything at once keeps everybody waiting, up to a second where the log is long. So that is done only where
-/// much was appended since the last compaction, and takes little longer than appending it did.
+/// Compacting everything at once blocks the loop for up to a second. It is done only if enough was appended since the last
+/// compaction to pay for it.
 final class Compactor {
   /// Bytes of the log that one step goes through, at least.
   private static let stepLength = 131_072
-  /// Bytes that a step goes through for each that was appended since the last one: so compaction ends before the segment
-  /// does, however much is appended.
+  /// Bytes read per byte appended since the last step. It is above 1, so compaction catches up with the end of the log.
   private static let stepPerAppended = 4
   /// The shortest time between two compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Bytes of entries that hardly any transaction has more of.
+  /// Space kept free for the rest of a transaction, in bytes; hardly any appends more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
   private let log: Log
   private let live: LiveEntries
-  private let bus: Cell<Bus>.Reference
   private let statistics: Cell<Statistics>.Reference
-  /// A compaction can happen while another buffer has half of an entry.
+  /// Separate from `recordBuffer`: `record` may compact while that holds an entry.
   private let buffer = ByteBuffer(capacity: 256)
 
   /// What the compaction under way has copied.
@@ -40,24 +36,21 @@ final class Compactor {
   /// Bytes of the log at the last step, and at the end of the last compaction.
   private var lengthAtLastStep = 0
   private(set) var lengthAtLastEnd = 0
-  /// Something was not admitted since the last compaction began.
+  /// An entry was refused, and no compaction has begun for its sake.
   private var isWanted = false
-  /// Earliest times of the next compaction: for lack of space, and for any reason.
-  private var wantedFrom = Instant(nanoseconds: 0)
-  private var pointlessUntil = Instant(nanoseconds: 0)
-  /// The log has said that it is full, and not yet that it has space again.
+  /// Earliest next compaction for a refused entry.
+  private var retryFrom = Instant(nanoseconds: 0)
+  /// Earliest next compaction after one that failed.
+  private var backoffUntil = Instant(nanoseconds: 0)
+  /// The journal says that the log is full, and not yet that it has space again.
   private var isFull = false
-  /// Bytes of the longest entry that was not admitted since.
+  /// Longest refused entry since then, in bytes.
   private var refusedLength = 0
 
-  /// - Parameters: what must outlive the compactor, because references keep nothing alive.
-  init(
-    _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference,
-    _ statistics: Cell<Statistics>.Reference, log: Log
-  ) {
+  /// `live.bus` and `statistics` must outlive the compactor: references keep nothing alive.
+  init(_ wal: WriteAheadLog, _ live: LiveEntries, _ statistics: Cell<Statistics>.Reference, log: Log) {
     self.wal = wal
     self.live = live
-    self.bus = bus
     self.statistics = statistics
     self.log = log
   }
@@ -98,19 +91,18 @@ final class Compactor {
   private func compact(lengthMax: Int) -> Bool {
     wal.compact(
       lengthMax: lengthMax,
-      isLive: { entry, isTail in live.contains(entry, isTail: isTail) },
+      isLive: { entry, isTail in live.isLive(entry, isTail: isTail) },
       relocated: { entry, position in note(entry, at: position) })
   }
 
   private func end(at now: Instant) {
-    var relocations: [Relocation] = []
-    swap(&relocations, &self.relocations)
     let isWhole = appendWhatIsUnderWay(at: now)
     if !isWhole { wal.abandonCompaction() }
     let hasEnded = isWhole && wal.endCompaction()
-    if hasEnded { for relocation in relocations { live.carryOut(relocation) } }
-    wantedFrom = now.advanced(byNanoseconds: Self.retryNanoseconds)
-    if !hasEnded { pointlessUntil = wantedFrom }
+    if hasEnded { for relocation in relocations { live.note(relocation) } }
+    relocations.removeAll()
+    retryFrom = now.advanced(byNanoseconds: Self.retryNanoseconds)
+    if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     noteSpace()
   }
@@ -119,14 +111,14 @@ final class Compactor {
   private func appendWhatIsUnderWay(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
-    LoggedCounters(bus: bus.value.counters, lastConnection: live.sessions.lastID, statistics.value)
+    LoggedCounters(bus: live.bus.value.counters, lastConnection: live.sessions.lastID, statistics.value)
       .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
     appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
-    bus.value.forEachUnderWay { what, connection, fields in
+    live.bus.value.forEachUnderWay { what, connection, fields in
       let kind: EntryKind = what == .query ? .query : .awaitedPost
       hasSpace =
         hasSpace && wal.appendToCompaction(kind, connection: connection, at: now, fields.bytes) != nil
@@ -134,9 +126,9 @@ final class Compactor {
     return hasSpace
   }
 
-  /// Appends what the configuration in force decides, or nothing if that would be more than a sixteenth of the log.
+  /// Appends the configuration in force; nothing if it is longer than a sixteenth of the admission limit.
   func appendConfiguration(to buffer: ByteBuffer) {
-    bus.value.appendConfiguration(to: buffer)
+    live.bus.value.appendConfiguration(to: buffer)
     if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
   }
 
@@ -155,7 +147,7 @@ final class Compactor {
       Relocation(connection: entry.connection, what: what, from: entry.position, to: position))
   }
 
-  /// Has an entry that was kept say what its connection has posted and lost by now.
+  /// Updates the posted and lost counts in a kept connect entry.
   private func rewriteCounts(in entry: LogEntry, at position: EntryPosition) {
     guard let connection = live.sessions[entry.connection] else { return }
     let buffer = self.buffer
@@ -167,22 +159,22 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Makes space before the segment ends, for an entry of that length and the rest of its transaction: in the middle of a
-  /// transaction none can be made. A segment ends that early only where the process may not have much memory.
+  /// Compacts before the segment is full, as nothing can be compacted within a transaction. Only small segments get there,
+  /// of processes with little memory.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
-    if wal.segmentCapacity - wal.usedLength < length + Self.transactionLength { compactNow(at: now) }
+    if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Why a frame that takes part in decisions is not admitted; nil if it is. Compacts first if that promises enough.
+  /// Why a frame cannot be logged now; nil if it can. Compacts first if that promises enough space.
   func refusal(of frame: FrameView, at now: Instant) -> WireError? {
     let length = frame.bytes.byteCount + LoggedFrame.headLength
-    guard length <= wal.admittedBodyLengthMax else { return Self.tooLong(frame, wal) }
-    if wal.admits(length) { return nil }
+    guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
+    if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
     // Where half of everything may be dead, compacting takes little longer than appending it did.
-    if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= wantedFrom {
+    if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
-      if wal.admits(length) { return nil }
+      if wal.admits(bodyLength: length) { return nil }
     }
     isWanted = true
     noteFull(for: length)
@@ -192,7 +184,7 @@ final class Compactor {
   private static let noSpace = WireError(
     .limitExceeded, "the bus has no room to remember this, should it be restarted (StateMax=)")
 
-  private static func tooLong(_ frame: FrameView, _ wal: WriteAheadLog) -> WireError {
+  private func tooLong(_ frame: FrameView) -> WireError {
     WireError(
       .limitExceeded,
       """
@@ -214,13 +206,13 @@ final class Compactor {
   }
 
   private func takeReason(at now: Instant) -> Bool {
-    if wal.isCompactionDue, now >= pointlessUntil { return true }
-    guard isWanted, now >= wantedFrom else { return false }
+    if wal.isCompactionDue, now >= backoffUntil { return true }
+    guard isWanted, now >= retryFrom else { return false }
     isWanted = false
     return true
   }
 
-  /// The log has become shorter, or its admission limit another one.
+  /// Call when the log got shorter or its admission limit changed.
   func noteSpace() {
     // Only when much is free, and enough for what was refused: the journal does not say again and again that it is full.
     let free = wal.admissionLimit - wal.usedLength

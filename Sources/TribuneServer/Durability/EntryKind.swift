@@ -7,7 +7,7 @@ package import TribuneWire
 /// What an entry of the log is. A number is never given to another kind.
 nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case counters = 1
-  /// Who a connection is.
+  /// The peer, limits and slot of a connection (`ConnectionFacts`).
   case connect = 2
   /// A client's frame, as it was sent.
   case frame = 3
@@ -19,19 +19,19 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case query = 7
   /// The whole of an awaited post under way.
   case awaitedPost = 8
-  /// A frame of the bus's own that must not be lost. Its time is a `ControlFrameID`.
+  /// A control frame that must not be lost; its time is a `ControlFrameID`.
   case controlFrame = 9
   case questionFailure = 10
-  /// What waits in both directions of a connection that is handed over.
+  /// Partial input and unsent output of a connection that is handed over.
   case inFlight = 11
   /// What is buffered for a suspended connection that is handed over.
   case buffered = 12
   case handoverEnd = 13
   /// A post that waits for the bus to be idle.
   case postponedPost = 14
-  /// A post does so no more.
+  /// A postponed post was delivered or dropped.
   case postponedPostDone = 15
-  /// The connection has to be made again, and its registrations are kept until the entry's time.
+  /// The client must reconnect; its registrations are kept until the entry's time.
   case detached = 16
   /// What the configuration decides from here on (`Bus.restoreConfiguration`); empty if that was too long.
   case configuration = 17
@@ -62,7 +62,7 @@ extension WriteAheadLog {
 }
 
 /// Ids that are never given out twice, each with a sequence of the log.
-nonisolated enum IDSequence: Int, CaseIterable, Sendable {
+nonisolated enum IDSequence: Int, Sendable {
   case connection = 0
   case query = 1
   case delegate = 2

@@ -179,7 +179,7 @@ extension BusServer {
     } else {
       connection.descriptors.append(owning: try duplicateFile(inode: inode, passed).release())
     }
-    descriptorQuota.noteRestored(of: connection)
+    descriptorQuota.countRestored(of: connection)
   }
 
   /// A file that others may have as well, under way to them or retained.

@@ -4,14 +4,23 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Which entries of the log still hold.
+/// Decides which entries a compaction keeps.
+///
+/// | entry | kept |
+/// | --- | --- |
+/// | connect; frame about a registration | if in force, or younger than the compaction |
+/// | disconnect, advance, postponedPostDone; retained, where it says that something is forgotten | if younger |
+/// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
+/// | all others | never |
 struct LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   let postponed: PostponedPosts
 
-  /// - Parameter isTail: the entry is younger than the compaction that asks.
-  func contains(_ entry: LogEntry, isTail: Bool) -> Bool {
+  /// Forgets a registration that has ended.
+  ///
+  /// - Parameter isTail: the entry is younger than the compaction.
+  func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .query, .awaitedPost, .inFlight, .buffered,
       .handoverEnd:
@@ -31,9 +40,9 @@ struct LiveEntries {
   /// Most entries are control frames: nothing is looked up by a hash for them.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
-    guard let connection = sessions.connection(atLoggedSlot: frame.slot), connection.id == entry.connection
+    guard let connection = sessions.connection(ifAt: frame.slot), connection.id == entry.connection
     else { return false }
-    // The first ones were sent.
+    // Frames are sent in order, so the last `unsentOtherCount` are unsent.
     return connection.traffic.value.controlCount &- frame.number
       < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
   }
@@ -64,8 +73,8 @@ struct LiveEntries {
     }
   }
 
-  /// An entry has another position.
-  func carryOut(_ relocation: Relocation) {
+  /// Notes the new position of an entry.
+  func note(_ relocation: Relocation) {
     guard let connection = sessions[relocation.connection] else { return }
     let (from, to) = (relocation.from, relocation.to)
     switch relocation.what {

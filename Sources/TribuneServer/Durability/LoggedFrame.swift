@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Which of the control frames of a connection an entry has, and where that connection is: the entry's time.
+/// Identifies a control frame by its connection's slot and its number there; stored as the entry's time.
 nonisolated struct ControlFrameID {
   /// Counted from the first of the connection on; wraps around.
   let number: UInt32
@@ -20,8 +20,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: behind the last ids of queries and delegates that were given out before it, and before
-/// what it relies on (`Bus.appendContext`), or the reason why nothing was kept of its payload.
+/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then its context
+/// (`Bus.appendContext`) or the truncation reason.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

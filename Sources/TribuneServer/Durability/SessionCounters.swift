@@ -4,7 +4,7 @@ package import TribuneLog
 package import TribuneWire
 
 /// The counters of a connection's slot in the log.
-nonisolated package enum SessionCounter: Int, CaseIterable, Sendable {
+nonisolated package enum SessionCounter: Int, Sendable {
   /// `SessionFlags`.
   case flags = 0
   /// Notifications that were queued for the connection.
@@ -77,9 +77,9 @@ extension WriteAheadLog {
   }
 
   /// Visits the slots that belong to a connection and are not damaged.
-  nonisolated package func forEachSession(_ body: (_ slot: Int, SessionCounters) -> Void) {
-    forEachSlot { slot, counters in
-      if let counters = SessionCounters(counters) { body(slot, counters) }
+  nonisolated package func forEachSession(_ body: (SessionCounters) -> Void) {
+    forEachSlot { _, slot in
+      if let counters = SessionCounters(slot) { body(counters) }
     }
   }
 }

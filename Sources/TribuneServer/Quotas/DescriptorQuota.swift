@@ -9,9 +9,9 @@ final class DescriptorQuota {
   /// Descriptors that may wait for the rest of their frames, of one connection and of all.
   private static let waitingMax = 16
   private static let waitingInAllMax = 1024
-  /// Files in flight. A user may have as many as all others leave.
+  /// Files in flight, of all users. One user may have as many as are left for the others.
   static let filesMax = 1024
-  /// Descriptors of one user that may be waited for to be closed.
+  /// Descriptors of one user that may be waiting to be closed.
   private static let closingMax = 512
 
   private let closing = ClosingThreads()
@@ -26,7 +26,7 @@ final class DescriptorQuota {
   /// Counts the descriptors that no frame has taken after a read.
   ///
   /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
-  func requireExpected(of connection: Connection) throws(WireError) {
+  func countWaiting(of connection: Connection) throws(WireError) {
     let count = connection.descriptors.count
     waitingCount += count - connection.descriptorsCounted
     connection.descriptorsCounted = count
@@ -42,13 +42,13 @@ final class DescriptorQuota {
   }
 
   /// Counts a descriptor that a connection had when it was handed over.
-  func noteRestored(of connection: Connection) {
+  func countRestored(of connection: Connection) {
     waitingCount += 1
     connection.descriptorsCounted += 1
   }
 
   /// Closes the descriptors that no frame has taken.
-  func release(of connection: Connection) {
+  func releaseWaiting(of connection: Connection) {
     for descriptor in connection.descriptors.releaseAll() {
       close(FileDescriptor(owning: descriptor), of: connection.peer.uid)
     }
@@ -81,7 +81,7 @@ final class DescriptorQuota {
   }
 
   /// - Throws: `limitExceeded` when a user may have no more files in flight.
-  func requireRoomForFile(of user: UInt32, having count: InFlightFile.Count) throws(WireError) {
+  func requireFileQuota(of user: UInt32, having count: InFlightFile.Count) throws(WireError) {
     guard count.current < Self.filesMax - files.current else {
       throw WireError(
         .limitExceeded,

@@ -4,31 +4,33 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Accepts connections on the sockets that the bus listens on. Pauses when the process has no descriptors for more.
+/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for another one.
 final class Acceptor {
-  /// Connections that one iteration accepts, so that whoever connects fast does not keep the bus from everything else.
+  /// Connections accepted from one listener in one iteration, so that fast clients do not starve the rest.
   private static let perIteration = 64
   /// How long a pause lasts if no connection is closed before.
   static let pauseNanoseconds: UInt64 = 1_000_000_000
 
   private enum State {
-    /// → paused
+    /// → paused, stopped
     case accepting
-    /// Nothing can be had for another connection. → resumed
+    /// There are no resources for another connection. → resumed, stopped
     case paused
-    /// Accepting again, and not yet done with all that wait. → accepting, paused
+    /// Accepting again; the backlog is not drained yet. → accepting, paused, stopped
     case resumed
-    /// For good.
+    /// The bus is ending. Final.
     case stopped
   }
 
   private let loop: EventLoop
+  private let sessions: SessionTable
   private let log: Log
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
-  init(_ loop: EventLoop, log: Log) {
+  init(_ loop: EventLoop, _ sessions: SessionTable, log: Log) {
     self.loop = loop
+    self.sessions = sessions
     self.log = log
   }
 
@@ -46,15 +48,11 @@ final class Acceptor {
     }
   }
 
-  /// Accepts what waits at a listener.
+  /// Accepts the backlog of a listener.
   ///
-  /// - Parameters:
-  ///   - count: connections that there are.
-  ///   - admit: takes a new connection; throws when nothing can be had for it.
-  /// - Returns: whether accepting pauses from now on.
-  func accept(
-    at index: Int, having count: () -> Int, admit: (consuming FileDescriptor) throws(Errno) -> Void
-  ) -> Bool {
+  /// - Parameter admit: takes a new connection; throws when there are no resources for it.
+  /// - Returns: true if accepting has just been paused; the caller calls `resume` after `pauseNanoseconds`.
+  func accept(at index: Int, admit: (consuming FileDescriptor) throws(Errno) -> Void) -> Bool {
     do throws(Errno) {
       for _ in 0..<Self.perIteration {
         guard let descriptor = try UnixSocket.accept(listeners[index].descriptor) else {
@@ -67,17 +65,18 @@ final class Acceptor {
         try admit(descriptor)
       }
     } catch {
-      if error.isOutOfResources { return pause(because: error, having: count()) }
+      if error.isOutOfResources { return pause(because: error) }
       log.error("cannot accept a connection: \(error)")
     }
     return false
   }
 
-  private func pause(because error: Errno, having count: Int) -> Bool {
+  private func pause(because error: Errno) -> Bool {
     switch state {
     case .accepting:
       log.warning(
-        "no new connections for now, with \(count) open: \(error)", ["TRIBUNE_ERRNO": "\(error.rawValue)"])
+        "no new connections for now, with \(sessions.count) open: \(error)",
+        ["TRIBUNE_ERRNO": "\(error.rawValue)"])
     case .resumed: break
     case .paused, .stopped: return false
     }
@@ -86,7 +85,7 @@ final class Acceptor {
     return true
   }
 
-  /// There may be something for another connection again.
+  /// Ends a pause: resources may be free again.
   func resume() {
     guard case .paused = state else { return }
     state = .resumed

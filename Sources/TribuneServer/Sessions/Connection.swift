@@ -100,11 +100,11 @@ final class Connection {
   var deferredStart = 0
   /// The start of a frame whose rest has not come yet. Of a long frame, with room for all of it.
   var partial: ByteBuffer?
-  /// Bytes of `begun` that count against the limit for unfinished frames.
+  /// Bytes of `partial` that count against the limit for unfinished frames.
   var partialReserved = 0
-  /// When the first bytes of a begun frame came.
+  /// When the first bytes of a partial frame came.
   var partialSince = Instant(nanoseconds: 0)
-  /// A timeout is queued that will look at `begunAt`.
+  /// A timeout is queued that will look at `partialSince`.
   var isWatchedForProgress = false
 
   var descriptors: PassedDescriptors {

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// The connections of the bus: each has a slot, which another one may have later, and an id, which no other one ever has.
+/// The open connections. A slot is reused; an id never is.
 final class SessionTable {
   private let bySlot = Cell<[Connection?]>([])
   /// Hot state by slot; nil where there is no connection.
@@ -20,16 +20,16 @@ final class SessionTable {
 
   subscript(id: ConnectionID) -> Connection? { slots[id].flatMap { bySlot.value[$0] } }
 
-  /// What a notification needs of a connection, without touching the connection itself.
+  /// The state that every notification reads, reached without retaining the connection.
   @inline(__always) func hotState(at slot: ConnectionSlot) -> Cell<Connection.Traffic>.Reference? {
     hotState.value[slot.index]
   }
 
-  /// By slot, as they are now: connections may come and go while a caller goes through them.
+  /// A snapshot by slot: connections may come and go while a caller iterates.
   var all: [Connection] { bySlot.value.compactMap { $0 } }
 
-  /// The connection at a slot of the log, which may be one that there never was.
-  func connection(atLoggedSlot index: Int) -> Connection? {
+  /// Nil if the slot is free or was never used.
+  func connection(ifAt index: Int) -> Connection? {
     bySlot.value.indices.contains(index) ? bySlot.value[index] : nil
   }
 
@@ -39,7 +39,7 @@ final class SessionTable {
   var nextSlot: ConnectionSlot { ConnectionSlot(index: freeSlots.last ?? bySlot.value.count) }
   var nextID: ConnectionID { ConnectionID(rawValue: lastID.rawValue + 1) }
 
-  /// Ids up to that one have been given out, too.
+  /// Raises `lastID` to `id` if it is lower.
   func noteGiven(_ id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
   /// Puts a connection into its slot, which is free.
@@ -50,8 +50,9 @@ final class SessionTable {
       bySlot.value.append(nil)
       hotState.value.append(nil)
     }
+    precondition(bySlot.value[slot] == nil, "slot \(slot) is taken")
     bySlot.value[slot] = connection
-    // Both are forgotten together.
+    // `remove` clears both, so no reference outlives its connection.
     hotState.value[slot] = unsafe connection.traffic.reference
     slots[connection.id] = slot
     noteGiven(connection.id)

@@ -10,10 +10,10 @@
 /* To be called once. `before` may end the watching. `crash` is called for a SIGSEGV or SIGTRAP of another cause. */
 void store_watch_begin(void (*before)(void), void (*crash)(int signal));
 
-/* Up to 64 pieces of memory, which begin with a page. */
+/* Up to 64 pieces of memory, each starting at a page boundary. */
 void store_watch_add(void *address, size_t length);
 void store_watch_remove(void *address);
 
-/* Watches the first `length_max` bytes of each piece, until stopped. */
+/* Watches the first `length_max` bytes of each piece, a multiple of the page size, until stopped. */
 void store_watch_start(size_t length_max);
 void store_watch_stop(void);
