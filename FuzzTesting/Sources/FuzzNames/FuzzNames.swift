@@ -53,7 +53,7 @@ private func checkPattern(_ text: String, with name: [UInt8]) {
   do throws(WireError) {
     let pattern = try Pattern(text)
     precondition(isPattern)
-    precondition(pattern.tokens.count == tokens.count)
+    precondition(pattern.tokenCount == tokens.count)
     precondition(pattern.isLiteral == isName(Array(text.utf8)))
     guard isName(name) else { return }
     let nameTokens = name.split(separator: UInt8(ascii: "."))
