@@ -126,13 +126,21 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   }
 
   package func forEachToken(_ body: (Token) -> Void) {
-    let bytes = text.utf8Bytes
+    _ = Self.allTokens(of: text.utf8Bytes) { token, _ in
+      body(token)
+      return true
+    }
+  }
+
+  /// Whether each token is fine, up to the first that is not.
+  private static func allTokens(of text: RawSpan, _ isFine: (Token, _ isLast: Bool) -> Bool) -> Bool {
     var start = 0
-    while start <= bytes.byteCount {
-      let end = bytes.tokenEnd(from: start)
-      body(Token(bytes.extracting(start..<end)))
+    while start <= text.byteCount {
+      let end = text.tokenEnd(from: start)
+      guard isFine(Token(text.extracting(start..<end)), end == text.byteCount) else { return false }
       start = end + 1
     }
+    return true
   }
 
   package var tokenCount: Int {
@@ -176,17 +184,13 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   private static func isPattern(_ text: RawSpan) -> Bool {
     guard text.byteCount <= WireLimits.nameLength else { return false }
-    var start = 0
-    while start <= text.byteCount {
-      let end = text.tokenEnd(from: start)
-      switch Token(text.extracting(start..<end)) {
-      case .one: break
-      case .oneOrMore: return end == text.byteCount
-      case .text(let token): guard NameSyntax.isName(token) else { return false }
+    return allTokens(of: text) { token, isLast in
+      switch token {
+      case .one: true
+      case .oneOrMore: isLast
+      case .text(let bytes): NameSyntax.isName(bytes)
       }
-      start = end + 1
     }
-    return true
   }
 }
 

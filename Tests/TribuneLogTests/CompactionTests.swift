@@ -22,6 +22,11 @@ struct CompactionTests {
     log.commit()
   }
 
+  /// Goes on with a compaction that keeps every entry.
+  private static func keepAll(of log: WriteAheadLog) -> Bool {
+    log.compact(lengthMax: .max, isLive: { _, _ in true }, relocated: { _, _ in })
+  }
+
   private static func connections(_ log: WriteAheadLog) throws -> [UInt64] {
     let found = log.contents()
     try #require(found.damage == nil)
@@ -165,11 +170,7 @@ struct CompactionTests {
     } relocated: { _, _ in
     }
     #expect(log.appendToCompaction(EntryCopy(6, owner: 101))?.offset == 120)
-    #expect(
-      log.compact(lengthMax: .max) { _, _ in
-        true
-      } relocated: { _, _ in
-      })
+    #expect(Self.keepAll(of: log))
     #expect(log.appendToCompaction(EntryCopy(7, owner: 102))?.offset == 232)
     #expect(try Self.successor(log) == [0, 1, 2, 3])
     #expect(log.endCompaction())
@@ -222,11 +223,7 @@ struct CompactionTests {
     #expect(!log.isCompacting)
     #expect(try Self.successor(log) == Array(0..<10))
     log.beginCompaction()
-    #expect(
-      log.compact(lengthMax: .max) { _, _ in
-        true
-      } relocated: { _, _ in
-      })
+    #expect(Self.keepAll(of: log))
     #expect(log.appendToCompaction(EntryCopy(7)) == nil)
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == Array(0..<10))
@@ -255,20 +252,12 @@ struct CompactionTests {
       #expect(try length() < 2 << 20)
     }
     log.beginCompaction()
-    #expect(
-      log.compact(lengthMax: .max) { _, _ in
-        true
-      } relocated: { _, _ in
-      })
+    #expect(Self.keepAll(of: log))
     log.abandonCompaction()
     #expect(try length() < 2 << 20)
     // What a killed process left of its compaction goes with the next one.
     log.beginCompaction()
-    #expect(
-      log.compact(lengthMax: .max) { _, _ in
-        true
-      } relocated: { _, _ in
-      })
+    #expect(Self.keepAll(of: log))
     let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
     #expect(try length() >= 2 << 20)
     adopted.beginCompaction()

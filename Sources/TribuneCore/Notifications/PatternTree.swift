@@ -240,7 +240,6 @@ extension Pattern {
   /// The numbers that `number` gives its tokens, but for `**`, and whether that ends it.
   fileprivate func run(_ number: (ExactText) -> TextNumber) -> (run: [TextNumber], goesOn: Bool) {
     var run: [TextNumber] = []
-    run.reserveCapacity(tokenCount)
     var goesOn = false
     forEachToken { token in
       switch token {

@@ -102,16 +102,17 @@ extension BusServer {
   /// What must not be dropped stays, and is bounded for each connection alone. So that it is not gone through for
   /// every frame where that is much, a quarter more has to come before this is done again.
   func relieveQueues() {
-    // What an event has caused can be sent when it has ended, and then it is looked at.
+    // What a transaction has caused can be sent when it has ended, and then it is looked at.
     guard !isInTransaction else { return }
     let memoryMax = configuration.queuesMemoryMaxBytes
     // Nothing that this causes begins it anew.
     relievedAbove = .max
     // What could be read already does not wait.
-    for connection in sessions.all where !connection.isBlocked && connection.isServed {
+    let connections = sessions.all
+    for connection in connections where !connection.isBlocked && connection.isServed {
       if !connection.queue.isEmpty { flushEarly(connection) }
     }
-    let slow = sessions.all.filter { $0.isBlocked && $0.isServed }
+    let slow = connections.filter { $0.isBlocked && $0.isServed }
     let target = min(configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
     for connection in slow where connection.queue.byteCount > target {
       drop(from: connection, downTo: target)

@@ -8,7 +8,7 @@ import TribuneWire
 /// How bytes become frames.
 ///
 /// Reads go into one buffer that all connections share, and frames are taken where they lie in it. The
-/// bytes of a frame that has only begun are copied out, and copied in again before the next read of that
+/// bytes of a partial frame are copied out, and copied in again before the next read of that
 /// connection; a frame that does not fit the shared buffer gets one of its own, as long as it says it will
 /// be, once that length has been found within the limits.
 extension BusServer {
@@ -112,7 +112,7 @@ extension BusServer {
     noteReceived(from: connection)
   }
 
-  /// The shared buffer with what the connection had begun at its end, and room to read.
+  /// The shared buffer with the partial frame of the connection at its end, and room to read.
   private func sharedBuffer(for connection: Connection) -> ByteBuffer {
     var buffer = receiveBuffer
     let partial = connection.partial?.count ?? 0
@@ -167,7 +167,7 @@ extension BusServer {
   /// When this iteration has lasted long enough.
   private var iterationEnd: UInt64 { now.advanced(byNanoseconds: Self.iterationNanosecondsMax).nanoseconds }
 
-  /// Keeps the begun frame at the end of what was read, in as much room as it needs.
+  /// Keeps the partial frame at the end of what was read, in as much room as it needs.
   private func keepPartial(
     of connection: Connection, in buffer: ByteBuffer, from start: Int
   ) throws(WireError) {

@@ -114,7 +114,7 @@ extension BusServer {
   /// - Parameters:
   ///   - rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
   ///   - count: frames that `slice` is.
-  ///   - lingers: it is sent with what comes next.
+  ///   - defersFlush: it is sent with what comes next.
   ///   - isRecorded: it is to survive the death of the daemon if it must not be lost.
   ///   - wereBuffered: they are counted already, among those that are held.
   func enqueue(
@@ -176,7 +176,7 @@ extension BusServer {
   ///
   /// - Parameters:
   ///   - query: what it is news of, for monitors.
-  ///   - lingers: it is sent with what comes next.
+  ///   - defersFlush: it is sent with what comes next.
   ///   - isRecorded: it is to survive the death of the daemon.
   func say<F: FrameFields>(
     _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil,

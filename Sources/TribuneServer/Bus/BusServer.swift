@@ -102,7 +102,7 @@ final class BusServer: EventLoopTarget {
   var unstored: Set<ConnectionID> = []
   let acceptor: Acceptor
   private var timer: DeadlineTimer?
-  /// Goes off when what lingers is to be sent.
+  /// Goes off when deferred frames are to be flushed.
   let alarm: Alarm
 
   /// The time of this iteration.

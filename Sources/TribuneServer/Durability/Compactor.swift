@@ -72,10 +72,7 @@ final class Compactor {
   func compactNow(at now: Instant) {
     wal.commit()
     // What a compaction under way has copied because it was young may be dead by now.
-    if wal.isCompacting {
-      while !compact(lengthMax: .max) {}
-      end(at: now)
-    }
+    if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
 
@@ -84,6 +81,10 @@ final class Compactor {
   /// - Parameter commits: whether uncommitted entries take part, and are committed by the end of the compaction.
   func compactWhole(committing commits: Bool = false, at now: Instant) {
     wal.beginCompaction(committing: commits)
+    finish(at: now)
+  }
+
+  private func finish(at now: Instant) {
     while !compact(lengthMax: .max) {}
     end(at: now)
   }

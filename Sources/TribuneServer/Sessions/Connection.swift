@@ -7,7 +7,7 @@ import TribuneWire
 
 /// One client's socket, what has been read from it and not yet understood, and what waits to be written.
 ///
-/// An idle connection holds no buffer: whole frames are taken where they were read, and only the begun
+/// An idle connection holds no buffer: whole frames are taken where they were read, and only the partial
 /// frame at the end of a read is kept.
 final class Connection {
   enum Phase {
