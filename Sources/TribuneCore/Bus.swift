@@ -189,8 +189,8 @@ package struct Bus: ~Copyable {
     }
     for declaration in connection.declarations.values { declarations.remove(declaration) }
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
-    for number in connection.awaitedPosts.values { forget(awaitedPost: number) }
-    settleOwed(of: connection, slot, at: now)
+    for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
+    settleOwed(by: slot, at: now)
     forgetHeld(for: slot)
     closeAccount(of: self.connection(at: slot), at: slot)
     connections[slot.index] = nil

@@ -64,6 +64,17 @@ struct AwaitingTests {
     #expect(bus.take().last == "A awaited 7 0, :2 gone 5 ms, :3 failed (2 files are open) 5 ms")
   }
 
+  @Test("When an observer goes, the oldest posts are settled first, whatever has gone before")
+  func oldestFirst() {
+    let leaving = bus.connect()
+    for serial in 1...8 { bus.post("a.x", by: leaving, serial: Serial(serial), .awaited) }
+    bus.disconnect(leaving)
+    for serial in 11...18 { bus.post("a.x", by: poster, serial: Serial(serial), .awaited) }
+    _ = bus.take()
+    bus.disconnect(one)
+    #expect(bus.take().prefix(8) == (11...18).map { "A awaited \($0) 0, :2 gone 0 ms" }[...])
+  }
+
   @Test("Nobody is waited for who does not observe it so, and then it is over at once")
   func nobody() {
     bus.post("b.willClose", by: poster, serial: 7, .awaited)

@@ -35,6 +35,9 @@ final class AwaitedPost {
     count = waiting.count + Int(acknowledged) + missing.count
   }
 
+  /// Less for an older post; differs for any two.
+  var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
+
   /// All whom it waits for, or has waited for.
   let count: Int
 

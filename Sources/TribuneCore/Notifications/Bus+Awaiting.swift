@@ -81,11 +81,10 @@ extension Bus {
     return reason
   }
 
-  /// A connection has gone that others wait for.
-  mutating func settleOwed(of connection: Connection, _ slot: ConnectionSlot, at now: Instant) {
-    for number in connection.owed.sorted() where connections[slot.index]?.owed.contains(number) == true {
-      settle(number, slot, .gone, reason: "", at: now)
-    }
+  /// A connection has gone that others wait for: the oldest posts are settled first.
+  mutating func settleOwed(by slot: ConnectionSlot, at now: Instant) {
+    let oldestFirst = connection(at: slot).owed.sorted { awaitedPosts[$0].age < awaitedPosts[$1].age }
+    for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
   }
 
   mutating func expireAwaited(at now: Instant) {
