@@ -92,15 +92,17 @@ package final class BusInstance {
 
   /// Goes on with what was left. Until `endTakeOver`, the death of this process counts against that.
   package func takeOver() {
-    server.wal.beginRecovery()
+    server.recorder.wal.beginRecovery()
     server.takeOver(passed)
   }
 
   /// The bus has come to serve, or does not start for a reason that what was left is not to blame for.
-  package func endTakeOver() { server.wal.endRecovery() }
+  package func endTakeOver() { server.recorder.wal.endRecovery() }
 
   /// Accepts connections on `listener`.
-  package func listen(on listener: Listener) throws(Errno) { try server.acceptor.listen(on: listener) }
+  package func listen(on listener: Listener) throws(Errno) {
+    try server.gatekeeper.acceptor.listen(on: listener)
+  }
 
   /// Has the end of the first iteration end the take-over: what clients had sent meanwhile has been taken by then, and
   /// the state is one that the bus can go on with.
@@ -144,7 +146,7 @@ package final class BusInstance {
       isWhole = false
     }
     // Whatever is missing then, the next daemon finds more than nothing.
-    server.succession = .handedOver
+    server.seal()
     if store.flush(within: Self.storeGrace) {
       log.info("handed over \(count.counted("connection"))")
     } else {
@@ -168,11 +170,13 @@ package final class BusInstance {
   /// All that the bus has for its clients: nothing of it is left when they have gone.
   package var holdings: [(name: String, count: Int)] {
     [
-      ("connections", server.sessions.count), ("observations", server.observationCount),
-      ("delegates", server.delegateCount), ("queries", server.queryCount),
-      ("queued bytes", server.queuedByteCount), ("bytes of partial frames", server.partialReserved),
-      ("descriptors of partial frames", server.descriptorQuota.waitingCount),
-      ("files", server.descriptorQuota.files.current), ("posts that wait", server.postponed.count),
+      ("connections", server.sessions.count), ("observations", server.interpreter.bus.value.observationCount),
+      ("delegates", server.interpreter.bus.value.delegateCount),
+      ("queries", server.interpreter.bus.value.queryCount),
+      ("queued bytes", server.sender.queuedByteCount),
+      ("bytes of partial frames", server.gatekeeper.partials.reservedByteCount),
+      ("descriptors of partial frames", server.gatekeeper.quota.waitingCount),
+      ("files", server.gatekeeper.quota.files.current), ("posts that wait", server.recorder.postponed.count),
     ]
   }
 }

@@ -176,11 +176,11 @@ package final class Daemon {
 
   private func listen(inPlaceOf replacement: Replacement) throws {
     for listener in try replacement.takeListeners() {
-      try server.acceptor.listen(on: listener)
-      server.setMode(of: listener)
+      try server.gatekeeper.acceptor.listen(on: listener)
+      server.gatekeeper.acceptor.setMode(server.context.configuration.socketMode, of: listener)
       log.info("listening on \(listener.path), in the place of process \(replacement.pid)")
     }
-    server.address = "unix:\(server.firstListenerPath ?? "")"
+    server.lister.address = "unix:\(server.gatekeeper.acceptor.listeners.first?.path ?? "")"
   }
 
   private func listen(mode: UInt32) throws {
@@ -188,16 +188,16 @@ package final class Daemon {
     for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
-      try server.acceptor.listen(on: try Listener(passed: descriptor, path: path))
+      try server.gatekeeper.acceptor.listen(on: try Listener(passed: descriptor, path: path))
       log.info("listening on \(path), passed as \(socket.name)")
     }
     if let first = listening.first {
-      server.address = "unix:\(server.firstListenerPath ?? first.name)"
+      server.lister.address = "unix:\(server.gatekeeper.acceptor.listeners.first?.path ?? first.name)"
       return
     }
     let path = arguments.listenPath ?? Self.defaultPath
-    try server.acceptor.listen(on: try Listener(path: path, mode: mode))
-    server.address = "unix:\(path)"
+    try server.gatekeeper.acceptor.listen(on: try Listener(path: path, mode: mode))
+    server.lister.address = "unix:\(path)"
     log.info("listening on \(path)")
   }
 
@@ -236,8 +236,8 @@ package final class Daemon {
   }
 
   private func notifyReady() {
-    lastStatus = status
-    notifiedChangeCount = server.changeCount
+    lastStatus = server.lister.status
+    notifiedChangeCount = server.lister.changeCount
     notifier.ready(status: lastStatus)
   }
 
@@ -261,17 +261,9 @@ package final class Daemon {
 
   // MARK: Running
 
-  private var status: String {
-    """
-    \(server.sessions.count.counted("connection")), \(server.observationCount.counted("observation")), \
-    \(server.delegateCount.counted("delegate")); \(server.statistics.posted) posted, \(server.statistics.lost) lost; \
-    \(server.askedCount) asked, \(server.vetoedCount) vetoed
-    """
-  }
-
   /// Has the status line follow what has changed, a little later and once for all of it.
   private func followStatus() {
-    guard !isStopping, server.changeCount != notifiedChangeCount else { return }
+    guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
     // No iteration needs a look until then.
     server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
@@ -281,9 +273,9 @@ package final class Daemon {
 
   private func updateStatus() {
     server.iterationEnded = { [weak self] in self?.followStatus() }
-    notifiedChangeCount = server.changeCount
-    guard !isStopping, status != lastStatus else { return }
-    lastStatus = status
+    notifiedChangeCount = server.lister.changeCount
+    guard !isStopping, server.lister.status != lastStatus else { return }
+    lastStatus = server.lister.status
     notifier.status(lastStatus)
   }
 
@@ -293,7 +285,7 @@ package final class Daemon {
     notifier.reloading()
     let (loaded, diagnostics) = Self.loadConfiguration(arguments)
     Self.report(diagnostics, to: log)
-    let kept = server.configuration.reloaded(as: loaded, diagnostics)
+    let kept = server.context.configuration.reloaded(as: loaded, diagnostics)
     if diagnostics.contains(where: { $0.severity == .error }) {
       log.error("the configuration has errors; the old one stays in force")
     } else {

@@ -23,6 +23,9 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
   /// So many descriptors of this user are on their way through sockets that there can be no more.
   package static let tooManyPassed = Errno(rawValue: ETOOMANYREFS)
+  package static let noSpace = Errno(rawValue: ENOSPC)
+  package static let fileTooBig = Errno(rawValue: EFBIG)
+  package static let tooManyDescriptors = Errno(rawValue: EMFILE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
   /// The process or the machine has no descriptor or no memory left for another socket: what accepting

@@ -25,10 +25,9 @@ final class Compactor {
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
-  private let log: Log
   private let live: LiveEntries
-  private let statistics: Cell<Statistics>.Reference
-  /// Separate from `recordBuffer`: `record` may compact while that holds an entry.
+  private let context: ServerContext
+  /// Separate from the recorder's: `Recorder.record` may compact while that holds an entry.
   private let buffer = ByteBuffer(capacity: 256)
 
   /// What the compaction under way has copied.
@@ -47,12 +46,11 @@ final class Compactor {
   /// Longest refused entry since then, in bytes.
   private var refusedLength = 0
 
-  /// `live.bus` and `statistics` must outlive the compactor: references keep nothing alive.
-  init(_ wal: WriteAheadLog, _ live: LiveEntries, _ statistics: Cell<Statistics>.Reference, log: Log) {
+  /// `live.bus` must outlive the compactor: a reference keeps nothing alive.
+  init(_ wal: WriteAheadLog, _ live: LiveEntries, _ context: ServerContext) {
     self.wal = wal
     self.live = live
-    self.statistics = statistics
-    self.log = log
+    self.context = context
   }
 
   // MARK: Compaction
@@ -112,8 +110,10 @@ final class Compactor {
   private func appendWhatIsUnderWay(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
-    LoggedCounters(bus: live.bus.value.counters, lastConnection: live.sessions.lastID, statistics.value)
-      .append(to: buffer)
+    LoggedCounters(
+      bus: live.bus.value.counters, lastConnection: live.sessions.lastID, context.statistics.value
+    )
+    .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
     appendConfiguration(to: buffer)
@@ -199,7 +199,7 @@ final class Compactor {
     refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
     guard !isFull else { return }
     isFull = true
-    log.warning(
+    context.log.warning(
       """
       the state has no room for more (StateMax=): delegates, holds, declarations and queries are refused now, and what is \
       observed now does not survive a restart
@@ -220,6 +220,6 @@ final class Compactor {
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false
     refusedLength = 0
-    log.notice("the state has room again")
+    context.log.notice("the state has room again")
   }
 }

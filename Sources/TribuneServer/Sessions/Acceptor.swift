@@ -28,6 +28,8 @@ final class Acceptor {
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
+  var isStopped: Bool { if case .stopped = state { true } else { false } }
+
   init(_ loop: EventLoop, _ sessions: SessionTable, log: Log) {
     self.loop = loop
     self.sessions = sessions
@@ -37,6 +39,17 @@ final class Acceptor {
   func listen(on listener: Listener) throws(Errno) {
     try loop.add(listener.descriptor.rawValue, for: .readable, token: .listener(listeners.count))
     listeners.append(listener)
+  }
+
+  /// Gives the sockets' files another mode, where they are the bus's own.
+  func setMode(_ mode: UInt32) { for listener in listeners { setMode(mode, of: listener) } }
+
+  func setMode(_ mode: UInt32, of listener: Listener) {
+    do throws(Errno) {
+      try listener.setMode(mode)
+    } catch {
+      log.error("cannot change the mode of \(listener.path): \(error)")
+    }
   }
 
   /// Accepts no more.

@@ -172,4 +172,14 @@ final class Connection {
     if isBlocked, !isFullOfFiles { interest.insert(.writable) }
     return interest
   }
+
+  /// The journal's fields about it.
+  var journalFields: Log.Fields {
+    ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit]
+  }
+
+  /// The journal's fields about it, and another one.
+  func journalFields(_ name: StaticString, _ value: String) -> Log.Fields {
+    ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit, name: value]
+  }
 }

@@ -11,6 +11,8 @@ final class SessionTable {
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
+  /// Connections that are dismissed, or closed, when the iteration ends.
+  let ending = Cell<[Connection]>([])
   /// The last id that was given out.
   private(set) var lastID = ConnectionID.bus
 
@@ -19,6 +21,14 @@ final class SessionTable {
   }
 
   subscript(id: ConnectionID) -> Connection? { slots[id].flatMap { bySlot.value[$0] } }
+
+  /// The connection that a watch is for, if it is still there.
+  subscript(token: WatchToken) -> Connection? {
+    guard case .connection(let slot, _) = token, let connection = bySlot.value[slot],
+      connection.token == token
+    else { return nil }
+    return connection
+  }
 
   /// The state that every notification reads, reached without retaining the connection.
   @inline(__always) func hotState(at slot: ConnectionSlot) -> Cell<Connection.Traffic>.Reference? {
@@ -66,6 +76,13 @@ final class SessionTable {
     hotState.value[slot] = nil
     freeSlots.append(slot)
     count -= 1
+  }
+
+  /// Has the connection dismissed when the iteration ends: for callers that are walking connections.
+  func closeLater(_ connection: Connection, _ error: WireError) {
+    guard connection.isServed else { return }
+    connection.pendingClose = error
+    ending.value.append(connection)
   }
 
   /// Finds the free slots anew, after connections were put into slots in any order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneCore
 import TribuneLog
 import TribuneTestSupport
 import TribuneWire
@@ -19,14 +20,15 @@ struct NewerEntryTests {
         let client = try bus.client()
         try client.send(Observe(), serial: 1, name: "a.b")
         try bus.pass(client)
-        _ = bus.server.wal.append(kind: Self.kind, owner: 1 << 40, time: 2, RawSpan(), [1, 2, 3].raw)
+        _ = bus.server.recorder.wal.append(
+          kind: Self.kind, owner: 1 << 40, time: 2, RawSpan(), [1, 2, 3].raw)
         try client.send(Observe(), serial: 2, name: "a.c")
         try bus.pass(client)
         let next = try bus.successor()
-        #expect(next.server.observationCount == 2)
+        #expect(next.server.interpreter.bus.value.observationCount == 2)
         #expect(next.server.sessions.lastID.rawValue < 1 << 40)
         var kinds: [UInt8] = []
-        _ = next.server.wal.forEachEntry { kinds.append($0.rawKind) }
+        _ = next.server.recorder.wal.forEachEntry { kinds.append($0.rawKind) }
         #expect(!kinds.isEmpty && !kinds.contains(Self.kind))
       }
     }

@@ -53,8 +53,8 @@ struct ReplayedConfigurationTests {
       let asked = try delegate.frames().last?.kind
       try #require(asked == .question)
       // Time goes by, and that is in the log.
-      let due = bus.server.now.advanced(byMilliseconds: 2)
-      repeat { bus.beginIteration() } while bus.server.now < due
+      let due = bus.server.context.now.advanced(byMilliseconds: 2)
+      repeat { bus.beginIteration() } while bus.server.context.now < due
       try delegate.send(Observe(), serial: 2, name: "other")
       try bus.pass(delegate)
     }
@@ -79,17 +79,21 @@ struct ReplayedConfigurationTests {
         let before = entry == .reload ? change.configuration : Configuration()
         let asked = try Asked(before, overrides: change == .overriders) { server in
           switch entry {
-          case .compaction: server.compactor.compactNow(at: server.now)
+          case .compaction: server.recorder.compactor.compactNow(at: server.context.now)
           case .reload: server.reconfigure(Configuration())
           }
         }
         let next = try asked.bus.successor(change.configuration)
-        let (policy, limits) = (next.server.bus.policy, next.server.bus.limits)
+        let (policy, limits) = (
+          next.server.interpreter.bus.value.policy, next.server.interpreter.bus.value.limits
+        )
         #expect(policy == change.configuration.policy)
         #expect(limits == change.configuration.busLimits)
         let told = try asked.told(by: next)
         #expect(told.before == [] && told.after == [.verdict])
-        #expect(next.server.askedCount == 1 && next.server.vetoedCount == 0)
+        #expect(
+          next.server.interpreter.bus.value.askedCount == 1
+            && next.server.interpreter.bus.value.vetoedCount == 0)
       }
     }
   }
@@ -100,11 +104,11 @@ struct ReplayedConfigurationTests {
       try await MainActor.run {
         let asked = try Asked(Configuration(), overrides: false) { _ in }
         asked.bus.server.reconfigure(Change.times.configuration)
-        asked.bus.server.compactor.compactNow(at: asked.bus.server.now)
+        asked.bus.server.recorder.compactor.compactNow(at: asked.bus.server.context.now)
         var bus = asked.bus
         for _ in 1...2 {
           bus = try bus.successor()
-          let timeouts = bus.server.bus.delegateEntries(of: 0).map(\.timeout)
+          let timeouts = bus.server.interpreter.bus.value.delegateEntries(of: 0).map(\.timeout)
           #expect(timeouts == [5_000])
         }
       }
@@ -130,7 +134,7 @@ struct ReplayedConfigurationTests {
           configuration.policy.requirements = [.init(pattern: try Pattern("other.*"), names: names)]
         }
         let asked = try Asked(configuration, overrides: true) { server in
-          if lack == .tooLong { server.compactor.compactNow(at: server.now) }
+          if lack == .tooLong { server.recorder.compactor.compactNow(at: server.context.now) }
         }
         let entries = asked.bus.loggedConfigurations
         let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
@@ -151,17 +155,17 @@ struct ReplayedConfigurationTests {
         let bus = try SteppedBus()
         let client = try bus.client()
         for serial in Serial(1)...100 { try client.send(Observe(), serial: serial, name: "load.n\(serial)") }
-        repeat { try bus.pass(client) } while bus.server.observationCount < 100
+        repeat { try bus.pass(client) } while bus.server.interpreter.bus.value.observationCount < 100
         let server = bus.server
-        server.compactor.compactNow(at: server.now)
+        server.recorder.compactor.compactNow(at: server.context.now)
         var configuration = Change.requirement.configuration
-        configuration.stateMaxBytes = server.wal.usedLength
+        configuration.stateMaxBytes = server.recorder.wal.usedLength
         server.reconfigure(configuration)
-        server.commit()
+        server.recorder.commit()
         let expected = ByteBuffer(capacity: 256)
-        server.bus.appendConfiguration(to: expected)
+        server.interpreter.bus.value.appendConfiguration(to: expected)
         #expect(bus.loggedConfigurations.last == expected.array)
-        #expect(server.wal.usedLength > server.wal.admissionLimit)
+        #expect(server.recorder.wal.usedLength > server.recorder.wal.admissionLimit)
       }
     }
   }
@@ -171,7 +175,7 @@ extension SteppedBus {
   /// The bodies of the entries that say which configuration is in force.
   fileprivate var loggedConfigurations: [[UInt8]] {
     var bodies: [[UInt8]] = []
-    _ = server.wal.forEachEntry { entry in
+    _ = server.recorder.wal.forEachEntry { entry in
       if entry.kind == .configuration { bodies.append(Array(entry.body)) }
     }
     return bodies

@@ -28,13 +28,15 @@ final class SteppedBus {
     unsafe setenv("FDSTORE", "1000", 1)
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     server = try Self.server(configuration, state, PassedAtStart())
-    try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
+    try server.gatekeeper.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
   private init(succeeding other: SteppedBus, _ configuration: Configuration?, asksWhoConnected: Bool) throws {
     folder = other.folder
     manager = other.manager
-    var passed = [(try FileDescriptor.duplicate(of: other.server.wal.rawDescriptor).release(), "state")]
+    var passed = [
+      (try FileDescriptor.duplicate(of: other.server.recorder.wal.rawDescriptor).release(), "state")
+    ]
     for connection in other.server.sessions.all where connection.isStored {
       passed.append((try connection.descriptor.duplicate().release(), "c"))
     }
@@ -42,7 +44,7 @@ final class SteppedBus {
     atStart.knowsPeers = asksWhoConnected
     guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
     server = try Self.server(
-      configuration ?? other.server.configuration, try WriteAheadLog(adopting: file), atStart)
+      configuration ?? other.server.context.configuration, try WriteAheadLog(adopting: file), atStart)
     server.takeOver(atStart)
   }
 
@@ -54,7 +56,7 @@ final class SteppedBus {
     let server = try BusServer(
       configuration: configuration, log: log, loop: try EventLoop(hostsMainQueue: false), wal: state,
       store: store)
-    try #require(server.outlivesDeath)
+    try #require(server.recorder.survivesDeath)
     return server
   }
 
@@ -160,6 +162,6 @@ final class SteppedBus {
 
   /// Begins an iteration in which something is due that is so soon.
   func beginIterationWhenDue() {
-    repeat { beginIteration() } while !server.isAnythingDue
+    repeat { beginIteration() } while !server.interpreter.isAnythingDue
   }
 }

@@ -61,9 +61,9 @@ struct TransactionTests {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let overdue = try Overdue()
-        overdue.bus.server.wal.admissionLimit = 0
+        overdue.bus.server.recorder.wal.admissionLimit = 0
         overdue.bus.beginIterationWhenDue()
-        overdue.bus.server.advance()
+        overdue.bus.server.interpreter.advance()
         overdue.bus.endIteration()
         let before = try overdue.verdicts()
         let next = try overdue.bus.successor()
@@ -84,9 +84,9 @@ struct TransactionTests {
         configuration.hardLimitBytes = 64 << 10
         let overdue = try Overdue(configuration, queries: 100)
         overdue.bus.beginIterationWhenDue()
-        while overdue.bus.server.queryCount > 0 {
+        while overdue.bus.server.interpreter.bus.value.queryCount > 0 {
           overdue.bus.beginIteration()
-          overdue.bus.server.advance()
+          overdue.bus.server.interpreter.advance()
         }
         let before = try overdue.verdicts()
         let next = try overdue.bus.successor()
@@ -150,7 +150,7 @@ struct TransactionTests {
         try poster.send(post)
         try next.pass(poster)
         let slot = try next.connection(of: observer).slot.index
-        let counters = try #require(next.server.wal.counters(of: slot))
+        let counters = try #require(next.server.recorder.wal.counters(of: slot))
         #expect(counters.queued + counters.buffered == 2)
       }
     }

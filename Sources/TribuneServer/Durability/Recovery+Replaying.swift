@@ -29,40 +29,36 @@ extension FrameKind? {
 }
 
 /// How a state becomes the bus again that wrote it: by receiving, once more, what it had received.
-extension BusServer {
+extension Recovery {
   /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
-  ///
-  /// - Parameter passed: has what was retained as a file.
-  func replayLog(with passed: PassedAtStart) -> (ReplayedLog, LogDamage?) {
+  func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
     // What was allowed once is not refused by a limit that has been lowered since.
-    bus.limits = bus.limits.lifted
-    bus.isRestoring = true
-    let damage = wal.forEachEntry { entry in
+    bus.value.limits = bus.value.limits.lifted
+    bus.value.isRestoring = true
+    let damage = recorder.wal.forEachEntry { entry in
       do throws(WireError) {
-        if try !replay(entry, into: &replayed, passed) { replayed.uselessCount += 1 }
+        if try !replay(entry, into: &replayed) { replayed.uselessCount += 1 }
       } catch {
-        log.debug(
+        context.log.debug(
           "entry \(entry.position.offset) of the state, a \(entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"), cannot be made use of: \(error.message)"
         )
         replayed.uselessCount += 1
       }
-      bus.dropEffects()
+      bus.value.dropEffects()
     }
-    bus.isRestoring = false
+    bus.value.isRestoring = false
     // From here on, what was replayed is treated as after a reload.
-    configureBus()
+    bus.value.apply(context.configuration, log: context.log)
     // A slot's last tenant has the highest id of all that it had.
-    wal.forEachSession { cell in
+    recorder.wal.forEachSession { cell in
       let id = cell.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(cell.connection) }
     }
     return (replayed, damage)
   }
 
-  private func replay(
-    _ entry: LogEntry, into replayed: inout ReplayedLog, _ passed: PassedAtStart
-  ) throws(WireError) -> Bool {
+  private func replay(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     // A newer daemon wrote it.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
@@ -80,26 +76,26 @@ extension BusServer {
         replayed.found[id] = nil
         replayed.takenSlots.remove(known.facts.slot)
       }
-      guard id != 0, replayed.found[id] == nil, facts.slot < wal.slotCount,
+      guard id != 0, replayed.found[id] == nil, facts.slot < recorder.wal.slotCount,
         replayed.takenSlots.insert(facts.slot).inserted
       else { return false }
       replayed.found[id] = FoundConnection(facts: facts, position: entry.position)
       if facts.isOpen {
-        bus.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
+        bus.value.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
       // It may be gone from the log already.
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
-      if gone.facts.isOpen { bus.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
-    case .advance: bus.advance(to: entry.moment)
-    case .retained: try replayRetained(entry.body, passed)
-    case .query: try bus.restoreQuery(entry.body, at: entry.moment)
-    case .awaitedPost: try bus.restoreAwaitedPost(entry.body, at: entry.moment)
+      if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
+    case .advance: bus.value.advance(to: entry.moment)
+    case .retained: try replayRetained(entry.body)
+    case .query: try bus.value.restoreQuery(entry.body, at: entry.moment)
+    case .awaitedPost: try bus.value.restoreAwaitedPost(entry.body, at: entry.moment)
     case .questionFailure:
       let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
-      bus.failQuestion(
+      bus.value.failQuestion(
         QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: entry.moment
       )
     case .controlFrame:
@@ -130,69 +126,96 @@ extension BusServer {
     else { return false }
     // A daemon gives no id twice. A log that has it do so is damaged, whatever its checksums say.
     switch header.kind {
-    case .ask where bus.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
+    case .ask where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
     case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
     case .hold where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
     default: break
     }
     let slot = ConnectionSlot(index: found.facts.slot)
-    bus.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
+    bus.value.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
-    case .declare: try bus.give(recorded.context)
+    case .declare: try bus.value.give(recorded.context)
     // An older daemon has not logged it.
     case .attach where recorded.context.byteCount >= 4:
-      bus.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
-    case .answer: bus.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
+      bus.value.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
+    case .answer:
+      bus.value.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
     default: break
     }
-    let refusedBefore = bus.refusedCount
-    _ = try bus.receive(
+    let refusedBefore = bus.value.refusedCount
+    _ = try bus.value.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: entry.moment)
-    if bus.counters.lastDelegate > recorded.lastDelegate {
+    if bus.value.counters.lastDelegate > recorded.lastDelegate {
       replayed.givenDelegates.insert(recorded.lastDelegate + 1)
     }
-    if bus.refusedCount == refusedBefore {
+    if bus.value.refusedCount == refusedBefore {
       replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
     }
     if header.kind == .suspend {
       replayed.found[entry.connection.rawValue]?.suspendPosition = entry.position
-    } else if hasRegistered(header.serial, header.kind, by: slot) {
+    } else if bus.value.hasRegistered(header.serial, header.kind, by: slot) {
       replayed.found[entry.connection.rawValue]?.registered[header.serial] = entry.position
       if header.kind == .declare, recorded.context.byteCount > 0 {
-        bus.count(recorded.context.byteCount, besides: header.serial, of: slot)
+        bus.value.count(recorded.context.byteCount, besides: header.serial, of: slot)
       }
     }
     return true
   }
 
   private func restore(_ counters: LoggedCounters) {
-    bus.restore(counters.bus)
+    bus.value.restore(counters.bus)
     sessions.noteGiven(counters.lastConnection)
-    statistics = counters.statistics
+    context.statistics.value = counters.statistics
   }
 
   /// Takes a retained notification back, or that there is none any more.
-  private func replayRetained(_ body: RawSpan, _ passed: PassedAtStart) throws(WireError) {
+  private func replayRetained(_ body: RawSpan) throws(WireError) {
     var reader = FieldReader(body)
     guard try reader.flag() else {
       let (name, object) = (try reader.text(), try reader.text())
-      bus.forgetRetained(name: name, object: object)
-      retainedFiles[Self.key(name, object)] = nil
+      bus.value.forgetRetained(name: name, object: object)
+      recorder.retainedFiles.value[RetainedFiles.key(name, object)] = nil
       return
     }
     let found: InheritedFile?
     do throws(WireError) {
-      found = try file(from: &reader, passed)
+      found = try file(from: &reader)
     } catch {
       // What has taken its place is still to come, unless it is lost, too.
-      let key = try bus.forgetRetained(body.extracting(droppingFirst: LoggedRetention.headLength))
-      retainedFiles[Self.key(key.name, key.object)] = nil
+      let key = try bus.value.forgetRetained(body.extracting(droppingFirst: LoggedRetention.headLength))
+      recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return
     }
     let fields = body.extracting(droppingFirst: LoggedRetention.headLength)
-    let kept = try bus.restoreRetained(fields, attachment: found?.file)
-    retainedFiles[Self.key(kept.name, kept.object)] = found.map {
+    let kept = try bus.value.restoreRetained(fields, attachment: found?.file)
+    recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found.map {
       StoredFile(inode: $0.inode, number: $0.number)
     }
+  }
+
+  /// Takes a post back that waits, or that it does no more.
+  ///
+  /// - Throws: what is wrong with it.
+  private func replayWaiting(_ entry: LogEntry) throws(WireError) {
+    var reader = FieldReader(entry.body)
+    let number: UInt64 = try reader.integer()
+    guard entry.kind == .postponedPost else {
+      bus.value.forgetWaiting(number: number)
+      recorder.postponed.remove(number)
+      return
+    }
+    let uid: UInt32 = try reader.integer()
+    try bus.value.restoreWaiting(
+      entry.body.extracting(droppingFirst: 12), number: number, from: entry.connection, uid: uid,
+      at: entry.moment)
+    recorder.postponed.insert(number)
+  }
+
+  /// Goes by what a logged configuration decides, until the log ends or has another one.
+  private func replayConfiguration(_ fields: RawSpan) throws(WireError) {
+    if fields.byteCount > 0 { return try bus.value.restoreConfiguration(fields) }
+    // It was too long to be logged: today's stands in for it.
+    bus.value.apply(context.configuration, log: context.log)
+    bus.value.limits = bus.value.limits.lifted
   }
 }

@@ -11,9 +11,25 @@ import TribuneWire
 /// that a monitor has lost some, so that nothing shown has more to be shown.
 ///
 /// A monitor is an observer like any other: what it does not read in time is dropped, and told.
-extension BusServer {
+final class TrafficMonitor {
+  private let bus: Cell<Bus>.Reference
+  private let sessions: SessionTable
+  private let sender: Sender
+  /// The frame that is being taken from a client, while somebody monitors.
+  private var taken: TakenFrame?
+
+  /// `bus` must outlive the monitor: a reference keeps nothing alive.
+  init(_ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ sender: Sender) {
+    (self.bus, self.sessions, self.sender) = (bus, sessions, sender)
+  }
+
+  var isWatched: Bool { bus.value.isMonitored }
+
+  /// The frame that was being taken is answered.
+  func endFrame() { taken = nil }
+
   /// The frame that is being taken, for the `ok` or the `error` that answers it.
-  struct TakenFrame {
+  private struct TakenFrame {
     let connection: ConnectionSlot
     /// What it passed under; nil for no name.
     let name: ByteSlice?
@@ -22,7 +38,7 @@ extension BusServer {
   }
 
   /// Shows a run of posts.
-  func monitorPosts(_ run: ByteSlice, receivers: Int, from poster: Connection) {
+  func showPosts(_ run: ByteSlice, receivers: Int, from poster: Connection) {
     forEachFrame(of: run, limits: poster.limits) { header, frame in
       show([frame], under: frame.name(header), from: poster.id, to: .bus, receivers: receivers)
     }
@@ -42,19 +58,19 @@ extension BusServer {
   }
 
   /// Shows a post that wanted more than to be handed on, when it is.
-  func monitorPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
+  func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
     show([slice], under: postName(slice), from: poster, to: .bus, receivers: receivers)
   }
 
   /// Shows a post that was refused and wanted more than to be handed on at once.
-  func monitorRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Connection) {
+  func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Connection) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
   }
 
   /// Shows what was held for a connection, and is delivered to it now.
-  func monitorBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
-    monitorLoss(lost, of: observer)
+  func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
+    showLoss(lost, of: observer)
     for slice in slices {
       forEachFrame(of: slice, limits: .fromBus) { header, frame in
         show([frame], under: frame.name(header), from: header.sender, to: observer.id, receivers: 1)
@@ -62,7 +78,7 @@ extension BusServer {
     }
   }
 
-  func monitorRetained(
+  func showRetained(
     _ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Connection
   ) {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
@@ -76,18 +92,18 @@ extension BusServer {
   }
 
   /// What the answers to a run of posts go by.
-  func monitorAnswers(to run: ByteSlice, from poster: Connection) {
+  func expectAnswers(to run: ByteSlice, from poster: Connection) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
     else { preconditionFailure("a frame that was taken has no header") }
-    iteration.taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
+    taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
   }
 
   /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
   /// receives it.
-  func monitorFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
+  func showFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
-    iteration.taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
+    taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
     if frame.header.kind == .post, !frame.isPostThatWaits { return }
     show(
       [slice], under: name, from: connection.id, to: .bus, receivers: 0,
@@ -101,11 +117,11 @@ extension BusServer {
     case .answer, .defer:
       // Both begin with the query's id; what is wrong with them is told by whoever takes them.
       guard frame.fields.byteCount >= 8 else { return nil }
-      return bus.tail(of: QueryID(rawValue: frame.fields.integer(at: 0, as: UInt64.self)))?.name
+      return bus.value.tail(of: QueryID(rawValue: frame.fields.integer(at: 0, as: UInt64.self)))?.name
     case .done:
       guard frame.fields.byteCount >= 16 else { return nil }
       let poster = ConnectionID(rawValue: frame.fields.integer(at: 0, as: UInt64.self))
-      return bus.shownTail(ofPost: frame.fields.integer(at: 8, as: UInt64.self), by: poster)?.name
+      return bus.value.shownTail(ofPost: frame.fields.integer(at: 8, as: UInt64.self), by: poster)?.name
     default: return nil
     }
   }
@@ -113,13 +129,13 @@ extension BusServer {
   /// Shows what the bus says to one client.
   ///
   /// - Parameter query: what the frame goes by; nil if it is no news of a query or an awaited post.
-  func monitorControlFrame(
+  func showControlFrame(
     _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to connection: Connection
   ) {
     guard connection.isServed, !connection.isWriteClosed else { return }
     var name = query?.name
     var isToMonitor = false
-    if kind == .ok || kind == .error, let taken = iteration.taken, taken.connection == connection.slot {
+    if kind == .ok || kind == .error, let taken, taken.connection == connection.slot {
       name = taken.name
       isToMonitor = taken.isMonitor
     }
@@ -129,29 +145,29 @@ extension BusServer {
   }
 
   /// - Parameter rest: what follows `slice` in the same frame.
-  func monitorQuestion(
+  func showQuestion(
     _ slice: ByteSlice, _ rest: ByteSlice?, _ tail: QueryTail, from asker: ConnectionID,
     to delegate: ConnectionID
   ) {
     show([slice] + (rest.map { [$0] } ?? []), under: tail.name, from: asker, to: delegate, receivers: 1)
   }
 
-  func monitorVerdict(_ verdict: ByteSlice, _ tail: QueryTail, to asker: ConnectionID) {
+  func showVerdict(_ verdict: ByteSlice, _ tail: QueryTail, to asker: ConnectionID) {
     show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
   /// Shows what the bus itself posts.
   ///
   /// - Parameter isTold: whether others are told of a monitor that does not keep up with it.
-  func monitorAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isTold: Bool) {
+  func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isTold: Bool) {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isTold: isTold)
   }
 
   /// Shows that notifications were dropped for an observer, as they are: the `lost` that it reads counts what was
   /// dropped until then.
-  func monitorLoss(_ count: UInt64, of observer: Connection) {
-    guard count > 0, !bus.isMonitor(observer.slot) else { return }
-    let buffer = bufferToEncode()
+  func showLoss(_ count: UInt64, of observer: Connection) {
+    guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
+    let buffer = sender.bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(Lost(count: count), serial: 0)
     show(
@@ -178,12 +194,12 @@ extension BusServer {
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isTold: Bool = true
   ) {
-    let monitors = bus.monitors(of: name)
+    let monitors = bus.value.monitors(of: name)
     guard monitors.contains(where: { $0 != excluded }) else { return }
     let traffic = Traffic(
       time: SystemClock.wallMicroseconds, from: from, to: to, receivers: UInt32(clamping: receivers))
     let length = parts.reduce(0) { $0 + $1.count }
-    let buffer = bufferToEncode(for: 2 * FrameHeader.length + length)
+    let buffer = sender.bufferToEncode(for: 2 * FrameHeader.length + length)
     let start = buffer.count
     buffer.appendHead(of: traffic, serial: 0, payloadLength: length)
     for part in parts { buffer.append(part.bytes) }
@@ -192,7 +208,7 @@ extension BusServer {
       guard let monitor = sessions[slot] else {
         preconditionFailure("a monitor has no connection")
       }
-      deliverWithoutPacing(slice, to: monitor, isTold: isTold)
+      sender.deliverWithoutPacing(slice, to: monitor, isTold: isTold)
     }
   }
 }

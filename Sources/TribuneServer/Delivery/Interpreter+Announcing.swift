@@ -8,7 +8,7 @@ import TribuneWire
 ///
 /// It is made only where somebody may receive it. Nobody is paused for an observer of it that does not keep up:
 /// that one loses at once.
-extension BusServer {
+extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
     case .didConnect(let id, let peer):
@@ -35,19 +35,35 @@ extension BusServer {
 
   /// Tells who went past which vetoes, and why.
   func announceOverride(_ decision: Decision, of tail: QueryTail) {
-    guard bus.isObserved else { return }
+    guard bus.value.isObserved else { return }
     let entry = VerdictEntry(decision, of: tail)
     announce("tribune.query.didOverride", object: entry.object, userInfo: entry.override)
   }
 
-  func announceLossy(_ observer: Connection) {
-    guard bus.isObserved else { return }
+  /// Announces what has happened to queues.
+  func announceEvents() {
+    while !sender.events.value.isEmpty {
+      var events: [Sender.Event] = []
+      swap(&events, &sender.events.value)
+      for event in events {
+        switch event {
+        case .lost(let count, let observer):
+          if monitor.isWatched { monitor.showLoss(count, of: observer) }
+        case .becameLossy(let observer, let isTold): if isTold { announceLossy(observer) }
+        case .recovered(let observer, let lost): announceRecovery(of: observer, lost: lost)
+        }
+      }
+    }
+  }
+
+  private func announceLossy(_ observer: Connection) {
+    guard bus.value.isObserved else { return }
     announce(
       "tribune.observer.didBecomeLossy", userInfo: observer.peer.members(on: observer.id), isFlow: true)
   }
 
-  func announceRecovery(of observer: Connection, lost: UInt64) {
-    guard bus.isObserved else { return }
+  private func announceRecovery(of observer: Connection, lost: UInt64) {
+    guard bus.value.isObserved else { return }
     announce(
       "tribune.observer.didRecover",
       userInfo: observer.peer.members(on: observer.id) + [("lost", .unsigned(lost))], isFlow: true)
@@ -58,7 +74,7 @@ extension BusServer {
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
-    let buffer = bufferToEncode()
+    let buffer = sender.bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(
       Post(), serial: 0, name: name, object: object, text: JSONValue.object(userInfo).compact)
@@ -69,18 +85,28 @@ extension BusServer {
         preconditionFailure("an observer has no connection")
       }
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
-      deliverWithoutPacing(slice, to: observer, isTold: !isFlow)
-      statistics.delivered += 1
+      sender.deliverWithoutPacing(slice, to: observer, isTold: !isFlow)
+      context.statistics.value.delivered += 1
     }
-    if bus.isMonitored {
-      monitorAnnouncement(slice, name: name, receivers: receivers.count, isTold: !isFlow)
+    if monitor.isWatched {
+      monitor.showAnnouncement(slice, name: name, receivers: receivers.count, isTold: !isFlow)
     }
+  }
+
+  /// Has the core buffer a run for a suspended connection, or drop it.
+  ///
+  /// - Returns: whether the connection receives it now, all the same.
+  func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
+    let receivesNow = bus.value.isFor(receiver, run, count: count)
+    carryOutEffects()
+    recorder.noteBufferedOfAll()
+    return receivesNow
   }
 
   private func receivers(of name: String, object: String) -> [Receiver] {
     let key = name + object
     do throws(WireError) {
-      return try bus.receivers(of: key.utf8Bytes, nameLength: name.utf8.count)
+      return try bus.value.receivers(of: key.utf8Bytes, nameLength: name.utf8.count)
     } catch {
       preconditionFailure("the bus posts under what it takes for no name: \(error.message)")
     }

@@ -4,29 +4,27 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What is retained, in the state. A file in which userInfo came is stored for as long as it is retained.
-extension BusServer {
-  /// What a file is found again by that is retained.
-  static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
-
-  func record(kept: RetainedNotification) {
-    let buffer = bufferToRecord()
+/// What is retained, in the log. A file with userInfo is stored for as long as it is retained.
+extension Recorder {
+  func recordRetained(_ kept: RetainedNotification) {
+    let buffer = emptyBuffer()
     var files = FilesHandedOver()
     buffer.append(true)
-    append(kept.attachment, to: buffer, &files)
+    files.append(kept.attachment, to: buffer)
     kept.append(to: buffer)
-    retainedFiles.forget(Self.key(kept.name, kept.object))
-    if let file = kept.attachment { retainedFiles[Self.key(kept.name, kept.object)] = stored(file) }
-    record(.retained, of: .bus, at: now, buffer.bytes)
+    let key = RetainedFiles.key(kept.name, kept.object)
+    retainedFiles.value.forget(key)
+    if let file = kept.attachment { retainedFiles.value[key] = stored(file) }
+    record(.retained, buffer.bytes)
   }
 
-  func record(forgotten name: String, _ object: String) {
-    let buffer = bufferToRecord()
+  func recordForgotten(_ name: String, _ object: String) {
+    let buffer = emptyBuffer()
     buffer.append(false)
     buffer.appendField(name)
     buffer.appendField(object)
-    retainedFiles.forget(Self.key(name, object))
-    record(.retained, of: .bus, at: now, buffer.bytes)
+    retainedFiles.value.forget(RetainedFiles.key(name, object))
+    record(.retained, buffer.bytes)
   }
 
   /// A file can be retained under several names, and is stored once.
@@ -34,15 +32,14 @@ extension BusServer {
     guard let store else { return nil }
     return FileDescriptor.lending(file.rawDescriptor) { descriptor -> StoredFile? in
       let inode = descriptor.inode ?? 0
-      if let known = retainedFiles.recall(inode: inode) { return known }
+      if let known = retainedFiles.value.recall(inode: inode) { return known }
       return store.store(file: descriptor).map { StoredFile(inode: inode, number: $0) }
     }
   }
 
-  /// Takes out of the store what is retained no more. Whoever has to go on from the state knows that by now: what it says
-  /// is retained is there.
+  /// Removes from the store what is retained no more. The committed log says so by now.
   func removeForgottenFiles() {
-    for file in retainedFiles.takeForgotten() { store?.remove(file: file.number) }
+    for file in retainedFiles.value.takeForgotten() { store?.remove(file: file.number) }
   }
 }
 
@@ -61,6 +58,9 @@ struct RetainedFiles {
     get { files[key] }
     set { files[key] = newValue }
   }
+
+  /// What a retained file is found by.
+  static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
   var retained: some Collection<StoredFile> { files.values }
   var hasForgotten: Bool { !forgotten.isEmpty }

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// Hands events to the core, and carries out what the core wants: its effects.
+final class Interpreter {
+  /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
+  private static let copiedTailLength = 1024
+
+  let context: ServerContext
+  let bus: Cell<Bus>.Reference
+  let sessions: SessionTable
+  let recorder: Recorder
+  let sender: Sender
+  let monitor: TrafficMonitor
+  let replier: Replier
+  private let effects = Cell<[Effect]>([])
+  /// Questions for which the queues of their delegates had no space.
+  private let unsentQuestions = Cell<[Question]>([])
+  /// For the journal, when the frames have been sent.
+  private let verdicts = Cell<[VerdictEntry]>([])
+
+  /// `bus` must outlive the interpreter: a reference keeps nothing alive.
+  init(
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
+    _ monitor: TrafficMonitor, _ replier: Replier, _ context: ServerContext
+  ) {
+    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
+    (self.monitor, self.replier, self.context) = (monitor, replier, context)
+  }
+
+  // MARK: Events
+
+  /// Hands an event to the core as one transaction, and queues all that it causes. It is logged already.
+  func perform(_ event: () -> Void) {
+    recorder.beginTransaction()
+    event()
+    carryOutEffects()
+    recorder.endTransaction()
+    settle()
+  }
+
+  /// Whether the core has something to do by now.
+  @inline(__always) var isAnythingDue: Bool {
+    // A condition of its own: within the `guard`, the way to the bus is a coroutine with memory of its own.
+    let due = bus.value.nextDeadline
+    guard let due else { return false }
+    return due <= context.now
+  }
+
+  /// Has the core do what is due.
+  func advance() {
+    if isAnythingDue { recorder.recordAdvance() }
+    perform { bus.value.advance(to: context.now) }
+  }
+
+  func deliverSoon() {
+    deliver { bus in bus.deliverSoon() }
+  }
+
+  func deliverIdle() {
+    deliver { bus in bus.deliverIdle() }
+  }
+
+  func deliverDue() {
+    let now = context.now
+    deliver { bus in bus.deliverDue(at: now) }
+  }
+
+  /// Delivers all that waits for a better moment.
+  func deliverPostponed() {
+    deliverSoon()
+    deliverIdle()
+  }
+
+  /// Delivers one after the other, until none is left.
+  private func deliver(_ next: (inout Bus) -> Bool) {
+    var isDelivering = true
+    while isDelivering {
+      recorder.compactor.reserve(0, at: context.now)
+      perform { isDelivering = next(&bus.value) }
+    }
+  }
+
+  /// Brings queues below their limits, and announces what has happened to them. To be called when a transaction has ended,
+  /// and after plain posts, which are none.
+  @inline(__always) func settle() {
+    if sender.isOverLimits || !sender.events.value.isEmpty { settleQueues() }
+  }
+
+  private func settleQueues() {
+    guard !recorder.isInTransaction else { return }
+    while sender.isOverLimits || !sender.events.value.isEmpty {
+      if sender.isOverLimits {
+        // They come before anything is written.
+        if bus.value.hasSoonPosts { deliverSoon() }
+        sender.relieve()
+      }
+      announceEvents()
+    }
+  }
+
+  // MARK: Effects
+
+  /// Queues what the core wants sent.
+  func carryOutEffects() {
+    carryOutPendingEffects()
+    // Who is asked next may have no space for a question either.
+    while !unsentQuestions.value.isEmpty {
+      var unsent: [Question] = []
+      swap(&unsentQuestions.value, &unsent)
+      for question in unsent {
+        let reason = "it has not read the questions before"
+        recorder.recordFailure(of: question, reason: reason)
+        bus.value.failQuestion(question.query, question.delegate, reason: reason, at: context.now)
+      }
+      carryOutPendingEffects()
+    }
+  }
+
+  private func carryOutPendingEffects() {
+    var effects: [Effect] = []
+    swap(&self.effects.value, &effects)
+    bus.value.takeEffects(&effects)
+    for index in effects.indices {
+      // Taken out of the array, so that nothing that it holds is copied.
+      var effect = Effect.spent
+      swap(&effect, &effects[index])
+      carryOut(consume effect)
+    }
+    effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+    swap(&self.effects.value, &effects)
+  }
+
+  private func carryOut(_ effect: consuming Effect) {
+    switch consume effect {
+    case .spent: preconditionFailure("an effect was carried out before")
+    case .okay(let slot, let serial, let okay):
+      replier.say(okay, to: connection(at: slot), serial: serial)
+    case .refusal(let slot, let serial, let error):
+      replier.refuse(connection(at: slot), serial: serial, error)
+    case .question(let slot, let serial, let asker, let question, let tail):
+      send(question, serial, tail, from: asker, to: connection(at: slot))
+    case .progress(let slot, let serial, let progress, let status, let tail):
+      let asker = connection(at: slot)
+      // Progress is news that the next replaces: a delegate that defers without end must not be what an asker that reads
+      // slowly is closed for.
+      guard !asker.isBlocked || asker.queue.byteCount <= context.configuration.highMarkBytes else { return }
+      replier.say(progress, to: asker, serial: serial, text: status, about: tail)
+    case .verdict(let slot, let serial, let decision, let tail):
+      send(decision, serial, tail, to: connection(at: slot))
+    case .concluded(let slot, let serial, let concluded, let tail):
+      replier.say(concluded, to: connection(at: slot), serial: serial, about: tail, defersFlush: true)
+    case .ended(let slot, let serial, let ended):
+      replier.say(ended, to: connection(at: slot), serial: serial)
+    case .announcement(let announcement):
+      announce(announcement)
+    case .notification(let slice, let receivers, let poster):
+      send(notification: slice, to: receivers, from: poster)
+    case .kept(let notification): recorder.recordRetained(notification)
+    case .forgotten(let name, let object): recorder.recordForgotten(name, object)
+    case .waiting(let slice, let number, let poster, let uid):
+      recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
+    case .waitsNoMore(let number): recorder.recordDelivered(postponed: number)
+    case .held(let slot, let slices, let count, let lost):
+      send(buffered: slices, lost: lost, to: connection(at: slot))
+      context.statistics.value.delivered += count
+    case .retained(let slot, let serial, let poster, let retained, let tail):
+      send(retained, serial, tail, from: poster, to: connection(at: slot))
+    case .awaited(let slot, let serial, let awaited, let tail):
+      replier.say(awaited, to: connection(at: slot), serial: serial, about: tail)
+    }
+  }
+
+  private func send(
+    _ question: Question, _ serial: Serial, _ tail: QueryTail, from asker: ConnectionID,
+    to delegate: Connection
+  ) {
+    guard sender.hasSpace(forQuestionOf: tail.slice.count, delegate) else {
+      return unsentQuestions.value.append(question)
+    }
+    let buffer = sender.bufferToEncode()
+    let start = buffer.count
+    buffer.appendHead(
+      of: question, sender: asker, serial: serial, nameLength: tail.nameLength,
+      objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+    let isCopied = tail.slice.count <= Self.copiedTailLength
+    if isCopied { buffer.append(tail.slice.bytes) }
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    let rest = isCopied ? nil : tail.slice
+    sender.enqueue(slice, rest, for: delegate, isNotification: false)
+    if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
+  }
+
+  private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Connection) {
+    let buffer = sender.bufferToEncode()
+    let start = buffer.count
+    buffer.appendFrame(decision.verdict, serial: serial)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    sender.enqueue(slice, for: asker, isNotification: false)
+    if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
+    note(decision, of: tail)
+    // A dry run has overridden nothing.
+    if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
+  }
+
+  /// Queues a notification that wanted more than to be handed on.
+  private func send(notification slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
+    // The poster may have gone while it waited.
+    let source = sessions[poster.id]
+    for receiver in receivers {
+      let observer = connection(at: receiver.slot)
+      if let source {
+        sender.deliver(slice, count: 1, to: observer, from: source)
+      } else {
+        sender.deliverWithoutPacing(slice, to: observer)
+      }
+    }
+    context.statistics.value.delivered += UInt64(receivers.count)
+    if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
+  }
+
+  /// Queues what was buffered while a connection was suspended. That is bounded, and not sent yet: the connection's flow
+  /// is looked at with what comes next.
+  private func send(buffered slices: [ByteSlice], lost: UInt64, to connection: Connection) {
+    sender.tellLost(lost, to: connection, wereBuffered: true)
+    for slice in slices {
+      sender.enqueue(
+        slice, for: connection, isNotification: true, count: slice.frameCount, wereBuffered: true)
+    }
+    recorder.noteBuffered(for: connection)
+    if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: connection) }
+  }
+
+  /// Queues what was retained, as a file for whoever takes one if it came as one.
+  private func send(
+    _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
+    to connection: Connection
+  ) {
+    var retained = retained
+    let file = tail.slice.buffer.attachment
+    if let file { retained.length = UInt32(file.length) }
+    let buffer =
+      file.map { ByteBuffer(capacity: FileFrames.frameLength, attachment: $0) }
+      ?? sender.bufferToEncode(for: Sender.encodeSpace + tail.slice.count)
+    let start = buffer.count
+    buffer.appendHead(
+      of: retained, flags: file == nil ? [] : .descriptor, sender: poster, serial: serial,
+      nameLength: tail.nameLength, objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+    buffer.append(tail.slice.bytes)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    sender.enqueue(slice, for: connection, isNotification: true)
+    if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: connection) }
+  }
+
+  private func connection(at slot: ConnectionSlot) -> Connection {
+    guard let connection = sessions[slot] else {
+      preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
+    }
+    return connection
+  }
+
+  // MARK: Journal
+
+  /// Keeps a verdict that decides something, for when those who wait for it have been told.
+  private func note(_ decision: Decision, of tail: QueryTail) {
+    let verdict = decision.verdict
+    guard !decision.mode.isForValues else { return }
+    if verdict.isDryRun {
+      context.log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
+    } else if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden) {
+      verdicts.value.append(VerdictEntry(decision, of: tail))
+    }
+  }
+
+  func writeVerdicts() {
+    guard !verdicts.value.isEmpty else { return }
+    for verdict in verdicts.value { context.log.write(verdict) }
+    verdicts.value.removeAll(keepingCapacity: verdicts.value.capacity <= 1024)
+  }
+}

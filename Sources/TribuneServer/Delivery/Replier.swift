@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// Queues frames of the bus's own, and shows them to monitors.
+final class Replier {
+  private let sender: Sender
+  private let monitor: TrafficMonitor
+
+  init(_ sender: Sender, _ monitor: TrafficMonitor) { (self.sender, self.monitor) = (sender, monitor) }
+
+  /// - Parameters:
+  ///   - query: what the frame is news of, for monitors.
+  ///   - defersFlush: it is sent with what comes next.
+  ///   - isRecorded: it is to survive the death of the daemon.
+  func say<F: FrameFields>(
+    _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil,
+    defersFlush: Bool = false, isRecorded: Bool = true
+  ) {
+    let buffer = sender.bufferToEncode()
+    let start = buffer.count
+    buffer.appendFrame(fields, serial: serial, text: text)
+    let slice = ByteSlice(buffer, start..<buffer.count)
+    sender.enqueue(
+      slice, for: connection, isNotification: false, defersFlush: defersFlush, isRecorded: isRecorded)
+    if monitor.isWatched { monitor.showControlFrame(slice, F.kind, query, to: connection) }
+  }
+
+  func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
+    say(Refusal(error.code), to: connection, serial: serial, text: error.message)
+  }
+
+  func sayHello(to connection: Connection) {
+    let buffer = sender.bufferToEncode()
+    let start = buffer.count
+    Hello(capabilities: .descriptors).append(to: buffer)
+    sender.enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// The fast path of plain posts, past the core: each run of them is stamped where it lies, and queued as one slice.
+final class Router {
+  private let context: ServerContext
+  private let bus: Cell<Bus>.Reference
+  private let sessions: SessionTable
+  private let recorder: Recorder
+  private let sender: Sender
+  private let interpreter: Interpreter
+  private let monitor: TrafficMonitor
+  private let replier: Replier
+
+  init(_ interpreter: Interpreter) {
+    context = interpreter.context
+    bus = interpreter.bus
+    sessions = interpreter.sessions
+    recorder = interpreter.recorder
+    sender = interpreter.sender
+    monitor = interpreter.monitor
+    replier = interpreter.replier
+    self.interpreter = interpreter
+  }
+
+  /// Takes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
+  /// a run of its own.
+  ///
+  /// - Returns: where the next frame begins.
+  func takePosts(
+    of poster: Connection, in buffer: ByteBuffer, at start: Int, first: FrameHeader
+  ) -> Int {
+    let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
+    let isDeclared = bus.value.isDeclared(key.extracting(droppingFirst: first.nameLength))
+    let run = PostRun(
+      in: buffer, at: start, first: first, from: poster.id, limits: poster.limits, isAlone: isDeclared)
+    let slice = ByteSlice(buffer, run.range)
+    do throws(WireError) {
+      let receivers = try bus.value.receivers(of: key, nameLength: first.nameLength)
+      guard !NameSyntax.isReserved(key.extracting(first: first.nameLength)) else {
+        throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
+      }
+      if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
+      let deliveries: Int
+      if areAllPlain(receivers, slice) {
+        for receiver in receivers { enqueue(slice, count: run.count, for: receiver.slot) }
+        deliveries = receivers.count
+      } else {
+        deliveries = deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
+      }
+      context.statistics.value.delivered += UInt64(run.count * deliveries)
+      context.statistics.value.posted += UInt64(run.count)
+      poster.postedCount += UInt64(run.count)
+      if bus.value.isMonitored { monitor.showPosts(slice, receivers: deliveries, from: poster) }
+      if first.flags.contains(.acknowledge) { answer(slice, to: poster, refusal: nil) }
+    } catch {
+      if bus.value.isMonitored { monitor.showPosts(slice, receivers: 0, from: poster) }
+      answer(slice, to: poster, refusal: error)
+    }
+    interpreter.settle()
+    return run.range.upperBound
+  }
+
+  /// Whether every receiver qualifies for the fast path.
+  ///
+  /// All are looked at before the first gets the run. That fetches the memory of all at once, which is rarely at hand
+  /// where they are many, rather than one after the other.
+  private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
+    let queuedMax = context.configuration.highMarkBytes - run.count
+    for receiver in receivers {
+      guard case .now = receiver.way, let observer = sessions.hotState(at: receiver.slot),
+        observer.value.isServed, !observer.value.isWriteClosed, observer.value.queue.byteCount <= queuedMax
+      else { return false }
+    }
+    return true
+  }
+
+  @inline(__always) private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
+    guard let observer = sessions.hotState(at: slot) else {
+      preconditionFailure("an observer has no connection")
+    }
+    // Relieving the queues can end connections.
+    guard observer.value.isServed, !observer.value.isWriteClosed else { return }
+    observer.value.queue.append(run, isNotification: true, count: count, copyingInto: sender.queuePool)
+    recorder.noteQueued(count, at: slot, &observer.value)
+    sender.queuedByteCount += run.count
+    if !observer.value.needsFlush { sender.scheduleFlush(self.observer(at: slot)) }
+    if sender.queuedByteCount > sender.relievedAbove { interpreter.settle() }
+  }
+
+  private func deliverOneByOne(
+    _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection
+  ) -> Int {
+    var deliveries = 0
+    for receiver in receivers {
+      if case .now = receiver.way {
+      } else if !interpreter.receivesNow(receiver, run, count: UInt64(count)) {
+        continue
+      }
+      sender.deliver(run, count: count, to: observer(at: receiver.slot), from: poster)
+      deliveries += 1
+    }
+    return deliveries
+  }
+
+  private func observer(at slot: ConnectionSlot) -> Connection {
+    guard let observer = sessions[slot] else { preconditionFailure("an observer has no connection") }
+    return observer
+  }
+
+  /// Answers each post of a run: that it was taken, or why not.
+  private func answer(_ run: ByteSlice, to poster: Connection, refusal: WireError?) {
+    if bus.value.isMonitored { monitor.expectAnswers(to: run, from: poster) }
+    defer { monitor.endFrame() }
+    var position = run.range.lowerBound
+    while position < run.range.upperBound {
+      let bytes = run.buffer.bytes
+      let serial = bytes.integer(at: position + FrameHeader.serialOffset, as: UInt64.self)
+      position += Int(bytes.integer(at: position, as: UInt32.self))
+      if let refusal {
+        replier.refuse(poster, serial: serial, refusal)
+      } else {
+        replier.say(Okay(), to: poster, serial: serial)
+      }
+    }
+  }
+}

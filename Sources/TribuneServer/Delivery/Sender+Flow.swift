@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// What happens to observers that do not read as fast as they are sent to, and to their posters.
+///
+/// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to a healthy
+/// observer loses nothing. If it has not drained below the low mark in the configured time, it becomes *lossy*: until it
+/// has, its oldest notifications are dropped, it is told how many, and nobody waits for it. Where nobody would wait
+/// anyway, and when there is no memory for all queues together, a slow observer becomes lossy at once.
+extension Sender {
+  // MARK: Pacing
+
+  /// Gives the observer time to catch up, from the first notification on that puts it past its high mark.
+  func pace(_ poster: Connection, for observer: Connection) {
+    if observer.flow == .flowing {
+      observer.flow = .pacing
+      observer.pacedUntil = context.now.advanced(byNanoseconds: context.configuration.paceMaxNanoseconds)
+      context.timeouts.value.insert(.pace, observer.token, due: observer.pacedUntil)
+    }
+    // All that one read brings is one poster's.
+    guard observer.pausedPosters.last !== poster, !observer.pausedPosters.contains(where: { $0 === poster })
+    else { return }
+    observer.pausedPosters.append(poster)
+    poster.pauseCount += 1
+    if poster.pauseCount == 1 { loop.updateInterest(of: poster) }
+  }
+
+  /// The observer has had its time to catch up, unless it did meanwhile and the timeout is an older one.
+  func checkPacing(of observer: Connection) {
+    guard observer.phase == .open, observer.flow == .pacing, observer.pacedUntil <= context.now else {
+      return
+    }
+    becomeLossy(observer)
+    drop(from: observer, downTo: context.configuration.highMarkBytes)
+  }
+
+  /// Resumes the posters that are paused because of `observer`.
+  func releasePosters(of observer: Connection) {
+    while let poster = observer.pausedPosters.popLast() {
+      poster.pauseCount -= 1
+      guard poster.pauseCount == 0 else { continue }
+      // It could not end its partial frame while it was not read.
+      poster.partialSince = context.now
+      loop.updateInterest(of: poster)
+    }
+  }
+
+  // MARK: Losing
+
+  /// Drops the oldest notifications of a queue until it is no longer than `target`. An observer that loses is lossy.
+  ///
+  /// - Parameter isTold: whether others are told that it has become so.
+  func drop(from observer: Connection, downTo target: Int, isTold: Bool = true) {
+    let lost = observer.queue.lostCount
+    var dropped: UInt64 = 0
+    changeQueue(of: observer) { queue in dropped = queue.dropOldest(downTo: target) }
+    guard dropped > 0 else { return }
+    context.statistics.value.lost += dropped
+    events.value.append(.lost(dropped, observer))
+    if observer.flow != .lossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
+  }
+
+  /// - Parameter lost: what it had lost before.
+  private func becomeLossy(_ observer: Connection, havingLost lost: UInt64? = nil, isTold: Bool = true) {
+    observer.flow = .lossy
+    observer.lostBefore = lost ?? observer.queue.lostCount
+    observer.isLossTold = isTold
+    releasePosters(of: observer)
+    context.log.warning(
+      "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
+      observer.journalFields)
+    events.value.append(.becameLossy(observer, isTold: isTold))
+  }
+
+  /// The observer has drained below the low mark.
+  func recover(_ observer: Connection) {
+    let wasLossy = observer.flow == .lossy
+    observer.flow = .flowing
+    releasePosters(of: observer)
+    // The end of a connection is no recovery.
+    guard observer.phase == .open, wasLossy else { return }
+    let lost = observer.queue.lostCount - observer.lostBefore
+    context.log.notice(
+      "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
+      observer.journalFields("TRIBUNE_LOST", "\(lost)"))
+    if observer.isLossTold { events.value.append(.recovered(observer, lost: lost)) }
+  }
+
+  // MARK: Limits
+
+  /// Bytes in a queue above which a connection that reads is flushed before the iteration ends, so that there is space
+  /// for questions.
+  var softLimit: Int { context.configuration.hardLimitBytes / 8 }
+
+  /// One iteration can cause any number of replies and questions: the hard limit cannot wait for its end.
+  func limitQueue(of connection: Connection, isNotification: Bool) {
+    if !isNotification, !connection.isBlocked {
+      if overSoftLimit.value.last !== connection { overSoftLimit.value.append(connection) }
+    } else {
+      applyHardLimit(to: connection)
+    }
+  }
+
+  private func applyHardLimit(to connection: Connection) {
+    let hardLimit = context.configuration.hardLimitBytes
+    guard connection.queue.byteCount > hardLimit else { return }
+    // Notifications may go first; control frames must not be dropped.
+    if connection.flow != .flowing || connection.isBlocked {
+      drop(from: connection, downTo: context.configuration.highMarkBytes)
+    }
+    if connection.queue.byteCount > hardLimit, connection.isBlocked {
+      sessions.closeLater(
+        connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
+    }
+  }
+
+  /// Whether queues are over a limit that `relieve` brings them below.
+  @inline(__always) var isOverLimits: Bool { queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty }
+
+  /// Flushes the queues over the soft limit, and drops notifications if all queues together take too much memory. What
+  /// they hold must be committed.
+  func relieve() {
+    while let connection = overSoftLimit.value.popLast() {
+      guard connection.isServed, connection.queue.byteCount > softLimit else { continue }
+      if !connection.isBlocked { flush(connection) }
+      applyHardLimit(to: connection)
+    }
+    if queuedByteCount > relievedAbove { dropToFitMemory() }
+  }
+
+  /// Drops notifications when all queues together take more memory than is configured: observers that do not read become
+  /// lossy early, and keep what lies below the low mark, or an even share of half of the memory where that is less.
+  ///
+  /// What must not be dropped stays, and is bounded for each connection alone. Where that is much, it is not walked for
+  /// every frame: a quarter more has to come before this is done again.
+  private func dropToFitMemory() {
+    let memoryMax = context.configuration.queuesMemoryMaxBytes
+    // Nothing that this causes begins it anew.
+    relievedAbove = .max
+    // What could be read already does not wait.
+    let connections = sessions.all
+    for connection in connections where !connection.isBlocked && connection.isServed {
+      if !connection.queue.isEmpty { flush(connection) }
+    }
+    let slow = connections.filter { $0.isBlocked && $0.isServed }
+    let target = min(context.configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
+    for connection in slow where connection.queue.byteCount > target {
+      drop(from: connection, downTo: target)
+    }
+    relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
+  }
+
+  /// Has the queues relieved as soon as they pass the memory for them, where they have come back below it.
+  func resetRelief() {
+    let memoryMax = context.configuration.queuesMemoryMaxBytes
+    relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
+  }
+}

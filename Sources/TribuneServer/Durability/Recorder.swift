@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneWire
+
+/// Logs what the next daemon needs to go on if this one dies (see `WriteAheadLog`).
+///
+/// What changes the core is logged as it came in: frames other than plain posts, disconnects, and moments at which
+/// something was due. Control frames are logged as they go out. Reads and writes under way and the number of queued
+/// notifications are in the connection's counter slot, a store for each.
+///
+/// A *transaction* is what the core takes in one go and all that it causes. Everything in it is queued and logged before
+/// any of it is sent, and one store commits it. So the next daemon knows of everything that anybody has read, and
+/// everything that it knows of was sent or is in the log to be sent. Were half of a transaction visible, replaying it would
+/// cause the other half where nobody hears it. A compaction commits, so none begins within a transaction; the one at the
+/// end of a recovery commits that transaction.
+///
+/// Plain posts are no transactions: the counter slots have what they cause as soon as it is queued.
+final class Recorder {
+  /// Longest control frame that is logged, in bytes. A connection with a longer one unsent when the daemon dies has to
+  /// connect again.
+  private static let controlFrameLengthMax = 65_536
+
+  let wal: WriteAheadLog
+  let compactor: Compactor
+  let postponed = PostponedPosts()
+  /// Whether somebody keeps the connections if the daemon dies. Without that, the log is only for a planned restart, and
+  /// has nothing that is under way.
+  ///
+  /// This stays true when the store has failed: what is in it by then is kept, and the log has to be right.
+  let survivesDeath: Bool
+  let store: DescriptorStore?
+  private let context: ServerContext
+  let sessions: SessionTable
+  let bus: Cell<Bus>.Reference
+  private let files: UserInfoFiles
+  private let buffer = ByteBuffer(capacity: 4096)
+  /// The stored files of what is retained.
+  let retainedFiles = Cell(RetainedFiles())
+  /// Transactions under way, one within the other.
+  private var transactionDepth = 0
+  /// Connections that were read, and may have posted what is delivered when the iteration ends.
+  private let receiving = Cell<[Connection]>([])
+  private var isSealed = false
+
+  /// `bus` must outlive the recorder: a reference keeps nothing alive.
+  init(
+    _ wal: WriteAheadLog, _ store: DescriptorStore?, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
+    _ files: UserInfoFiles, _ context: ServerContext
+  ) {
+    wal.admissionLimit = context.configuration.stateMaxBytes
+    (self.wal, self.store, self.bus, self.sessions) = (wal, store, bus, sessions)
+    (self.files, self.context) = (files, context)
+    survivesDeath = store != nil
+    compactor = Compactor(
+      wal, LiveEntries(sessions: sessions, bus: bus, postponed: postponed), context)
+  }
+
+  // MARK: Transactions
+
+  var isInTransaction: Bool { transactionDepth > 0 }
+
+  /// The core is about to take something, which is logged already.
+  func beginTransaction() { transactionDepth += 1 }
+
+  /// All that the transaction causes is queued.
+  func endTransaction() {
+    transactionDepth -= 1
+    guard !isInTransaction else { return }
+    noteBufferedOfAll()
+    commit()
+  }
+
+  @inline(__always) func commit() {
+    precondition(!isSealed, "something happens on a bus that goes on elsewhere")
+    wal.commit()
+    if retainedFiles.value.hasForgotten { removeForgottenFiles() }
+  }
+
+  /// Another daemon goes on with the log: nothing is committed any more.
+  func seal() { isSealed = true }
+
+  // MARK: Frames
+
+  /// Has the core take a frame as one transaction. A frame that can change the core is logged first, and its entry is
+  /// discarded if the core refuses the frame.
+  ///
+  /// - Parameters:
+  ///   - isLogged: false for a frame that is refused whatever the core says.
+  ///   - take: hands the frame to the core, or acts on it.
+  ///   - carryOut: queues what the core wants sent.
+  /// - Returns: why the frame was not taken: there is no space in the log for what it registers or asks.
+  func perform(
+    _ frame: FrameView, _ kind: FrameKind?, of connection: Connection, isLogged: Bool,
+    _ take: () throws(WireError) -> Void, carryOut: () -> Void
+  ) throws(WireError) -> WireError? {
+    compactor.reserve(frame.bytes.byteCount, at: context.now)
+    var position: EntryPosition?
+    do throws(WireError) {
+      if isLogged { position = try record(frame, kind, of: connection) }
+    } catch {
+      return error
+    }
+    beginTransaction()
+    defer { endTransaction() }
+    // The next daemon is not to take either what this one did not.
+    defer { if let position { wal.discard(from: position) } }
+    let refusedBefore = bus.value.refusedCount
+    try take()
+    if let recorded = position {
+      position = nil
+      if bus.value.refusedCount != refusedBefore {
+        wal.discard(from: recorded)
+      } else {
+        noteTaken(frame, kind, at: recorded, of: connection)
+      }
+    }
+    noteGivenIDs()
+    carryOut()
+    switch kind {
+    case .post: recordAwaitedPost(frame.header.serial, of: connection)
+    default: break
+    }
+    return nil
+  }
+
+  /// Logs a frame that is about to be taken, if it can change the core.
+  ///
+  /// - Throws: `limitExceeded` if it takes part in decisions and there is no space for it.
+  private func record(
+    _ frame: FrameView, _ kind: FrameKind?, of connection: Connection
+  ) throws(WireError) -> EntryPosition? {
+    guard kind.isRecorded(forDeath: survivesDeath), connection.position != nil else { return nil }
+    switch kind {
+    case .attach, .hold, .declare, .ask:
+      if let error = compactor.refusal(of: frame, at: context.now) { throw error }
+    // Who only watches is let in, and has to connect again after a restart.
+    case .observe, .monitor:
+      if compactor.refusal(of: frame, at: context.now) != nil {
+        setFlag(.incomplete, of: connection)
+        return nil
+      }
+    default: break
+    }
+    let fields = emptyBuffer()
+    // The registration outlasts the configuration that it came under.
+    if case .attach = kind { fields.append(bus.value.limits.delegateTimeout) }
+    return append(frame.bytes, fields.bytes, of: connection)
+  }
+
+  private func append(
+    _ frame: RawSpan, _ context: RawSpan, of connection: Connection
+  ) -> EntryPosition {
+    let last = bus.value.counters
+    return record(.frame, of: connection.id, words: (last.lastQuery, last.lastDelegate), frame, context)
+  }
+
+  /// Notes where the frame lies that has registered something, and completes its entry.
+  private func noteTaken(
+    _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of connection: Connection
+  ) {
+    let serial = frame.header.serial
+    switch kind {
+    case .answer: replaceAnswer(frame, at: position, of: connection)
+    // What was held is counted on when it has been queued, together with what still is.
+    case .suspend: connection.suspendPosition = position
+    case _ where !bus.value.hasRegistered(serial, kind, by: connection.slot): break
+    case .declare: connection.registered[serial] = addContext(to: frame, at: position, of: connection)
+    default: connection.registered[serial] = position
+    }
+  }
+
+  /// Logs an answer without what it said, if the core kept nothing of that: replayed, it must not decide more than it did.
+  private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of connection: Connection) {
+    guard let reason = bus.value.cutReason else { return }
+    wal.discard(from: position)
+    let buffer = emptyBuffer()
+    buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
+    buffer.store(UInt32(frame.header.payloadStart), at: 0)
+    buffer.append(reason.utf8Bytes)
+    // An answer gives no ids.
+    _ = append(buffer.bytes, RawSpan(), of: connection)
+  }
+
+  /// Logs what a declaration relies on besides its frame, which is the last entry.
+  private func addContext(
+    to frame: FrameView, at position: EntryPosition, of connection: Connection
+  ) -> EntryPosition {
+    let fields = ByteBuffer(capacity: 0)
+    bus.value.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: fields)
+    guard fields.count > 0 else { return position }
+    bus.value.count(fields.count, besides: frame.header.serial, of: connection.slot)
+    wal.discard(from: position)
+    // A declaration gets no id.
+    return append(frame.bytes, fields.bytes, of: connection)
+  }
+
+  /// Notes which ids have been given out, before anybody learns of them.
+  func noteGivenIDs() {
+    let counters = bus.value.counters
+    wal.setLast(.query, counters.lastQuery)
+    wal.setLast(.delegate, counters.lastDelegate)
+  }
+
+  // MARK: Other entries
+
+  /// The connection has been greeted, and is to survive the daemon.
+  func recordConnection(_ connection: Connection) {
+    let buffer = emptyBuffer()
+    ConnectionFacts(connection, cookie: connection.cookie).append(to: buffer)
+    connection.position = record(.connect, of: connection.id, buffer.bytes)
+  }
+
+  /// A connection without a connect entry gets no disconnect entry.
+  func recordDisconnection(of connection: Connection) {
+    guard connection.position != nil else { return }
+    connection.position = nil
+    record(.disconnect, of: connection.id)
+  }
+
+  /// A detached connection can be resumed until `end`.
+  func recordDetached(_ id: ConnectionID, until end: Instant) { record(.detached, of: id, at: end) }
+
+  /// The core is about to do what is due.
+  func recordAdvance() { record(.advance) }
+
+  /// Logs whom a poster waits for, which is shorter than the post.
+  private func recordAwaitedPost(_ serial: Serial, of connection: Connection) {
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    guard bus.value.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
+    record(.awaitedPost, of: connection.id, buffer.bytes)
+  }
+
+  func recordFailure(of question: Question, reason: String) {
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    buffer.append(question.query.rawValue)
+    buffer.append(question.delegate.rawValue)
+    buffer.appendField(reason)
+    record(.questionFailure, buffer.bytes)
+  }
+
+  /// A post waits for the bus to be idle. It was accepted, and nobody has been told of it yet. A planned restart delivers
+  /// it first.
+  func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
+    postponed.insert(number)
+    guard survivesDeath else { return }
+    // A file with userInfo is not kept: what waits here is short, or does not wait for long.
+    guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
+    let buffer = emptyBuffer()
+    buffer.append(number)
+    buffer.append(uid)
+    record(.postponedPost, of: poster, buffer.bytes, frame.bytes)
+  }
+
+  func recordDelivered(postponed number: UInt64) {
+    postponed.remove(number)
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    buffer.append(number)
+    record(.postponedPostDone, buffer.bytes)
+  }
+
+  /// Logs what the configuration in force decides, before anything that it decides.
+  func recordConfiguration() {
+    wal.admissionLimit = context.configuration.stateMaxBytes
+    compactor.noteSpace()
+    let buffer = emptyBuffer()
+    compactor.appendConfiguration(to: buffer)
+    record(.configuration, buffer.bytes)
+  }
+
+  /// Everything is in the log, for the daemon that goes on with it; what was under way is in the file `inFlight`.
+  func recordHandoverEnd(inFlight: UInt64) {
+    let buffer = emptyBuffer()
+    buffer.append(inFlight)
+    record(.handoverEnd, buffer.bytes)
+    wal.commit()
+  }
+
+  /// Logs a control frame that has been queued.
+  ///
+  /// - Parameters:
+  ///   - rest: what follows `slice` in the same frame.
+  ///   - isRecorded: false for what is not worth it, such as long lists.
+  func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool)
+  {
+    guard survivesDeath, connection.position != nil else { return }
+    let number = connection.traffic.value.controlCount &+ 1
+    connection.traffic.value.controlCount = number
+    let frame = ControlFrameID(number: number, slot: connection.slot.index)
+    let length = slice.count + (rest?.count ?? 0)
+    guard isRecorded, length <= Self.controlFrameLengthMax, connection.queue.byteCount <= queueRecordedMax,
+      wal.admits(bodyLength: length)
+    else { return setFlag(.unlogged, of: connection) }
+    if let rest {
+      record(.controlFrame, of: connection.id, at: frame.moment, slice.bytes, rest.bytes)
+    } else {
+      record(.controlFrame, of: connection.id, at: frame.moment, slice.bytes)
+    }
+  }
+
+  /// Bytes that may wait for a connection if its control frames are to be logged. When the log is over half full after
+  /// a compaction, unread control frames may use a quarter of it, shared evenly.
+  private var queueRecordedMax: Int {
+    let highMark = context.configuration.highMarkBytes
+    guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
+    return min(highMark, wal.admissionLimit / 4 / max(1, sessions.count))
+  }
+
+  /// Where the next entry is encoded, with nothing in it.
+  @inline(__always) func emptyBuffer() -> ByteBuffer {
+    let buffer = self.buffer
+    buffer.truncate(to: 0)
+    return buffer
+  }
+
+  /// - Parameter moment: nil for now.
+  /// - Returns: where the entry lies.
+  @discardableResult
+  func record(
+    _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,
+    _ head: RawSpan = RawSpan(), _ body: RawSpan = RawSpan()
+  ) -> EntryPosition {
+    let now = context.now
+    if !isInTransaction { compactor.reserve(head.byteCount + body.byteCount, at: now) }
+    guard let position = wal.append(kind, connection: id, at: moment ?? now, prefix: words, head, body)
+    else {
+      preconditionFailure(
+        "a segment of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"
+      )
+    }
+    return position
+  }
+
+  // MARK: Reads under way
+
+  @inline(__always) func noteReceiving(from connection: Connection) {
+    if survivesDeath { setFlag(.receiving, of: connection) }
+  }
+
+  /// What was read has been taken, except for what the connection keeps.
+  @inline(__always) func noteReceived(from connection: Connection) {
+    if survivesDeath { endReceiving(from: connection) }
+  }
+
+  private func endReceiving(from connection: Connection) {
+    // Until all that it caused is visible, what was read is lost with the daemon.
+    commit()
+    guard connection.partial == nil, connection.deferredInput == nil, connection.descriptors.isEmpty else {
+      return
+    }
+    // What is delivered when the iteration ends is not in the log.
+    guard !bus.value.hasSoonPosts else { return receiving.value.append(connection) }
+    removeFlag(.receiving, of: connection)
+  }
+
+  /// What the iteration has posted is delivered.
+  func endIteration() {
+    while let connection = receiving.value.popLast() {
+      if connection.phase != .closed { noteReceived(from: connection) }
+    }
+  }
+}
+
+extension Bus {
+  /// Whether a frame that was taken has registered something. Any other one may have the serial of a registration.
+  mutating func hasRegistered(_ serial: Serial, _ kind: FrameKind?, by slot: ConnectionSlot) -> Bool {
+    switch kind {
+    case .observe, .monitor, .attach, .hold, .declare: isRegistered(serial, by: slot)
+    default: false
+    }
+  }
+}
+
+extension FrameKind? {
+  /// Whether a frame of the kind can change the core in a way that has to be known later.
+  ///
+  /// - Parameter survivesDeath: what is under way has to be known if the daemon dies. Otherwise a planned restart logs it.
+  fileprivate func isRecorded(forDeath survivesDeath: Bool) -> Bool {
+    switch self {
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
+    case .ask, .answer, .defer, .done: survivesDeath
+    default: false
+    }
+  }
+}

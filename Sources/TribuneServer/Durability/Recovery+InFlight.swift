@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneWire
+
+/// How a recovery goes on with what was under way on each connection when it was handed over.
+extension Recovery {
+  /// What was under way on each connection, by id, if the daemon that was here handed it over.
+  func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
+    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
+      return nil
+    }
+    store?.remove(file: file.number)
+    let log: WriteAheadLog
+    do throws(LogError) {
+      log = try WriteAheadLog(adopting: file.descriptor)
+    } catch {
+      context.log.warning("what was under way cannot be taken over: \(error)")
+      return nil
+    }
+    var streams: [UInt64: InFlightIO] = [:]
+    var isWhole = false
+    let damage = log.forEachEntry { entry in
+      let body = ByteBuffer(capacity: entry.body.byteCount)
+      body.append(entry.body)
+      switch entry.kind {
+      case .inFlight: streams[entry.connection.rawValue, default: InFlightIO()].stream = body
+      case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].held = body
+      case .handoverEnd: isWhole = entry.moment == moment
+      default: break
+      }
+    }
+    guard damage == nil, isWhole else {
+      context.log.warning("what was under way is damaged")
+      return nil
+    }
+    return streams
+  }
+
+  /// The file that `append(_:to:_:)` has written down.
+  ///
+  /// - Throws: when it is not there.
+  func file(from reader: inout FieldReader) throws(WireError) -> InheritedFile? {
+    let inode = try reader.integer(UInt64.self)
+    let length = Int(clamping: try reader.integer(UInt64.self))
+    let user = try reader.integer(UInt32.self)
+    guard inode != 0 else { return nil }
+    if let known = inheritedFiles[inode] { return known }
+    guard let found = passed.takeFile(inode: inode) else {
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not there")
+    }
+    let number = found.number
+    let descriptor = found.descriptor
+    do throws(MemoryFile.Flaw) {
+      try MemoryFile.check(descriptor.rawValue, length: length)
+    } catch {
+      store?.remove(file: number)
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not what it was: \(error)")
+    }
+    let held = InFlightFile(countedIn: gatekeeper.quota.files, gatekeeper.quota.files(of: user), user: user)
+    held.hold(descriptor, length: length)
+    let file = InheritedFile(file: held, inode: inode, number: number)
+    inheritedFiles[inode] = file
+    return file
+  }
+
+  /// Has nothing stored of what is retained no more, and of what was only under way.
+  func removeInheritedFiles() {
+    let kept = recorder.retainedFiles.value.numbers
+    for file in inheritedFiles.values where !kept.contains(file.number) { store?.remove(file: file.number) }
+    inheritedFiles = [:]
+    for inode in passed.fileInodes {
+      if let file = passed.takeFile(inode: inode) { store?.remove(file: file.number) }
+    }
+  }
+
+  /// Goes on with what was under way on a connection.
+  func restore(_ streams: InFlightIO, of connection: Connection) {
+    do throws(WireError) {
+      if let stream = streams.stream {
+        var fields = FieldReader(stream.bytes)
+        let partial = try fields.byteArray()
+        var waiting: [UInt64] = []
+        for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
+        // What goes out comes first: what is wrong with the rest is said behind it, and not within a frame.
+        while !fields.isAtEnd { try restorePart(from: &fields, of: connection) }
+        recorder.noteRestoredFrames(of: connection)
+        try reader.restorePartial(partial, of: connection)
+        for inode in waiting { try restorePassedDescriptor(inode, of: connection) }
+      }
+      if let held = streams.held { try restoreHeld(held, of: connection) }
+    } catch {
+      context.log.warning(
+        "what was under way on connection \(connection.id) cannot be made use of: \(error.message)")
+      sessions.closeLater(connection, WireError(.restarted, "what was under way is lost"))
+    }
+  }
+
+  private func restorePart(
+    from reader: inout FieldReader, of connection: Connection
+  ) throws(WireError) {
+    let kind = try reader.value(WaitingFrames.Kind.self)
+    let begunCount = Int(try reader.integer(UInt32.self))
+    let count = try reader.integer(UInt64.self)
+    let file = try file(from: &reader)?.file
+    let bytes = try reader.byteArray()
+    let buffer = ByteBuffer(capacity: bytes.count, attachment: file)
+    buffer.append(bytes.rawBytes)
+    let part = WaitingFrames(
+      kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), begunCount: begunCount, count: count)
+    try sender.changeQueue(of: connection) { queue throws(WireError) in try queue.restore(part) }
+    sender.scheduleFlush(connection)
+  }
+
+  private func restorePassedDescriptor(
+    _ inode: UInt64, of connection: Connection
+  ) throws(WireError) {
+    let standIn: CInt? =
+      switch inode {
+      case FilesHandedOver.foreign: PassedDescriptors.foreign
+      case FilesHandedOver.lost: PassedDescriptors.lost
+      default: nil
+      }
+    if let standIn {
+      connection.descriptors.append(standIn: standIn)
+    } else {
+      connection.descriptors.append(owning: try duplicateFile(inode: inode).release())
+    }
+    gatekeeper.quota.countRestored(of: connection)
+  }
+
+  /// A file that others may have as well, under way to them or retained.
+  private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
+    do throws(Errno) {
+      if let known = inheritedFiles[inode] {
+        return try FileDescriptor.duplicate(of: known.file.rawDescriptor)
+      }
+      if let file = try passed.duplicateFile(inode: inode) { return file }
+    } catch {
+      throw WireError(.missingDescriptor, "a descriptor that waited for its frame cannot be had: \(error)")
+    }
+    throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
+  }
+
+  // MARK: Buffered notifications
+
+  private func restoreHeld(
+    _ held: ByteBuffer, of connection: Connection
+  ) throws(WireError) {
+    var fields = FieldReader(held.bytes)
+    let count = Int(try fields.integer(UInt32.self))
+    var attached: [any AttachedFile] = []
+    for _ in 0..<count {
+      guard let file = try file(from: &fields) else {
+        throw WireError(.missingDescriptor, "a file that is held is none")
+      }
+      attached.append(file.file)
+    }
+    try bus.value.restoreHeld(
+      held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
+      for: connection.slot)
+    // They are held again, and not lost.
+    connection.traffic.value.bufferedBefore &-= UInt32(
+      truncatingIfNeeded: bus.value.heldCount(of: connection.slot))
+  }
+}

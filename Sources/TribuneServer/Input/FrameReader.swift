@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// Reads from sockets, and finds the frames in what came.
+///
+/// Reads go into one buffer that all connections share, and frames are taken where they lie in it. A partial frame is
+/// copied out, and copied in again before the next read of that connection. A frame that does not fit the shared buffer
+/// gets one of its own, as long as it says it will be, once that length has been found within the limits.
+final class FrameReader {
+  /// With less space left than that, a read gets a new buffer.
+  private static let receiveSpace = 16_384
+
+  /// As many reads as empty a socket, however much its peer goes on to send meanwhile: the kernel holds less than this
+  /// many times `receiveSpace`.
+  private static let readsUntilEmpty = 64
+
+  /// After that long, an iteration leaves the frames of a connection that has sent many that are much work, so that all
+  /// others have their turn. The clock is read after so many frames, and before each one that can be much work.
+  private static let iterationNanosecondsMax: UInt64 = 8_000_000
+  private static let framesPerLook = 8
+
+  private let context: ServerContext
+  private let recorder: Recorder
+  private let sender: Sender
+  private let router: Router
+  private let taker: FrameTaker
+  private let gatekeeper: Gatekeeper
+  private let partials: PartialFrames
+  private let quota: DescriptorQuota
+  private let pool: BufferPool
+  private var receiveBuffer: ByteBuffer
+  /// Connections whose frames were left for the next iteration, in order.
+  private let unfinished = Cell<[Connection]>([])
+
+  init(
+    _ router: Router, _ taker: FrameTaker, _ gatekeeper: Gatekeeper, _ recorder: Recorder, _ sender: Sender,
+    _ pool: BufferPool, _ context: ServerContext
+  ) {
+    (self.router, self.taker, self.gatekeeper) = (router, taker, gatekeeper)
+    (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
+    (partials, quota) = (gatekeeper.partials, gatekeeper.quota)
+    receiveBuffer = pool.take()
+  }
+
+  // MARK: Reading
+
+  /// Reads what a connection has sent until now.
+  func readRest(of connection: Connection) {
+    for _ in 0..<Self.readsUntilEmpty {
+      guard connection.isServed, !connection.isDetached else { return }
+      // The last iteration is as long as it has to be.
+      takeAllDeferred(of: connection)
+      guard connection.isServed, read(connection) else { return }
+    }
+  }
+
+  /// Reads once from a connection, and takes what frames that makes whole.
+  ///
+  /// - Returns: whether there was anything to read.
+  @discardableResult
+  func read(_ connection: Connection) -> Bool {
+    // What was sent before comes first.
+    guard connection.deferredInput == nil else { return true }
+    let long = connection.partial.flatMap { PartialFrames.isLong($0) ? $0 : nil }
+    let buffer = long ?? sharedBuffer(for: connection)
+    let partialCount = long == nil ? connection.partial?.count ?? 0 : 0
+
+    let received: Received
+    recorder.noteReceiving(from: connection)
+    do throws(Errno) {
+      received = try UnixSocket.receive(
+        from: connection.descriptor, into: buffer, &connection.descriptors)
+    } catch {
+      if !error.isDisconnection {
+        context.log.warning("cannot read from connection \(connection.id): \(error)")
+      }
+      gatekeeper.close(connection)
+      return false
+    }
+    switch received {
+    case .nothing: buffer.truncate(to: buffer.count - partialCount)
+    case .end:
+      // It may have ended only its own side, and goes on reading.
+      if connection.isFlushDeferred { sender.flush(connection) }
+      gatekeeper.close(connection)
+    case .descriptors:
+      gatekeeper.dismiss(
+        connection, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
+    case .bytes(let count):
+      if connection.partial == nil { connection.partialSince = context.now }
+      if long == nil { partials.release(connection) }
+      let start = long == nil ? buffer.count - count - partialCount : 0
+      takeFrames(of: connection, in: buffer, from: start)
+    }
+    recorder.noteReceived(from: connection)
+    return received != .nothing
+  }
+
+  /// The shared buffer with the partial frame of the connection at its end, and space to read.
+  private func sharedBuffer(for connection: Connection) -> ByteBuffer {
+    var buffer = receiveBuffer
+    let partial = connection.partial?.count ?? 0
+    if buffer.capacity - buffer.count < Self.receiveSpace + partial {
+      buffer = pool.take()
+      receiveBuffer = buffer
+    }
+    if let partial = connection.partial { buffer.append(partial.bytes) }
+    return buffer
+  }
+
+  // MARK: Frames
+
+  /// Takes the whole frames from `start` on, or as many as the iteration has time for, and keeps the rest.
+  private func takeFrames(of connection: Connection, in buffer: ByteBuffer, from start: Int) {
+    do throws(WireError) {
+      var position = start
+      var work = 0
+      var isDone = true
+      if connection.phase == .awaitingHello,
+        let hello = try Hello(buffer.bytes(in: position..<buffer.count))
+      {
+        _ = try hello.negotiated()
+        connection.takesFiles = hello.capabilities.contains(.descriptors)
+        gatekeeper.welcome(connection)
+        position += Hello.length
+      }
+      while connection.isServed, connection.phase != .awaitingHello,
+        let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
+        buffer.count - position >= header.frameLength
+      {
+        if work >= Self.framesPerLook {
+          guard SystemClock.monotonicNanoseconds < iterationEnd else {
+            isDone = false
+            break
+          }
+          work = 0
+        }
+        work += header.canBeMuchWork ? Self.framesPerLook : 1
+        if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0,
+          !header.flags.contains(.descriptor)
+        {
+          position = router.takePosts(of: connection, in: buffer, at: position, first: header)
+        } else {
+          try taker.take(header, of: connection, in: buffer, at: position)
+          position += header.frameLength
+        }
+      }
+      if position > start { connection.partialSince = context.now }
+      guard connection.isServed else { return }
+      if isDone {
+        try keepPartial(buffer, from: position, of: connection)
+      } else {
+        deferInput(buffer, from: position, of: connection)
+      }
+      try quota.countWaiting(of: connection)
+    } catch {
+      gatekeeper.dismiss(connection, error)
+    }
+  }
+
+  /// When this iteration has lasted long enough.
+  private var iterationEnd: UInt64 {
+    context.now.advanced(byNanoseconds: Self.iterationNanosecondsMax).nanoseconds
+  }
+
+  // MARK: Deferred input
+
+  /// Leaves the frames from `start` on for the next iteration.
+  private func deferInput(_ buffer: ByteBuffer, from start: Int, of connection: Connection) {
+    if buffer === receiveBuffer {
+      // Other reads go on in it.
+      let own = ByteBuffer(capacity: buffer.count - start)
+      own.append(buffer.bytes(in: start..<buffer.count))
+      buffer.truncate(to: start)
+      (connection.deferredInput, connection.deferredStart) = (own, 0)
+    } else {
+      (connection.deferredInput, connection.deferredStart) = (buffer, start)
+    }
+    unfinished.value.append(connection)
+  }
+
+  var hasDeferred: Bool { !unfinished.value.isEmpty }
+
+  /// Takes the frames that were left. Each connection has its turn, and leaves again what is still too much.
+  func takeDeferred() {
+    var inTurn: [Connection] = []
+    swap(&inTurn, &unfinished.value)
+    for connection in inTurn { takeDeferred(of: connection) }
+  }
+
+  private func takeDeferred(of connection: Connection) {
+    guard connection.isServed, let rest = connection.deferredInput else { return }
+    connection.deferredInput = nil
+    takeFrames(of: connection, in: rest, from: connection.deferredStart)
+    recorder.noteReceived(from: connection)
+  }
+
+  /// Takes all that a connection has sent, however long that takes.
+  func takeAllDeferred(of connection: Connection) {
+    while connection.isServed, connection.deferredInput != nil { takeDeferred(of: connection) }
+  }
+
+  // MARK: Partial frames
+
+  private func keepPartial(
+    _ buffer: ByteBuffer, from start: Int, of connection: Connection
+  ) throws(WireError) {
+    try partials.keep(
+      buffer, from: start, of: connection, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
+    guard connection.partial != nil else { return }
+    // The shared buffer gets its end back.
+    if buffer === receiveBuffer { buffer.truncate(to: start) }
+    guard !connection.isWatchedForProgress else { return }
+    connection.isWatchedForProgress = true
+    context.schedule(
+      .frame, connection.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
+  }
+
+  /// Goes on with a frame that another daemon has read the beginning of.
+  func restorePartial(_ bytes: [UInt8], of connection: Connection) throws(WireError) {
+    guard !bytes.isEmpty else { return }
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes.rawBytes)
+    connection.partialSince = context.now
+    recorder.noteReceiving(from: connection)
+    try keepPartial(buffer, from: 0, of: connection)
+  }
+
+  /// Closes a connection that has left a frame half sent for too long.
+  func checkProgress(of connection: Connection) {
+    connection.isWatchedForProgress = false
+    guard connection.phase == .open, connection.partial != nil else { return }
+    // A paused poster is not read, and cannot end its frame.
+    if connection.isPaused { connection.partialSince = context.now }
+    let due = connection.partialSince.advanced(
+      byNanoseconds: context.configuration.frameTimeoutNanoseconds)
+    if due <= context.now {
+      gatekeeper.dismiss(
+        connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
+    } else {
+      connection.isWatchedForProgress = true
+      context.timeouts.value.insert(.frame, connection.token, due: due)
+    }
+  }
+}
+
+extension FrameHeader {
+  /// Whether it can take the bus long to do what this one frame asks for: to walk all that is retained, buffered or
+  /// registered, to ask many, or to read a file.
+  fileprivate var canBeMuchWork: Bool {
+    switch kind {
+    case .list, .suspend, .ask: true
+    case .observe, .post: fieldsLength > 0
+    default: false
+    }
+  }
+}

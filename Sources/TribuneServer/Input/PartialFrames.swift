@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+/// Keeps the starts of frames until the rest comes.
+///
+/// Most reads of a busy poster end within a frame. A few buffers that have space for any short frame are used again, which
+/// saves these posters the three allocations of a new one. Where more connections than that have a partial frame, each gets
+/// a buffer of just the bytes that it has.
+final class PartialFrames {
+  /// Longest frame that is short, in bytes.
+  static let shortLength = 16_384
+  private static let pooledMax = 4
+
+  private var free: [ByteBuffer] = []
+  private var lentCount = 0
+  /// Bytes reserved for long frames.
+  private(set) var reservedByteCount = 0
+
+  /// Whether the partial frame of a connection has a buffer for all of it, which is read into directly.
+  static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
+
+  /// Keeps the partial frame that begins at `start`, which may be all that is left of it.
+  ///
+  /// - Parameter memoryMax: bytes that all long partial frames may take. The number of connections bounds the short ones,
+  ///   so a client that begins long frames and leaves them does not keep others from sending.
+  /// - Throws: `outOfMemory`, and what the frame's header says is wrong.
+  func keep(
+    _ buffer: ByteBuffer, from start: Int, of connection: Connection, memoryMax: Int
+  ) throws(WireError) {
+    let count = buffer.count - start
+    if let partial = connection.partial, partial === buffer {
+      // All of it is still the same partial frame.
+      if start == 0 { return }
+      release(connection)
+    }
+    guard count > 0 else { return release(connection) }
+    let frameLength =
+      try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
+    let reserved = frameLength > Self.shortLength ? frameLength : 0
+    guard reservedByteCount + reserved <= memoryMax else {
+      throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(reserved) bytes")
+    }
+    let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
+    partial.append(buffer.bytes(in: start..<buffer.count))
+    release(connection)
+    connection.partial = partial
+    connection.partialReserved = reserved
+    reservedByteCount += reserved
+  }
+
+  func release(_ connection: Connection) {
+    guard let partial = connection.partial else { return }
+    reservedByteCount -= connection.partialReserved
+    connection.partialReserved = 0
+    connection.partial = nil
+    guard partial.capacity == Self.shortLength else { return }
+    lentCount -= 1
+    partial.truncate(to: 0)
+    free.append(partial)
+  }
+
+  private func shortBuffer(for count: Int) -> ByteBuffer {
+    precondition(count < Self.shortLength, "a frame of which \(count) bytes have come is not short")
+    guard lentCount < Self.pooledMax else { return ByteBuffer(capacity: count) }
+    lentCount += 1
+    return free.popLast() ?? ByteBuffer(capacity: Self.shortLength)
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// Answers what is listed.
+final class Lister {
+  /// Where clients find the bus, for people.
+  var address = ""
+  private let context: ServerContext
+  private let bus: Cell<Bus>.Reference
+  private let sessions: SessionTable
+  private let interpreter: Interpreter
+  private let replier: Replier
+  private let store: DescriptorStore?
+  private let started: Instant
+
+  init(_ interpreter: Interpreter, _ store: DescriptorStore?) {
+    context = interpreter.context
+    bus = interpreter.bus
+    sessions = interpreter.sessions
+    replier = interpreter.replier
+    self.interpreter = interpreter
+    self.store = store
+    started = context.now
+  }
+
+  /// The status of the service, in a line.
+  var status: String {
+    """
+    \(sessions.count.counted("connection")), \(bus.value.observationCount.counted("observation")), \
+    \(bus.value.delegateCount.counted("delegate")); \(context.statistics.value.posted) posted, \
+    \(context.statistics.value.lost) lost; \(bus.value.askedCount) asked, \(bus.value.vetoedCount) vetoed
+    """
+  }
+
+  /// Differs whenever the figures of the status may have changed.
+  var changeCount: UInt64 {
+    // Those that have come and those that have gone, so that it only grows.
+    2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
+      &+ context.statistics.value.lost &+ bus.value.changeCount
+  }
+
+  // MARK: Lists
+
+  /// Answers a `list`.
+  ///
+  /// - Throws: what ends the connection.
+  func list(_ frame: FrameView, for connection: Connection) throws(WireError) {
+    // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
+    guard !connection.isWriteClosed else { return }
+    let serial = frame.header.serial
+    do throws(WireError) {
+      let list = try frame.decode(List.self)
+      switch list.subject {
+      case .bus: replier.say(Entry.bus(busEntry), to: connection, serial: serial)
+      case .connections:
+        // Slots are used again, so their order says nothing.
+        let listed = sessions.all
+          .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
+          .sorted { $0.id < $1.id }
+        sayAll(listed.lazy.map { .connection(self.entry(of: $0)) }, to: connection, serial: serial)
+      case .observations:
+        let entries = bus.value.observationEntries(of: list.connection)
+        sayAll(entries.lazy.map { .observation($0) }, to: connection, serial: serial)
+      case .delegates:
+        let entries = bus.value.delegateEntries(of: list.connection)
+        sayAll(entries.lazy.map { .delegate($0) }, to: connection, serial: serial)
+      case .chain:
+        sayAll(try bus.value.explain(frame, at: context.now), to: connection, serial: serial)
+      case .holds:
+        let entries = bus.value.holdEntries(of: list.connection, at: context.now)
+        sayAll(entries.lazy.map { .hold($0) }, to: connection, serial: serial)
+      case .objects:
+        let entries = bus.value.objectEntries(of: list.connection)
+        sayAll(entries.lazy.map { .object($0) }, to: connection, serial: serial)
+      case .protocols:
+        let entries = bus.value.protocolEntries(of: list.connection)
+        sayAll(entries.lazy.map { .protocol($0) }, to: connection, serial: serial)
+      case .members:
+        let entries = try bus.value.memberEntries(of: frame.object)
+        sayAll(entries.lazy.map { .member($0) }, to: connection, serial: serial)
+      case .retained:
+        let entries = bus.value.retainedEntries(of: list.connection, at: context.now)
+        sayAll(entries.lazy.map { .retained($0) }, to: connection, serial: serial)
+      }
+      replier.say(Okay(), to: connection, serial: serial)
+    } catch {
+      guard !error.code.closesConnection else { throw error }
+      replier.refuse(connection, serial: serial, error)
+    }
+  }
+
+  /// Says each, for as long as that does not get the connection closed.
+  private func sayAll(_ entries: some Sequence<Entry>, to connection: Connection, serial: Serial) {
+    for entry in entries {
+      guard connection.isServed else { return }
+      replier.say(entry, to: connection, serial: serial, isRecorded: false)
+      interpreter.settle()
+    }
+  }
+
+  private var busEntry: BusEntry {
+    var entry = BusEntry()
+    entry.pid = ThisProcess.id
+    entry.software = Version.current
+    entry.address = address
+    entry.uptime = context.now.nanoseconds(since: started) / 1000
+    entry.connections = UInt32(clamping: sessions.count)
+    entry.observations = UInt32(clamping: bus.value.observationCount)
+    entry.delegates = UInt32(clamping: bus.value.delegateCount)
+    entry.queries = UInt32(clamping: bus.value.queryCount)
+    entry.posted = context.statistics.value.posted
+    entry.delivered = context.statistics.value.delivered
+    entry.lost = context.statistics.value.lost
+    entry.asked = bus.value.askedCount
+    entry.vetoed = bus.value.vetoedCount
+    entry.holds = UInt32(clamping: bus.value.holdCount)
+    return entry
+  }
+
+  /// Whether a restart does not end it, as far as it ends none.
+  private func survives(_ connection: Connection) -> Bool {
+    let isKept = store.map { connection.isStored && $0.hasState } ?? true
+    return isKept && !connection.traffic.value.sessionFlags.contains(.incomplete)
+  }
+
+  private func entry(of connection: Connection) -> ConnectionEntry {
+    let counts = bus.value.counts(at: connection.slot)
+    let held = bus.value.heldByteCount(at: connection.slot)
+    return ConnectionEntry(
+      id: connection.id, peer: connection.peer,
+      age: context.now.nanoseconds(since: connection.connected) / 1000,
+      observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
+      queries: UInt32(clamping: counts.queries), queued: UInt64(connection.queue.byteCount),
+      lost: connection.queue.lostCount, posted: connection.postedCount, isPaused: connection.isPaused,
+      isLossy: connection.flow == .lossy, isSuspended: held != nil, held: UInt64(held ?? 0),
+      isSurviving: survives(connection))
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Who this process is.
+package enum ThisProcess {
+  package static var id: UInt32 { UInt32(getpid()) }
+  package static var effectiveUser: UInt32 { geteuid() }
+}
