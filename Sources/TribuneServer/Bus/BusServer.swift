@@ -95,13 +95,14 @@ final class BusServer: EventLoopTarget {
     gatekeeper.acceptor.stop()
     stopBy = context.now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed whom it may be for.
-    for connection in sessions.all { reader.readRest(of: connection) }
+    for session in sessions.all { reader.readRest(of: session) }
     interpreter.deliverPostponed()
     // Nobody shall take the end of the bus for that of a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
-    for connection in sessions.all {
-      gatekeeper.dismiss(connection, WireError(.shuttingDown, "the bus is stopping"))
+    for session in sessions.allDetached { gatekeeper.close(session) }
+    for session in sessions.all {
+      gatekeeper.dismiss(session, WireError(.shuttingDown, "the bus is stopping"))
     }
   }
 
@@ -120,14 +121,14 @@ final class BusServer: EventLoopTarget {
   }
 
   private func finishInput() {
-    for connection in sessions.all { reader.takeAllDeferred(of: connection) }
+    for session in sessions.all { reader.takeAllDeferred(of: session) }
     interpreter.deliverPostponed()
     sender.flushDeferred()
     _ = endIteration()
   }
 
   /// Hands everything over to the daemon that has asked for it, or goes on.
-  private func handOver(to asker: Connection) {
+  private func handOver(to asker: Session) {
     let handover = Handover(interpreter, gatekeeper, succession, store)
     guard let channel = handover.open(to: asker) else { return }
     finishInput()
@@ -149,12 +150,12 @@ final class BusServer: EventLoopTarget {
     case .listener(let index): gatekeeper.accept(at: index)
     case .alarm: sender.alarmFired()
     case .connection:
-      guard let connection = sessions[token] else { return }
-      if readiness.isWritable, connection.isBlocked { sender.scheduleFlush(connection) }
-      if connection.phase == .closing {
-        if readiness.isEnd { gatekeeper.close(connection) }
+      guard let session = sessions[token] else { return }
+      if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
+      if session.isClosing {
+        if readiness.isEnd { gatekeeper.close(session) }
       } else if readiness.isReadable {
-        reader.read(connection)
+        reader.read(session)
       }
     }
   }
@@ -177,7 +178,7 @@ final class BusServer: EventLoopTarget {
       recorder.commit()
       sender.flushScheduled()
       interpreter.settle()
-      while let connection = sessions.ending.value.popLast() { gatekeeper.end(connection) }
+      gatekeeper.endIteration()
     } while !sender.scheduled.value.isEmpty
     files.endIteration()
     interpreter.writeVerdicts()
@@ -219,30 +220,30 @@ final class BusServer: EventLoopTarget {
     interpreter.advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) {
-      check(kind, sessions[token])
+      check(kind, token)
     }
     // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
     context.timeouts.value.drop { kind, token in
-      kind == .hello && sessions[token]?.phase != .awaitingHello
+      kind == .hello && sessions[token]?.isAwaitingHello != true
     }
   }
 
   /// Does what a timeout is for, unless that has been settled before.
-  private func check(_ kind: Timeouts.Kind, _ connection: Connection?) {
-    switch (kind, connection) {
+  private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
+    switch (kind, sessions[token]) {
     case (.accept, _): gatekeeper.acceptor.resume()
     case (.log, _): gatekeeper.writeOmittedClosings()
-    case (.hello, let connection?):
-      guard connection.phase == .awaitingHello else { return }
-      gatekeeper.dismiss(connection, WireError(.helloTimeout, "no hello came in time"))
-    case (.frame, let connection?): reader.checkProgress(of: connection)
-    case (.pace, let connection?):
-      sender.checkPacing(of: connection)
+    case (.hello, let session?):
+      guard session.isAwaitingHello else { return }
+      gatekeeper.dismiss(session, WireError(.helloTimeout, "no hello came in time"))
+    case (.frame, let session?): reader.checkProgress(of: session)
+    case (.pace, let session?):
+      sender.checkPacing(of: session)
       interpreter.settle()
-    case (.pass, let connection?): sender.checkSpaceToPass(of: connection)
-    case (.close, let connection?): if connection.phase == .closing { gatekeeper.close(connection) }
-    case (.detached, let connection?): if connection.isDetached { gatekeeper.close(connection) }
-    case (_, nil): break
+    case (.pass, let session?): sender.checkSpaceToPass(of: session)
+    case (.close, let session?): if session.isClosing { gatekeeper.close(session) }
+    case (.detached, nil): if let session = sessions.detached(token) { gatekeeper.close(session) }
+    case (.detached, _), (_, nil): break
     }
   }
 }

@@ -56,13 +56,13 @@ extension Interpreter {
     }
   }
 
-  private func announceLossy(_ observer: Connection) {
+  private func announceLossy(_ observer: Session) {
     guard bus.value.isObserved else { return }
     announce(
       "tribune.observer.didBecomeLossy", userInfo: observer.peer.members(on: observer.id), isFlow: true)
   }
 
-  private func announceRecovery(of observer: Connection, lost: UInt64) {
+  private func announceRecovery(of observer: Session, lost: UInt64) {
     guard bus.value.isObserved else { return }
     announce(
       "tribune.observer.didRecover",
@@ -81,11 +81,8 @@ extension Interpreter {
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
     for receiver in receivers {
-      guard let observer = sessions[receiver.slot] else {
-        preconditionFailure("an observer has no connection")
-      }
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
-      sender.deliverWithoutPacing(slice, to: observer, isTold: !isFlow)
+      sender.deliverWithoutPacing(slice, to: receiver.slot, isTold: !isFlow)
       context.statistics.value.delivered += 1
     }
     if monitor.isWatched {

@@ -137,23 +137,26 @@ final class Interpreter {
     switch consume effect {
     case .spent: preconditionFailure("an effect was carried out before")
     case .okay(let slot, let serial, let okay):
-      replier.say(okay, to: connection(at: slot), serial: serial)
+      if let session = session(at: slot) { replier.say(okay, to: session, serial: serial) }
     case .refusal(let slot, let serial, let error):
-      replier.refuse(connection(at: slot), serial: serial, error)
+      if let session = session(at: slot) { replier.refuse(session, serial: serial, error) }
     case .question(let slot, let serial, let asker, let question, let tail):
-      send(question, serial, tail, from: asker, to: connection(at: slot))
+      if let delegate = session(at: slot) { send(question, serial, tail, from: asker, to: delegate) }
     case .progress(let slot, let serial, let progress, let status, let tail):
-      let asker = connection(at: slot)
+      guard let asker = session(at: slot) else { return }
       // Progress is news that the next replaces: a delegate that defers without end must not be what an asker that reads
       // slowly is closed for.
-      guard !asker.isBlocked || asker.queue.byteCount <= context.configuration.highMarkBytes else { return }
+      guard !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.highMarkBytes
+      else { return }
       replier.say(progress, to: asker, serial: serial, text: status, about: tail)
     case .verdict(let slot, let serial, let decision, let tail):
-      send(decision, serial, tail, to: connection(at: slot))
+      send(decision, serial, tail, to: session(at: slot))
     case .concluded(let slot, let serial, let concluded, let tail):
-      replier.say(concluded, to: connection(at: slot), serial: serial, about: tail, defersFlush: true)
+      if let delegate = session(at: slot) {
+        replier.say(concluded, to: delegate, serial: serial, about: tail, defersFlush: true)
+      }
     case .ended(let slot, let serial, let ended):
-      replier.say(ended, to: connection(at: slot), serial: serial)
+      if let session = session(at: slot) { replier.say(ended, to: session, serial: serial) }
     case .announcement(let announcement):
       announce(announcement)
     case .notification(let slice, let receivers, let poster):
@@ -164,18 +167,18 @@ final class Interpreter {
       recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
     case .waitsNoMore(let number): recorder.recordDelivered(postponed: number)
     case .held(let slot, let slices, let count, let lost):
-      send(buffered: slices, lost: lost, to: connection(at: slot))
+      send(buffered: slices, lost: lost, to: slot)
       context.statistics.value.delivered += count
     case .retained(let slot, let serial, let poster, let retained, let tail):
-      send(retained, serial, tail, from: poster, to: connection(at: slot))
+      send(retained, serial, tail, from: poster, to: slot)
     case .awaited(let slot, let serial, let awaited, let tail):
-      replier.say(awaited, to: connection(at: slot), serial: serial, about: tail)
+      if let poster = session(at: slot) { replier.say(awaited, to: poster, serial: serial, about: tail) }
     }
   }
 
   private func send(
     _ question: Question, _ serial: Serial, _ tail: QueryTail, from asker: ConnectionID,
-    to delegate: Connection
+    to delegate: Session
   ) {
     guard sender.hasSpace(forQuestionOf: tail.slice.count, delegate) else {
       return unsentQuestions.value.append(question)
@@ -193,13 +196,16 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Connection) {
-    let buffer = sender.bufferToEncode()
-    let start = buffer.count
-    buffer.appendFrame(decision.verdict, serial: serial)
-    let slice = ByteSlice(buffer, start..<buffer.count)
-    sender.enqueue(slice, for: asker, isNotification: false)
-    if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
+  /// - Parameter asker: nil if it is detached. What was decided goes to the journal all the same.
+  private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
+    if let asker {
+      let buffer = sender.bufferToEncode()
+      let start = buffer.count
+      buffer.appendFrame(decision.verdict, serial: serial)
+      let slice = ByteSlice(buffer, start..<buffer.count)
+      sender.enqueue(slice, for: asker, isNotification: false)
+      if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
+    }
     note(decision, of: tail)
     // A dry run has overridden nothing.
     if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
@@ -210,11 +216,10 @@ final class Interpreter {
     // The poster may have gone while it waited.
     let source = sessions[poster.id]
     for receiver in receivers {
-      let observer = connection(at: receiver.slot)
       if let source {
-        sender.deliver(slice, count: 1, to: observer, from: source)
+        sender.deliver(slice, count: 1, to: receiver.slot, from: source)
       } else {
-        sender.deliverWithoutPacing(slice, to: observer)
+        sender.deliverWithoutPacing(slice, to: receiver.slot)
       }
     }
     context.statistics.value.delivered += UInt64(receivers.count)
@@ -223,21 +228,26 @@ final class Interpreter {
 
   /// Queues what was buffered while a connection was suspended. That is bounded, and not sent yet: the connection's flow
   /// is looked at with what comes next.
-  private func send(buffered slices: [ByteSlice], lost: UInt64, to connection: Connection) {
-    sender.tellLost(lost, to: connection, wereBuffered: true)
+  private func send(buffered slices: [ByteSlice], lost: UInt64, to slot: ConnectionSlot) {
+    defer { recorder.noteBuffered(for: slot) }
+    guard let session = session(at: slot) else {
+      let count = slices.reduce(Int(clamping: lost)) { $0 + $1.frameCount }
+      return recorder.noteMissed(count, at: slot, wereBuffered: true)
+    }
+    sender.tellLost(lost, to: session, wereBuffered: true)
     for slice in slices {
       sender.enqueue(
-        slice, for: connection, isNotification: true, count: slice.frameCount, wereBuffered: true)
+        slice, for: session, isNotification: true, count: slice.frameCount, wereBuffered: true)
     }
-    recorder.noteBuffered(for: connection)
-    if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: connection) }
+    if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
 
   /// Queues what was retained, as a file for whoever takes one if it came as one.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
-    to connection: Connection
+    to slot: ConnectionSlot
   ) {
+    guard let session = session(at: slot) else { return recorder.noteMissed(1, at: slot) }
     var retained = retained
     let file = tail.slice.buffer.attachment
     if let file { retained.length = UInt32(file.length) }
@@ -250,15 +260,16 @@ final class Interpreter {
       nameLength: tail.nameLength, objectLength: tail.objectLength, payloadLength: tail.payloadLength)
     buffer.append(tail.slice.bytes)
     let slice = ByteSlice(buffer, start..<buffer.count)
-    sender.enqueue(slice, for: connection, isNotification: true)
-    if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: connection) }
+    sender.enqueue(slice, for: session, isNotification: true)
+    if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: session) }
   }
 
-  private func connection(at slot: ConnectionSlot) -> Connection {
-    guard let connection = sessions[slot] else {
-      preconditionFailure("the core speaks to slot \(slot.index), where nobody is")
-    }
-    return connection
+  /// Nil if it is detached, and hears nothing.
+  private func session(at slot: ConnectionSlot) -> Session? {
+    if let session = sessions[slot] { return session }
+    precondition(
+      sessions.detached(at: slot) != nil, "the core speaks to slot \(slot.index), where nobody is")
+    return nil
   }
 
   // MARK: Journal

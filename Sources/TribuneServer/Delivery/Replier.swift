@@ -15,7 +15,7 @@ final class Replier {
   ///   - defersFlush: it is sent with what comes next.
   ///   - isRecorded: it is to survive the death of the daemon.
   func say<F: FrameFields>(
-    _ fields: F, to connection: Connection, serial: Serial, text: String = "", about query: QueryTail? = nil,
+    _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true
   ) {
     let buffer = sender.bufferToEncode()
@@ -23,18 +23,18 @@ final class Replier {
     buffer.appendFrame(fields, serial: serial, text: text)
     let slice = ByteSlice(buffer, start..<buffer.count)
     sender.enqueue(
-      slice, for: connection, isNotification: false, defersFlush: defersFlush, isRecorded: isRecorded)
-    if monitor.isWatched { monitor.showControlFrame(slice, F.kind, query, to: connection) }
+      slice, for: session, isNotification: false, defersFlush: defersFlush, isRecorded: isRecorded)
+    if monitor.isWatched { monitor.showControlFrame(slice, F.kind, query, to: session) }
   }
 
-  func refuse(_ connection: Connection, serial: Serial, _ error: WireError) {
-    say(Refusal(error.code), to: connection, serial: serial, text: error.message)
+  func refuse(_ session: Session, serial: Serial, _ error: WireError) {
+    say(Refusal(error.code), to: session, serial: serial, text: error.message)
   }
 
-  func sayHello(to connection: Connection) {
+  func sayHello(to session: Session) {
     let buffer = sender.bufferToEncode()
     let start = buffer.count
     Hello(capabilities: .descriptors).append(to: buffer)
-    sender.enqueue(ByteSlice(buffer, start..<buffer.count), for: connection, isNotification: false)
+    sender.enqueue(ByteSlice(buffer, start..<buffer.count), for: session, isNotification: false)
   }
 }

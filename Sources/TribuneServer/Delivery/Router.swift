@@ -30,7 +30,7 @@ final class Router {
   ///
   /// - Returns: where the next frame begins.
   func takePosts(
-    of poster: Connection, in buffer: ByteBuffer, at start: Int, first: FrameHeader
+    of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader
   ) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
     let isDeclared = bus.value.isDeclared(key.extracting(droppingFirst: first.nameLength))
@@ -70,28 +70,28 @@ final class Router {
   private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
     let queuedMax = context.configuration.highMarkBytes - run.count
     for receiver in receivers {
-      guard case .now = receiver.way, let observer = sessions.hotState(at: receiver.slot),
-        observer.value.isServed, !observer.value.isWriteClosed, observer.value.queue.byteCount <= queuedMax
+      guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
+        observer.value.accepts, observer.value.queue.byteCount <= queuedMax
       else { return false }
     }
     return true
   }
 
   @inline(__always) private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
-    guard let observer = sessions.hotState(at: slot) else {
+    guard let observer = sessions.output(at: slot) else {
       preconditionFailure("an observer has no connection")
     }
     // Relieving the queues can end connections.
-    guard observer.value.isServed, !observer.value.isWriteClosed else { return }
+    guard observer.value.accepts else { return }
     observer.value.queue.append(run, isNotification: true, count: count, copyingInto: sender.queuePool)
     recorder.noteQueued(count, at: slot, &observer.value)
     sender.queuedByteCount += run.count
-    if !observer.value.needsFlush { sender.scheduleFlush(self.observer(at: slot)) }
+    if observer.value.flush != .scheduled, let session = sessions[slot] { sender.scheduleFlush(session) }
     if sender.queuedByteCount > sender.relievedAbove { interpreter.settle() }
   }
 
   private func deliverOneByOne(
-    _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Connection
+    _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Session
   ) -> Int {
     var deliveries = 0
     for receiver in receivers {
@@ -99,19 +99,14 @@ final class Router {
       } else if !interpreter.receivesNow(receiver, run, count: UInt64(count)) {
         continue
       }
-      sender.deliver(run, count: count, to: observer(at: receiver.slot), from: poster)
+      sender.deliver(run, count: count, to: receiver.slot, from: poster)
       deliveries += 1
     }
     return deliveries
   }
 
-  private func observer(at slot: ConnectionSlot) -> Connection {
-    guard let observer = sessions[slot] else { preconditionFailure("an observer has no connection") }
-    return observer
-  }
-
   /// Answers each post of a run: that it was taken, or why not.
-  private func answer(_ run: ByteSlice, to poster: Connection, refusal: WireError?) {
+  private func answer(_ run: ByteSlice, to poster: Session, refusal: WireError?) {
     if bus.value.isMonitored { monitor.expectAnswers(to: run, from: poster) }
     defer { monitor.endFrame() }
     var position = run.range.lowerBound

@@ -13,36 +13,35 @@ extension Sender {
   // MARK: Pacing
 
   /// Gives the observer time to catch up, from the first notification on that puts it past its high mark.
-  func pace(_ poster: Connection, for observer: Connection) {
-    if observer.flow == .flowing {
-      observer.flow = .pacing
-      observer.pacedUntil = context.now.advanced(byNanoseconds: context.configuration.paceMaxNanoseconds)
-      context.timeouts.value.insert(.pace, observer.token, due: observer.pacedUntil)
+  func pace(_ poster: Session, for observer: Session) {
+    if observer.pacing.isFlowing {
+      let end = context.now.advanced(byNanoseconds: context.configuration.paceMaxNanoseconds)
+      observer.pacing.flow = .pacing(until: end)
+      context.timeouts.value.insert(.pace, observer.token, due: end)
     }
     // All that one read brings is one poster's.
-    guard observer.pausedPosters.last !== poster, !observer.pausedPosters.contains(where: { $0 === poster })
+    guard observer.pacing.pausedPosters.last !== poster,
+      !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
-    observer.pausedPosters.append(poster)
-    poster.pauseCount += 1
-    if poster.pauseCount == 1 { loop.updateInterest(of: poster) }
+    observer.pacing.pausedPosters.append(poster)
+    poster.pacing.pauseCount += 1
+    if poster.pacing.pauseCount == 1 { loop.updateInterest(of: poster) }
   }
 
   /// The observer has had its time to catch up, unless it did meanwhile and the timeout is an older one.
-  func checkPacing(of observer: Connection) {
-    guard observer.phase == .open, observer.flow == .pacing, observer.pacedUntil <= context.now else {
-      return
-    }
+  func checkPacing(of observer: Session) {
+    guard observer.isOpen, case .pacing(let end) = observer.pacing.flow, end <= context.now else { return }
     becomeLossy(observer)
     drop(from: observer, downTo: context.configuration.highMarkBytes)
   }
 
   /// Resumes the posters that are paused because of `observer`.
-  func releasePosters(of observer: Connection) {
-    while let poster = observer.pausedPosters.popLast() {
-      poster.pauseCount -= 1
-      guard poster.pauseCount == 0 else { continue }
+  func releasePosters(of observer: Session) {
+    while let poster = observer.pacing.pausedPosters.popLast() {
+      poster.pacing.pauseCount -= 1
+      guard poster.pacing.pauseCount == 0 else { continue }
       // It could not end its partial frame while it was not read.
-      poster.partialSince = context.now
+      poster.input.partialSince = context.now
       loop.updateInterest(of: poster)
     }
   }
@@ -52,21 +51,19 @@ extension Sender {
   /// Drops the oldest notifications of a queue until it is no longer than `target`. An observer that loses is lossy.
   ///
   /// - Parameter isTold: whether others are told that it has become so.
-  func drop(from observer: Connection, downTo target: Int, isTold: Bool = true) {
-    let lost = observer.queue.lostCount
+  func drop(from observer: Session, downTo target: Int, isTold: Bool = true) {
+    let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
     changeQueue(of: observer) { queue in dropped = queue.dropOldest(downTo: target) }
     guard dropped > 0 else { return }
     context.statistics.value.lost += dropped
     events.value.append(.lost(dropped, observer))
-    if observer.flow != .lossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
+    if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
   }
 
   /// - Parameter lost: what it had lost before.
-  private func becomeLossy(_ observer: Connection, havingLost lost: UInt64? = nil, isTold: Bool = true) {
-    observer.flow = .lossy
-    observer.lostBefore = lost ?? observer.queue.lostCount
-    observer.isLossTold = isTold
+  private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isTold: Bool = true) {
+    observer.pacing.flow = .lossy(lostBefore: lost ?? observer.output.queue.lostCount, isTold: isTold)
     releasePosters(of: observer)
     context.log.warning(
       "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
@@ -75,17 +72,17 @@ extension Sender {
   }
 
   /// The observer has drained below the low mark.
-  func recover(_ observer: Connection) {
-    let wasLossy = observer.flow == .lossy
-    observer.flow = .flowing
+  func recover(_ observer: Session) {
+    let flow = observer.pacing.flow
+    observer.pacing.flow = .flowing
     releasePosters(of: observer)
     // The end of a connection is no recovery.
-    guard observer.phase == .open, wasLossy else { return }
-    let lost = observer.queue.lostCount - observer.lostBefore
+    guard observer.isOpen, case .lossy(let lostBefore, let isTold) = flow else { return }
+    let lost = observer.output.queue.lostCount - lostBefore
     context.log.notice(
       "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
       observer.journalFields("TRIBUNE_LOST", "\(lost)"))
-    if observer.isLossTold { events.value.append(.recovered(observer, lost: lost)) }
+    if isTold { events.value.append(.recovered(observer, lost: lost)) }
   }
 
   // MARK: Limits
@@ -95,24 +92,24 @@ extension Sender {
   var softLimit: Int { context.configuration.hardLimitBytes / 8 }
 
   /// One iteration can cause any number of replies and questions: the hard limit cannot wait for its end.
-  func limitQueue(of connection: Connection, isNotification: Bool) {
-    if !isNotification, !connection.isBlocked {
-      if overSoftLimit.value.last !== connection { overSoftLimit.value.append(connection) }
+  func limitQueue(of session: Session, isNotification: Bool) {
+    if !isNotification, !session.output.isBlocked {
+      if overSoftLimit.value.last !== session { overSoftLimit.value.append(session) }
     } else {
-      applyHardLimit(to: connection)
+      applyHardLimit(to: session)
     }
   }
 
-  private func applyHardLimit(to connection: Connection) {
+  private func applyHardLimit(to session: Session) {
     let hardLimit = context.configuration.hardLimitBytes
-    guard connection.queue.byteCount > hardLimit else { return }
+    guard session.output.queue.byteCount > hardLimit else { return }
     // Notifications may go first; control frames must not be dropped.
-    if connection.flow != .flowing || connection.isBlocked {
-      drop(from: connection, downTo: context.configuration.highMarkBytes)
+    if !session.pacing.isFlowing || session.output.isBlocked {
+      drop(from: session, downTo: context.configuration.highMarkBytes)
     }
-    if connection.queue.byteCount > hardLimit, connection.isBlocked {
+    if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
       sessions.closeLater(
-        connection, WireError(.tooSlow, "\(connection.queue.byteCount) bytes waited to be read"))
+        session, WireError(.tooSlow, "\(session.output.queue.byteCount) bytes waited to be read"))
     }
   }
 
@@ -122,10 +119,10 @@ extension Sender {
   /// Flushes the queues over the soft limit, and drops notifications if all queues together take too much memory. What
   /// they hold must be committed.
   func relieve() {
-    while let connection = overSoftLimit.value.popLast() {
-      guard connection.isServed, connection.queue.byteCount > softLimit else { continue }
-      if !connection.isBlocked { flush(connection) }
-      applyHardLimit(to: connection)
+    while let session = overSoftLimit.value.popLast() {
+      guard session.isServed, session.output.queue.byteCount > softLimit else { continue }
+      if !session.output.isBlocked { flush(session) }
+      applyHardLimit(to: session)
     }
     if queuedByteCount > relievedAbove { dropToFitMemory() }
   }
@@ -141,13 +138,13 @@ extension Sender {
     relievedAbove = .max
     // What could be read already does not wait.
     let connections = sessions.all
-    for connection in connections where !connection.isBlocked && connection.isServed {
-      if !connection.queue.isEmpty { flush(connection) }
+    for session in connections where !session.output.isBlocked && session.isServed {
+      if !session.output.queue.isEmpty { flush(session) }
     }
-    let slow = connections.filter { $0.isBlocked && $0.isServed }
+    let slow = connections.filter { $0.output.isBlocked && $0.isServed }
     let target = min(context.configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
-    for connection in slow where connection.queue.byteCount > target {
-      drop(from: connection, downTo: target)
+    for session in slow where session.output.queue.byteCount > target {
+      drop(from: session, downTo: target)
     }
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }

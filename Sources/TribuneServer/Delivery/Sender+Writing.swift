@@ -15,44 +15,45 @@ extension Sender {
   func flushScheduled() {
     var next = 0
     while next < scheduled.value.count {
-      let connection = scheduled.value[next]
-      connection.needsFlush = false
-      flush(connection)
+      let session = scheduled.value[next]
+      session.output.flush = .none
+      flush(session)
       next += 1
     }
     scheduled.value.removeAll(keepingCapacity: true)
   }
 
   /// Sends what waits, as far as the kernel takes it.
-  func flush(_ connection: Connection) {
+  func flush(_ session: Session) {
     precondition(!recorder.isInTransaction, "something is sent before all of its transaction is committed")
-    guard connection.phase != .closed else { return }
-    var isEmpty = connection.queue.isEmpty
+    guard !session.isClosed else { return }
+    if session.output.flush == .deferred { session.output.flush = .none }
+    var isEmpty = session.output.queue.isEmpty
     var isFull = false
     var isRead = isEmpty
     var isFullOfFiles = false
-    if !isEmpty { recorder.noteSending(to: connection) }
+    if !isEmpty { recorder.noteSending(to: session) }
     while !isEmpty, !isFull {
-      let file = connection.queue.nextFile
-      if let file, !canPass(file, to: connection) {
+      let file = session.output.queue.nextFile
+      if let file, !canPass(file, to: session) {
         isFull = true
         isFullOfFiles = true
         continue
       }
       var offered = 0
-      connection.queue.forEachUnsent { range, buffer in
+      session.output.queue.forEachUnsent { range, buffer in
         gather.append(range, of: buffer)
         offered += range.count
         return !gather.isFull
       }
       do throws(Errno) {
-        let sent = try gather.send(to: connection.descriptor)
-        isEmpty = connection.queue.consume(sent)
+        let sent = try gather.send(to: session.descriptor)
+        isEmpty = session.output.queue.consume(sent)
         isFull = sent < offered
         isRead = isRead || sent > 0
         queuedByteCount -= sent
         if let file, sent > 0 {
-          connection.passedByteCount += file.length
+          session.output.passedByteCount += file.length
           queuedByteCount -= file.length
         }
       } catch  where error == .tooManyPassed {
@@ -60,32 +61,32 @@ extension Sender {
         isFullOfFiles = true
       } catch {
         if !error.isDisconnection {
-          context.log.warning("cannot write to connection \(connection.id): \(error)")
+          context.log.warning("cannot write to connection \(session.id): \(error)")
         }
         // What it sent before it went is still to be read; its end follows.
-        connection.isWriteClosed = true
-        removeQueue(of: connection)
+        session.output.writing = .closed
+        removeQueue(of: session)
         isEmpty = true
       }
     }
-    recorder.noteSent(to: connection)
-    if isFull { connection.queue.settle(with: queuePool) }
-    if isFullOfFiles { watchForSpaceToPass(connection) }
-    if connection.isBlocked != isFull || connection.isFullOfFiles != isFullOfFiles {
-      connection.isBlocked = isFull
-      connection.isFullOfFiles = isFullOfFiles
-      loop.updateInterest(of: connection)
+    recorder.noteSent(to: session)
+    if isFull { session.output.queue.settle(with: queuePool) }
+    if isFullOfFiles { watchForSpaceToPass(session) }
+    let writing: Output.Writing = isFullOfFiles ? .fullOfFiles : isFull ? .full : .open
+    if session.output.writing != writing, session.output.writing != .closed {
+      session.output.writing = writing
+      loop.updateInterest(of: session)
     }
     // What was dropped alone brings no queue below the mark for good.
-    if connection.flow != .flowing, isRead,
-      connection.queue.byteCount <= context.configuration.lowMarkBytes
+    if !session.pacing.isFlowing, isRead,
+      session.output.queue.byteCount <= context.configuration.lowMarkBytes
     {
-      recover(connection)
+      recover(session)
     }
-    if connection.phase == .closing, isEmpty { sessions.ending.value.append(connection) }
+    if session.isClosing, isEmpty { sessions.ending.value.append((session, nil)) }
   }
 
-  func removeQueue(of connection: Connection) { changeQueue(of: connection) { queue in queue.removeAll() } }
+  func removeQueue(of session: Session) { changeQueue(of: session) { queue in queue.removeAll() } }
 
   // MARK: Files
 
@@ -93,42 +94,42 @@ extension Sender {
   ///
   /// A file that an observer was sent and has not taken counts in no queue, and is the memory of its poster; the kernel
   /// would let hundreds of files wait for an observer that never reads.
-  private func canPass(_ file: any AttachedFile, to connection: Connection) -> Bool {
-    guard connection.passedByteCount > 0,
-      connection.passedByteCount + file.length > context.configuration.hardLimitBytes
+  private func canPass(_ file: any AttachedFile, to session: Session) -> Bool {
+    guard session.output.passedByteCount > 0,
+      session.output.passedByteCount + file.length > context.configuration.hardLimitBytes
     else { return true }
     do throws(Errno) {
-      guard try UnixSocket.isDrained(connection.descriptor) else { return false }
+      guard try UnixSocket.isDrained(session.descriptor) else { return false }
     } catch {
       preconditionFailure("a socket does not say what has been read of it: \(error)")
     }
-    connection.passedByteCount = 0
+    session.output.passedByteCount = 0
     return true
   }
 
   /// Looks again at an observer that cannot be sent a file now: no event tells when it can.
-  private func watchForSpaceToPass(_ connection: Connection) {
-    guard !connection.isWatchedForRoomToPass else { return }
-    connection.isWatchedForRoomToPass = true
+  private func watchForSpaceToPass(_ session: Session) {
+    guard !session.output.isWatchedForSpaceToPass else { return }
+    session.output.isWatchedForSpaceToPass = true
     context.schedule(
-      .pass, connection.token,
-      afterNanoseconds: connection.flow == .lossy ? Self.passLossyNanoseconds : Self.passNanoseconds)
+      .pass, session.token,
+      afterNanoseconds: session.pacing.isLossy ? Self.passLossyNanoseconds : Self.passNanoseconds)
   }
 
-  func checkSpaceToPass(of connection: Connection) {
-    connection.isWatchedForRoomToPass = false
-    scheduleFlush(connection)
+  func checkSpaceToPass(of session: Session) {
+    session.output.isWatchedForSpaceToPass = false
+    scheduleFlush(session)
   }
 }
 
 extension EventLoop {
   /// Changes what a connection is watched for.
-  func updateInterest(of connection: Connection) {
-    guard connection.phase != .closed, !connection.isDetached else { return }
+  func updateInterest(of session: Session) {
+    guard !session.isClosed else { return }
     do throws(Errno) {
-      try modify(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
+      try modify(session.descriptor.rawValue, for: session.interest, token: session.token)
     } catch {
-      preconditionFailure("cannot watch connection \(connection.id): \(error)")
+      preconditionFailure("cannot watch connection \(session.id): \(error)")
     }
   }
 }

@@ -14,11 +14,11 @@ final class Sender {
   /// What the state of queues has come to.
   enum Event {
     /// Notifications were dropped.
-    case lost(UInt64, Connection)
+    case lost(UInt64, Session)
     /// - isTold: whether observers of the bus hear of it.
-    case becameLossy(Connection, isTold: Bool)
+    case becameLossy(Session, isTold: Bool)
     /// It reads again, and has lost so many.
-    case recovered(Connection, lost: UInt64)
+    case recovered(Session, lost: UInt64)
   }
 
   /// Longest delay of a `concluded` frame that waits to share a send.
@@ -45,14 +45,14 @@ final class Sender {
   /// Bytes in all queues above which they are relieved.
   var relievedAbove = Int.max
   /// Connections for which something was queued in this iteration.
-  let scheduled = Cell<[Connection]>([])
+  let scheduled = Cell<[Session]>([])
   /// Connections whose queues can wait a little for more.
-  private let deferred = Cell<[Connection]>([])
+  private let deferred = Cell<[Session]>([])
   /// Goes off when deferred frames are to be flushed.
   private let alarm: Alarm
   private var isAlarmSet = false
   /// Connections that read, and whose queues are over the soft limit.
-  let overSoftLimit = Cell<[Connection]>([])
+  let overSoftLimit = Cell<[Session]>([])
   let events = Cell<[Event]>([])
 
   init(
@@ -69,10 +69,14 @@ final class Sender {
   // MARK: Queueing
 
   /// Queues a run of notifications, and makes their poster wait if the observer does not keep up.
-  func deliver(_ run: ByteSlice, count: Int, to observer: Connection, from poster: Connection) {
+  ///
+  /// - Parameter slot: the observer's. If it is detached, it is told that it missed them.
+  func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
+    guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)
-    guard observer.isBlocked, observer.queue.byteCount > context.configuration.highMarkBytes else { return }
-    switch observer.flow {
+    guard observer.output.isBlocked, observer.output.queue.byteCount > context.configuration.highMarkBytes
+    else { return }
+    switch observer.pacing.flow {
     case .flowing, .pacing: pace(poster, for: observer)
     case .lossy: drop(from: observer, downTo: context.configuration.highMarkBytes)
     }
@@ -82,37 +86,32 @@ final class Sender {
   /// loses at once, unless it has been given time already.
   ///
   /// - Parameter isTold: whether others are told if it does.
-  func deliverWithoutPacing(_ slice: ByteSlice, to observer: Connection, isTold: Bool = true) {
+  func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isTold: Bool = true) {
+    guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
-    guard observer.isBlocked, observer.queue.byteCount > context.configuration.highMarkBytes,
-      observer.flow != .pacing
+    guard observer.output.isBlocked, observer.output.queue.byteCount > context.configuration.highMarkBytes,
+      !observer.pacing.isPacing
     else { return }
     drop(from: observer, downTo: context.configuration.highMarkBytes, isTold: isTold)
   }
 
   /// Reports notifications as lost that were never queued.
-  func tellLost(_ count: UInt64, to connection: Connection, wereBuffered: Bool = false) {
+  func tellLost(_ count: UInt64, to session: Session, wereBuffered: Bool = false) {
     guard count > 0 else { return }
-    guard !connection.isWriteClosed, connection.isServed else {
-      // The connection that replaces it is told.
-      if connection.isDetached {
-        recorder.noteQueued(Int(clamping: count), for: connection, wereBuffered: wereBuffered)
-      }
-      return
-    }
-    changeQueue(of: connection) { queue in queue.appendLost(count) }
-    recorder.noteQueued(Int(clamping: count), for: connection, wereBuffered: wereBuffered)
+    guard session.output.accepts else { return }
+    changeQueue(of: session) { queue in queue.appendLost(count) }
+    recorder.noteQueued(Int(clamping: count), for: session, wereBuffered: wereBuffered)
     context.statistics.value.lost += count
-    scheduleFlush(connection)
+    scheduleFlush(session)
   }
 
   /// Changes a queue by something other than appending a frame.
   func changeQueue<Failure: Error>(
-    of connection: Connection, _ change: (inout OutboundQueue) throws(Failure) -> Void
+    of session: Session, _ change: (inout OutboundQueue) throws(Failure) -> Void
   ) throws(Failure) {
-    let before = connection.queue.byteCount
-    try change(&connection.queue)
-    queuedByteCount += connection.queue.byteCount - before
+    let before = session.output.queue.byteCount
+    try change(&session.output.queue)
+    queuedByteCount += session.output.queue.byteCount - before
   }
 
   /// - Parameters:
@@ -122,54 +121,48 @@ final class Sender {
   ///   - isRecorded: whether a control frame is logged.
   ///   - wereBuffered: they are counted already, as buffered.
   func enqueue(
-    _ slice: ByteSlice, _ rest: ByteSlice? = nil, for connection: Connection, isNotification: Bool,
+    _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
   ) {
-    guard !connection.isWriteClosed, connection.isServed else {
-      // The connection that replaces it is told what it missed.
-      if connection.isDetached, isNotification {
-        recorder.noteQueued(count, for: connection, wereBuffered: wereBuffered)
-      }
-      return
-    }
-    if slice.buffer.attachment != nil, !connection.takesFiles {
+    guard session.output.accepts else { return }
+    if slice.buffer.attachment != nil, !session.output.takesFiles {
       guard let inlined = files.inlined(slice) else {
-        tellLost(1, to: connection, wereBuffered: wereBuffered)
+        tellLost(1, to: session, wereBuffered: wereBuffered)
         return
       }
       return enqueue(
-        inlined, rest, for: connection, isNotification: isNotification, wereBuffered: wereBuffered)
+        inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered)
     }
-    connection.queue.append(
+    session.output.queue.append(
       slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
     queuedByteCount += slice.weight
     if let rest {
-      connection.queue.append(rest, isNotification: isNotification, copyingInto: queuePool)
+      session.output.queue.append(rest, isNotification: isNotification, copyingInto: queuePool)
       queuedByteCount += rest.count
     }
     if isNotification {
-      recorder.noteQueued(count, for: connection, wereBuffered: wereBuffered)
+      recorder.noteQueued(count, for: session, wereBuffered: wereBuffered)
     } else {
-      recorder.recordControlFrame(slice, rest, to: connection, isRecorded: isRecorded)
+      recorder.recordControlFrame(slice, rest, to: session, isRecorded: isRecorded)
     }
-    if defersFlush { deferFlush(connection) } else { scheduleFlush(connection) }
-    if connection.queue.byteCount > softLimit {
-      limitQueue(of: connection, isNotification: isNotification)
+    if defersFlush { deferFlush(session) } else { scheduleFlush(session) }
+    if session.output.queue.byteCount > softLimit {
+      limitQueue(of: session, isNotification: isNotification)
     }
   }
 
-  func scheduleFlush(_ connection: Connection) {
-    guard !connection.needsFlush else { return }
-    connection.needsFlush = true
-    scheduled.value.append(connection)
+  func scheduleFlush(_ session: Session) {
+    guard session.output.flush != .scheduled else { return }
+    session.output.flush = .scheduled
+    scheduled.value.append(session)
   }
 
   /// Sends what is queued with what comes next for the connection, or in a millisecond. To be woken for news costs a
   /// client more than the news: a fifth of what an ask takes.
-  private func deferFlush(_ connection: Connection) {
-    guard !connection.isFlushDeferred else { return }
-    connection.isFlushDeferred = true
-    deferred.value.append(connection)
+  private func deferFlush(_ session: Session) {
+    guard session.output.flush == .none else { return }
+    session.output.flush = .deferred
+    deferred.value.append(session)
     guard !isAlarmSet else { return }
     isAlarmSet = true
     alarm.set(nanoseconds: Self.flushDelayNanoseconds)
@@ -184,9 +177,8 @@ final class Sender {
 
   /// Flushes deferred frames that nothing followed.
   func flushDeferred() {
-    while let connection = deferred.value.popLast() {
-      connection.isFlushDeferred = false
-      scheduleFlush(connection)
+    while let session = deferred.value.popLast() {
+      if session.output.flush == .deferred { scheduleFlush(session) }
     }
   }
 
@@ -214,10 +206,10 @@ final class Sender {
   ///
   /// Anybody can ask anything of any length: questions must not be what a delegate is closed for, or an asker could rid
   /// itself of those that veto. They may use half of the queue, so that how each ends has space behind them.
-  func hasSpace(forQuestionOf tailLength: Int, _ delegate: Connection) -> Bool {
-    let waiting = delegate.queue.byteCount
+  func hasSpace(forQuestionOf tailLength: Int, _ delegate: Session) -> Bool {
+    let waiting = delegate.output.queue.byteCount
     if waiting + tailLength + Self.encodeSpace <= context.configuration.hardLimitBytes / 2 { return true }
     // A delegate that has read everything until now would have read what little has come since, if it had been sent.
-    return waiting <= (delegate.isBlocked ? 0 : Self.promptLength)
+    return waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength)
   }
 }

@@ -119,10 +119,10 @@ final class Compactor {
     appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
-    live.bus.value.forEachUnderWay { what, connection, fields in
+    live.bus.value.forEachUnderWay { what, session, fields in
       let kind: EntryKind = what == .query ? .query : .awaitedPost
       hasSpace =
-        hasSpace && wal.appendToCompaction(kind, connection: connection, at: now, fields.bytes) != nil
+        hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
     return hasSpace
   }
@@ -150,11 +150,11 @@ final class Compactor {
 
   /// Updates the posted and lost counts in a kept connect entry.
   private func rewriteCounts(in entry: LogEntry, at position: EntryPosition) {
-    guard let connection = live.sessions[entry.connection] else { return }
+    guard let session = live.sessions[entry.connection] else { return }
     let buffer = self.buffer
     buffer.truncate(to: 0)
     ConnectionFacts.append(
-      entry.body, posted: connection.postedCount, lost: connection.queue.lostCount, to: buffer)
+      entry.body, posted: session.postedCount, lost: session.output.queue.lostCount, to: buffer)
     wal.rewrite(entry, keptAt: position, buffer.bytes)
   }
 

@@ -55,16 +55,16 @@ nonisolated struct ConnectionFacts {
 }
 
 extension ConnectionFacts {
-  init(_ connection: Connection, cookie: UInt64) {
-    slot = connection.slot.index
-    self.cookie = cookie
-    peer = connection.peer
-    connected = connection.connected
-    limits = connection.limits
-    isOpen = connection.phase == .open
-    takesFiles = connection.takesFiles
-    postedCount = connection.postedCount
-    lostCount = connection.queue.lostCount
+  init(_ session: Session) {
+    slot = session.slot.index
+    cookie = session.cookie
+    peer = session.peer
+    connected = session.connected
+    limits = session.limits
+    isOpen = session.isOpen
+    takesFiles = session.output.takesFiles
+    postedCount = session.postedCount
+    lostCount = session.output.queue.lostCount
   }
 }
 

@@ -19,9 +19,7 @@ struct FoundConnection {
   }
 
   var facts: ConnectionFacts
-  var position: EntryPosition
-  var suspendPosition: EntryPosition?
-  var registered: [Serial: EntryPosition] = [:]
+  var positions: LogPositions
   /// Frames that the bus had said, with their numbers.
   var said: [(number: UInt32, frame: ByteBuffer)] = []
   /// What was under way when it was handed over.
@@ -29,6 +27,9 @@ struct FoundConnection {
   /// Notifications that it had been queued, ever, and that were held for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
+  /// What its counter slot said; empty where that is damaged.
+  var flags: SessionFlags = []
+  var isSlotKnown = false
   /// Frames of the bus's own that it had been sent, ever.
   var controlSent: UInt32 = 0
   /// Its socket may be in the middle of a frame that it is being sent.
@@ -50,6 +51,8 @@ struct FoundConnection {
       fate = .restarts(isTold: false)
       return
     }
+    isSlotKnown = true
+    flags = cell.flags
     queuedCount = cell.queued
     bufferedCount = cell.buffered
     controlSent = cell.controlSent

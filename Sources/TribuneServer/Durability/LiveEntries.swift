@@ -12,10 +12,15 @@ import TribuneWire
 /// | disconnect, advance, postponedPostDone; retained, where it says that something is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | all others | never |
-struct LiveEntries {
+final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
-  let postponed: PostponedPosts
+  private let postponed: PostponedPosts
+
+  /// `bus` must outlive this: a reference keeps nothing alive.
+  init(_ sessions: SessionTable, _ bus: Cell<Bus>.Reference, _ postponed: PostponedPosts) {
+    (self.sessions, self.bus, self.postponed) = (sessions, bus, postponed)
+  }
 
   /// Forgets a registration that has ended.
   ///
@@ -29,36 +34,41 @@ struct LiveEntries {
     case nil: false
     case .disconnect, .advance, .postponedPostDone: isTail
     case .postponedPost: postponed.contains(entry)
-    case .connect: isTail || sessions[entry.connection]?.position == entry.position
+    case .connect: isTail || isConnectInForce(entry)
     case .frame: isLiveFrame(entry, isTail: isTail)
     case .retained: isStillRetained(entry, isTail: isTail)
-    case .detached: sessions[entry.connection]?.isDetached == true
+    case .detached: sessions.detached(entry.connection) != nil
     case .controlFrame: isUnsent(entry)
     }
+  }
+
+  private func isConnectInForce(_ entry: LogEntry) -> Bool {
+    sessions.withPositions(of: entry.connection) { positions, _ in positions.connect } == entry.position
   }
 
   /// Most entries are control frames: nothing is looked up by a hash for them.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
-    guard let connection = sessions.connection(ifAt: frame.slot), connection.id == entry.connection
+    guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
     else { return false }
     // Frames are sent in order, so the last `unsentOtherCount` are unsent.
-    return connection.traffic.value.controlCount &- frame.number
-      < UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+    return session.output.controlCount &- frame.number
+      < UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
   }
 
   private func isLiveFrame(_ entry: LogEntry, isTail: Bool) -> Bool {
     guard let frame = LoggedFrame(entry.body), frame.kind.isAboutRegistrations else { return false }
     if isTail { return true }
-    guard let connection = sessions[entry.connection] else { return false }
-    if frame.kind == .suspend {
-      return connection.suspendPosition == entry.position && bus.value.isSuspended(connection.slot)
-    }
-    guard connection.registered[frame.serial] == entry.position else { return false }
-    if bus.value.isRegistered(frame.serial, by: connection.slot) { return true }
-    // Another connection has ended it.
-    connection.registered[frame.serial] = nil
-    return false
+    return sessions.withPositions(of: entry.connection) { positions, slot in
+      if frame.kind == .suspend {
+        return positions.suspend == entry.position && bus.value.isSuspended(slot)
+      }
+      guard positions.registrations[frame.serial] == entry.position else { return false }
+      if bus.value.isRegistered(frame.serial, by: slot) { return true }
+      // Another connection has ended it.
+      positions.registrations[frame.serial] = nil
+      return false
+    } ?? false
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
@@ -75,13 +85,14 @@ struct LiveEntries {
 
   /// Notes the new position of an entry.
   func note(_ relocation: Relocation) {
-    guard let connection = sessions[relocation.connection] else { return }
     let (from, to) = (relocation.from, relocation.to)
-    switch relocation.what {
-    case .connection: if connection.position == from { connection.position = to }
-    case .suspension: if connection.suspendPosition == from { connection.suspendPosition = to }
-    case .registration(let serial):
-      if connection.registered[serial] == from { connection.registered[serial] = to }
+    _ = sessions.withPositions(of: relocation.connection) { positions, _ in
+      switch relocation.what {
+      case .connection: if positions.connect == from { positions.connect = to }
+      case .suspension: if positions.suspend == from { positions.suspend = to }
+      case .registration(let serial):
+        if positions.registrations[serial] == from { positions.registrations[serial] = to }
+      }
     }
   }
 }

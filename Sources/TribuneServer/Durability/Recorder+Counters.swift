@@ -9,114 +9,142 @@ import TribuneWire
 extension Recorder {
   /// `count` notifications were queued.
   @inline(__always) func noteQueued(
-    _ count: Int, at slot: ConnectionSlot, _ traffic: inout Connection.Traffic
+    _ count: Int, at slot: ConnectionSlot, _ output: inout Output
   ) {
-    traffic.queuedCount &+= UInt32(truncatingIfNeeded: count)
+    output.queuedCount &+= UInt32(truncatingIfNeeded: count)
     guard survivesDeath else { return }
-    wal.set(.queued, of: slot.index, to: traffic.queuedCount)
+    wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
   /// - Parameter wereBuffered: they are counted in the slot already, and go on being counted where they are, since no two
   ///   counters change at once.
-  func noteQueued(_ count: Int, for connection: Connection, wereBuffered: Bool = false) {
+  func noteQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
-      connection.traffic.value.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
+      session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
       return
     }
-    noteQueued(count, at: connection.slot, &connection.traffic.value)
+    noteQueued(count, at: session.slot, &session.output)
+  }
+
+  /// `count` notifications were missed by a session that is detached.
+  func noteMissed(_ count: Int, at slot: ConnectionSlot, wereBuffered: Bool = false) {
+    guard let session = sessions.detached(at: slot) else {
+      preconditionFailure("slot \(slot.index) has no session")
+    }
+    if wereBuffered {
+      session.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
+    } else {
+      session.queuedCount &+= UInt32(truncatingIfNeeded: count)
+      wal.set(.queued, of: slot.index, to: session.queuedCount)
+    }
   }
 
   /// Counts what is buffered while the connection is suspended.
-  func noteBuffered(for connection: Connection) {
-    wal.set(.buffered, of: connection.slot.index, to: bufferedCount(of: connection))
+  func noteBuffered(for slot: ConnectionSlot) {
+    guard let before = sessions[slot]?.output.bufferedBefore ?? sessions.detached(at: slot)?.bufferedBefore
+    else { return }
+    wal.set(.buffered, of: slot.index, to: bufferedCount(of: slot, before: before))
   }
 
-  /// Includes those that are not buffered any more, but reported as lost.
-  func bufferedCount(of connection: Connection) -> UInt32 {
-    connection.traffic.value.bufferedBefore
-      &+ UInt32(truncatingIfNeeded: bus.value.heldCount(of: connection.slot))
+  /// - Parameter before: those that are not buffered any more, but reported as lost.
+  func bufferedCount(of slot: ConnectionSlot, before: UInt32) -> UInt32 {
+    before &+ UInt32(truncatingIfNeeded: bus.value.heldCount(of: slot))
   }
 
   /// What was buffered is counted before its poster is done with: nobody else knows of it.
   func noteBufferedOfAll() {
-    while let slot = bus.value.popHeld() {
-      if let connection = sessions[slot] { noteBuffered(for: connection) }
-    }
+    while let slot = bus.value.popHeld() { noteBuffered(for: slot) }
   }
 
   // MARK: Writes under way
 
-  @inline(__always) func noteSending(to connection: Connection) {
-    if survivesDeath { setFlag(.sending, of: connection) }
+  @inline(__always) func noteSending(to session: Session) {
+    if survivesDeath { setFlag(.sending, of: session) }
   }
 
   /// The kernel has taken some of what waited.
-  @inline(__always) func noteSent(to connection: Connection) {
-    if survivesDeath { writeSent(to: connection) }
+  @inline(__always) func noteSent(to session: Session) {
+    if survivesDeath { writeSent(to: session) }
   }
 
-  private func writeSent(to connection: Connection) {
-    let slot = connection.slot.index
-    let unsent = UInt32(truncatingIfNeeded: connection.queue.unsentNotificationCount)
-    let unsentOthers = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
-    let bufferedBefore = connection.traffic.value.bufferedBefore
-    wal.set(.sent, of: slot, to: connection.traffic.value.queuedCount &+ bufferedBefore &- unsent)
-    wal.set(.controlSent, of: slot, to: connection.traffic.value.controlCount &- unsentOthers)
-    if connection.queue.lostCount > 0 {
-      let told = connection.queue.lostCount - connection.queue.untoldLostCount
+  private func writeSent(to session: Session) {
+    let slot = session.slot.index
+    let unsent = UInt32(truncatingIfNeeded: session.output.queue.unsentNotificationCount)
+    let unsentOthers = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
+    let bufferedBefore = session.output.bufferedBefore
+    wal.set(.sent, of: slot, to: session.output.queuedCount &+ bufferedBefore &- unsent)
+    wal.set(.controlSent, of: slot, to: session.output.controlCount &- unsentOthers)
+    if session.output.queue.lostCount > 0 {
+      let told = session.output.queue.lostCount - session.output.queue.untoldLostCount
       wal.set(.lost, of: slot, to: UInt32(clamping: told))
     }
-    var flags = connection.traffic.value.sessionFlags
-    if !connection.queue.isMidFrame { flags.remove(.sending) }
+    var flags = session.output.flags
+    if !session.output.queue.isMidFrame { flags.remove(.sending) }
     if unsentOthers == 0 { flags.remove(.unlogged) }
-    setFlags(flags, of: connection)
+    setFlags(flags, of: session)
   }
 
   /// Frames of the bus's own are queued that an earlier daemon had queued, and that are not in the log.
-  func noteRestoredFrames(of connection: Connection) {
-    let count = UInt32(truncatingIfNeeded: connection.queue.unsentOtherCount)
+  func noteRestoredFrames(of session: Session) {
+    let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     guard survivesDeath, count > 0 else { return }
-    connection.traffic.value.controlCount &+= count
-    setFlag(.unlogged, of: connection)
+    session.output.controlCount &+= count
+    setFlag(.unlogged, of: session)
   }
 
   /// What was under way is this daemon's own, and so are the counter slots.
-  func noteRecovered(_ connection: Connection) {
+  func noteRecovered(_ session: Session) {
     guard survivesDeath else { return }
-    noteSent(to: connection)
-    noteMidFrame(of: connection)
-    if connection.isWriteClosed { setFlag(.sending, of: connection) }
-    noteReceived(from: connection)
+    noteSent(to: session)
+    noteMidFrame(of: session)
+    if session.output.writing == .closed { setFlag(.sending, of: session) }
+    noteReceived(from: session)
   }
 
   /// Completes a counter slot for the daemon that goes on with the connection.
-  func noteHandedOver(_ connection: Connection) {
-    wal.set(.queued, of: connection.slot.index, to: connection.traffic.value.queuedCount)
-    noteBuffered(for: connection)
-    noteMidFrame(of: connection)
+  func noteHandedOver(_ session: Session) {
+    wal.set(.queued, of: session.slot.index, to: session.output.queuedCount)
+    noteBuffered(for: session.slot)
+    noteMidFrame(of: session)
   }
 
-  private func noteMidFrame(of connection: Connection) {
-    if connection.queue.isMidFrame {
-      setFlag(.sending, of: connection)
+  func noteHandedOver(_ session: DetachedSession) {
+    wal.set(.queued, of: session.slot.index, to: session.queuedCount)
+    noteBuffered(for: session.slot)
+  }
+
+  private func noteMidFrame(of session: Session) {
+    if session.output.queue.isMidFrame {
+      setFlag(.sending, of: session)
     } else {
-      removeFlag(.sending, of: connection)
+      removeFlag(.sending, of: session)
     }
   }
 
   // MARK: Flags
 
-  func setFlag(_ flag: SessionFlags, of connection: Connection) {
-    setFlags(connection.traffic.value.sessionFlags.union(flag), of: connection)
+  /// - Parameter isSlotKnown: false if the counter slot is damaged: nothing is known of the session but what it had
+  ///   registered.
+  func noteDetached(_ session: DetachedSession, isSlotKnown: Bool) {
+    if isSlotKnown {
+      wal.set(.flags, of: session.slot.index, to: session.flags.rawValue)
+    } else {
+      wal.assignSlot(session.slot.index, to: session.id, flags: session.flags)
+    }
+    noteBuffered(for: session.slot)
   }
 
-  func removeFlag(_ flag: SessionFlags, of connection: Connection) {
-    setFlags(connection.traffic.value.sessionFlags.subtracting(flag), of: connection)
+  func setFlag(_ flag: SessionFlags, of session: Session) {
+    setFlags(session.output.flags.union(flag), of: session)
   }
 
-  private func setFlags(_ flags: SessionFlags, of connection: Connection) {
-    guard flags != connection.traffic.value.sessionFlags else { return }
-    connection.traffic.value.sessionFlags = flags
-    wal.set(.flags, of: connection.slot.index, to: flags.rawValue)
+  func removeFlag(_ flag: SessionFlags, of session: Session) {
+    setFlags(session.output.flags.subtracting(flag), of: session)
+  }
+
+  private func setFlags(_ flags: SessionFlags, of session: Session) {
+    guard flags != session.output.flags else { return }
+    session.output.flags = flags
+    wal.set(.flags, of: session.slot.index, to: flags.rawValue)
   }
 }

@@ -42,7 +42,7 @@ final class Recorder {
   /// Transactions under way, one within the other.
   private var transactionDepth = 0
   /// Connections that were read, and may have posted what is delivered when the iteration ends.
-  private let receiving = Cell<[Connection]>([])
+  private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
   /// `bus` must outlive the recorder: a reference keeps nothing alive.
@@ -55,7 +55,7 @@ final class Recorder {
     (self.files, self.context) = (files, context)
     survivesDeath = store != nil
     compactor = Compactor(
-      wal, LiveEntries(sessions: sessions, bus: bus, postponed: postponed), context)
+      wal, LiveEntries(sessions, bus, postponed), context)
   }
 
   // MARK: Transactions
@@ -93,13 +93,13 @@ final class Recorder {
   ///   - carryOut: queues what the core wants sent.
   /// - Returns: why the frame was not taken: there is no space in the log for what it registers or asks.
   func perform(
-    _ frame: FrameView, _ kind: FrameKind?, of connection: Connection, isLogged: Bool,
+    _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
     _ take: () throws(WireError) -> Void, carryOut: () -> Void
   ) throws(WireError) -> WireError? {
     compactor.reserve(frame.bytes.byteCount, at: context.now)
     var position: EntryPosition?
     do throws(WireError) {
-      if isLogged { position = try record(frame, kind, of: connection) }
+      if isLogged { position = try record(frame, kind, of: session) }
     } catch {
       return error
     }
@@ -114,13 +114,13 @@ final class Recorder {
       if bus.value.refusedCount != refusedBefore {
         wal.discard(from: recorded)
       } else {
-        noteTaken(frame, kind, at: recorded, of: connection)
+        noteTaken(frame, kind, at: recorded, of: session)
       }
     }
     noteGivenIDs()
     carryOut()
     switch kind {
-    case .post: recordAwaitedPost(frame.header.serial, of: connection)
+    case .post: recordAwaitedPost(frame.header.serial, of: session)
     default: break
     }
     return nil
@@ -130,16 +130,16 @@ final class Recorder {
   ///
   /// - Throws: `limitExceeded` if it takes part in decisions and there is no space for it.
   private func record(
-    _ frame: FrameView, _ kind: FrameKind?, of connection: Connection
+    _ frame: FrameView, _ kind: FrameKind?, of session: Session
   ) throws(WireError) -> EntryPosition? {
-    guard kind.isRecorded(forDeath: survivesDeath), connection.position != nil else { return nil }
+    guard kind.isRecorded(forDeath: survivesDeath), session.positions.connect != nil else { return nil }
     switch kind {
     case .attach, .hold, .declare, .ask:
       if let error = compactor.refusal(of: frame, at: context.now) { throw error }
     // Who only watches is let in, and has to connect again after a restart.
     case .observe, .monitor:
       if compactor.refusal(of: frame, at: context.now) != nil {
-        setFlag(.incomplete, of: connection)
+        setFlag(.incomplete, of: session)
         return nil
       }
     default: break
@@ -147,33 +147,33 @@ final class Recorder {
     let fields = emptyBuffer()
     // The registration outlasts the configuration that it came under.
     if case .attach = kind { fields.append(bus.value.limits.delegateTimeout) }
-    return append(frame.bytes, fields.bytes, of: connection)
+    return append(frame.bytes, fields.bytes, of: session)
   }
 
   private func append(
-    _ frame: RawSpan, _ context: RawSpan, of connection: Connection
+    _ frame: RawSpan, _ context: RawSpan, of session: Session
   ) -> EntryPosition {
     let last = bus.value.counters
-    return record(.frame, of: connection.id, words: (last.lastQuery, last.lastDelegate), frame, context)
+    return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
 
   /// Notes where the frame lies that has registered something, and completes its entry.
   private func noteTaken(
-    _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of connection: Connection
+    _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
     let serial = frame.header.serial
     switch kind {
-    case .answer: replaceAnswer(frame, at: position, of: connection)
+    case .answer: replaceAnswer(frame, at: position, of: session)
     // What was held is counted on when it has been queued, together with what still is.
-    case .suspend: connection.suspendPosition = position
-    case _ where !bus.value.hasRegistered(serial, kind, by: connection.slot): break
-    case .declare: connection.registered[serial] = addContext(to: frame, at: position, of: connection)
-    default: connection.registered[serial] = position
+    case .suspend: session.positions.suspend = position
+    case _ where !bus.value.hasRegistered(serial, kind, by: session.slot): break
+    case .declare: session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
+    default: session.positions.registrations[serial] = position
     }
   }
 
   /// Logs an answer without what it said, if the core kept nothing of that: replayed, it must not decide more than it did.
-  private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of connection: Connection) {
+  private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.cutReason else { return }
     wal.discard(from: position)
     let buffer = emptyBuffer()
@@ -181,20 +181,20 @@ final class Recorder {
     buffer.store(UInt32(frame.header.payloadStart), at: 0)
     buffer.append(reason.utf8Bytes)
     // An answer gives no ids.
-    _ = append(buffer.bytes, RawSpan(), of: connection)
+    _ = append(buffer.bytes, RawSpan(), of: session)
   }
 
   /// Logs what a declaration relies on besides its frame, which is the last entry.
   private func addContext(
-    to frame: FrameView, at position: EntryPosition, of connection: Connection
+    to frame: FrameView, at position: EntryPosition, of session: Session
   ) -> EntryPosition {
     let fields = ByteBuffer(capacity: 0)
-    bus.value.appendContext(ofDeclaration: frame.header.serial, by: connection.slot, to: fields)
+    bus.value.appendContext(ofDeclaration: frame.header.serial, by: session.slot, to: fields)
     guard fields.count > 0 else { return position }
-    bus.value.count(fields.count, besides: frame.header.serial, of: connection.slot)
+    bus.value.count(fields.count, besides: frame.header.serial, of: session.slot)
     wal.discard(from: position)
     // A declaration gets no id.
-    return append(frame.bytes, fields.bytes, of: connection)
+    return append(frame.bytes, fields.bytes, of: session)
   }
 
   /// Notes which ids have been given out, before anybody learns of them.
@@ -207,17 +207,20 @@ final class Recorder {
   // MARK: Other entries
 
   /// The connection has been greeted, and is to survive the daemon.
-  func recordConnection(_ connection: Connection) {
+  func recordConnection(_ session: Session) {
     let buffer = emptyBuffer()
-    ConnectionFacts(connection, cookie: connection.cookie).append(to: buffer)
-    connection.position = record(.connect, of: connection.id, buffer.bytes)
+    ConnectionFacts(session).append(to: buffer)
+    session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
   /// A connection without a connect entry gets no disconnect entry.
-  func recordDisconnection(of connection: Connection) {
-    guard connection.position != nil else { return }
-    connection.position = nil
-    record(.disconnect, of: connection.id)
+  func recordDisconnection(of id: ConnectionID) {
+    let position = sessions.withPositions(of: id) { positions, _ in
+      defer { positions.connect = nil }
+      return positions.connect
+    }
+    guard position != nil else { return }
+    record(.disconnect, of: id)
   }
 
   /// A detached connection can be resumed until `end`.
@@ -227,11 +230,11 @@ final class Recorder {
   func recordAdvance() { record(.advance) }
 
   /// Logs whom a poster waits for, which is shorter than the post.
-  private func recordAwaitedPost(_ serial: Serial, of connection: Connection) {
+  private func recordAwaitedPost(_ serial: Serial, of session: Session) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
-    guard bus.value.appendAwaitedPost(serial, by: connection.id, to: buffer) else { return }
-    record(.awaitedPost, of: connection.id, buffer.bytes)
+    guard bus.value.appendAwaitedPost(serial, by: session.id, to: buffer) else { return }
+    record(.awaitedPost, of: session.id, buffer.bytes)
   }
 
   func recordFailure(of question: Question, reason: String) {
@@ -286,20 +289,20 @@ final class Recorder {
   /// - Parameters:
   ///   - rest: what follows `slice` in the same frame.
   ///   - isRecorded: false for what is not worth it, such as long lists.
-  func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to connection: Connection, isRecorded: Bool)
-  {
-    guard survivesDeath, connection.position != nil else { return }
-    let number = connection.traffic.value.controlCount &+ 1
-    connection.traffic.value.controlCount = number
-    let frame = ControlFrameID(number: number, slot: connection.slot.index)
+  func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
+    guard survivesDeath, session.positions.connect != nil else { return }
+    let number = session.output.controlCount &+ 1
+    session.output.controlCount = number
+    let frame = ControlFrameID(number: number, slot: session.slot.index)
     let length = slice.count + (rest?.count ?? 0)
-    guard isRecorded, length <= Self.controlFrameLengthMax, connection.queue.byteCount <= queueRecordedMax,
+    guard isRecorded, length <= Self.controlFrameLengthMax,
+      session.output.queue.byteCount <= queueRecordedMax,
       wal.admits(bodyLength: length)
-    else { return setFlag(.unlogged, of: connection) }
+    else { return setFlag(.unlogged, of: session) }
     if let rest {
-      record(.controlFrame, of: connection.id, at: frame.moment, slice.bytes, rest.bytes)
+      record(.controlFrame, of: session.id, at: frame.moment, slice.bytes, rest.bytes)
     } else {
-      record(.controlFrame, of: connection.id, at: frame.moment, slice.bytes)
+      record(.controlFrame, of: session.id, at: frame.moment, slice.bytes)
     }
   }
 
@@ -338,30 +341,30 @@ final class Recorder {
 
   // MARK: Reads under way
 
-  @inline(__always) func noteReceiving(from connection: Connection) {
-    if survivesDeath { setFlag(.receiving, of: connection) }
+  @inline(__always) func noteReceiving(from session: Session) {
+    if survivesDeath { setFlag(.receiving, of: session) }
   }
 
   /// What was read has been taken, except for what the connection keeps.
-  @inline(__always) func noteReceived(from connection: Connection) {
-    if survivesDeath { endReceiving(from: connection) }
+  @inline(__always) func noteReceived(from session: Session) {
+    if survivesDeath { endReceiving(from: session) }
   }
 
-  private func endReceiving(from connection: Connection) {
+  private func endReceiving(from session: Session) {
     // Until all that it caused is visible, what was read is lost with the daemon.
     commit()
-    guard connection.partial == nil, connection.deferredInput == nil, connection.descriptors.isEmpty else {
+    guard session.input.isEmpty else {
       return
     }
     // What is delivered when the iteration ends is not in the log.
-    guard !bus.value.hasSoonPosts else { return receiving.value.append(connection) }
-    removeFlag(.receiving, of: connection)
+    guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
+    removeFlag(.receiving, of: session)
   }
 
   /// What the iteration has posted is delivered.
   func endIteration() {
-    while let connection = receiving.value.popLast() {
-      if connection.phase != .closed { noteReceived(from: connection) }
+    while let session = receiving.value.popLast() {
+      if !session.isClosed { noteReceived(from: session) }
     }
   }
 }

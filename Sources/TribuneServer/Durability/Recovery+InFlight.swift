@@ -77,7 +77,7 @@ extension Recovery {
   }
 
   /// Goes on with what was under way on a connection.
-  func restore(_ streams: InFlightIO, of connection: Connection) {
+  func restore(_ streams: InFlightIO, of session: Session) {
     do throws(WireError) {
       if let stream = streams.stream {
         var fields = FieldReader(stream.bytes)
@@ -85,21 +85,21 @@ extension Recovery {
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
         // What goes out comes first: what is wrong with the rest is said behind it, and not within a frame.
-        while !fields.isAtEnd { try restorePart(from: &fields, of: connection) }
-        recorder.noteRestoredFrames(of: connection)
-        try reader.restorePartial(partial, of: connection)
-        for inode in waiting { try restorePassedDescriptor(inode, of: connection) }
+        while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
+        recorder.noteRestoredFrames(of: session)
+        try reader.restorePartial(partial, of: session)
+        for inode in waiting { try restorePassedDescriptor(inode, of: session) }
       }
-      if let held = streams.held { try restoreHeld(held, of: connection) }
+      if let held = streams.held { try restoreHeld(held, of: session) }
     } catch {
       context.log.warning(
-        "what was under way on connection \(connection.id) cannot be made use of: \(error.message)")
-      sessions.closeLater(connection, WireError(.restarted, "what was under way is lost"))
+        "what was under way on connection \(session.id) cannot be made use of: \(error.message)")
+      sessions.closeLater(session, WireError(.restarted, "what was under way is lost"))
     }
   }
 
   private func restorePart(
-    from reader: inout FieldReader, of connection: Connection
+    from reader: inout FieldReader, of session: Session
   ) throws(WireError) {
     let kind = try reader.value(WaitingFrames.Kind.self)
     let begunCount = Int(try reader.integer(UInt32.self))
@@ -110,12 +110,12 @@ extension Recovery {
     buffer.append(bytes.rawBytes)
     let part = WaitingFrames(
       kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), begunCount: begunCount, count: count)
-    try sender.changeQueue(of: connection) { queue throws(WireError) in try queue.restore(part) }
-    sender.scheduleFlush(connection)
+    try sender.changeQueue(of: session) { queue throws(WireError) in try queue.restore(part) }
+    sender.scheduleFlush(session)
   }
 
   private func restorePassedDescriptor(
-    _ inode: UInt64, of connection: Connection
+    _ inode: UInt64, of session: Session
   ) throws(WireError) {
     let standIn: CInt? =
       switch inode {
@@ -124,11 +124,11 @@ extension Recovery {
       default: nil
       }
     if let standIn {
-      connection.descriptors.append(standIn: standIn)
+      session.input.descriptors.append(standIn: standIn)
     } else {
-      connection.descriptors.append(owning: try duplicateFile(inode: inode).release())
+      session.input.descriptors.append(owning: try duplicateFile(inode: inode).release())
     }
-    gatekeeper.quota.countRestored(of: connection)
+    gatekeeper.quota.countRestored(of: session)
   }
 
   /// A file that others may have as well, under way to them or retained.
@@ -147,7 +147,7 @@ extension Recovery {
   // MARK: Buffered notifications
 
   private func restoreHeld(
-    _ held: ByteBuffer, of connection: Connection
+    _ held: ByteBuffer, of session: Session
   ) throws(WireError) {
     var fields = FieldReader(held.bytes)
     let count = Int(try fields.integer(UInt32.self))
@@ -160,9 +160,9 @@ extension Recovery {
     }
     try bus.value.restoreHeld(
       held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
-      for: connection.slot)
+      for: session.slot)
     // They are held again, and not lost.
-    connection.traffic.value.bufferedBefore &-= UInt32(
-      truncatingIfNeeded: bus.value.heldCount(of: connection.slot))
+    session.output.bufferedBefore &-= UInt32(
+      truncatingIfNeeded: bus.value.heldCount(of: session.slot))
   }
 }

@@ -79,7 +79,8 @@ extension Recovery {
       guard id != 0, replayed.found[id] == nil, facts.slot < recorder.wal.slotCount,
         replayed.takenSlots.insert(facts.slot).inserted
       else { return false }
-      replayed.found[id] = FoundConnection(facts: facts, position: entry.position)
+      replayed.found[id] = FoundConnection(
+        facts: facts, positions: LogPositions(connect: entry.position))
       if facts.isOpen {
         bus.value.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
       }
@@ -152,9 +153,9 @@ extension Recovery {
       replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
     }
     if header.kind == .suspend {
-      replayed.found[entry.connection.rawValue]?.suspendPosition = entry.position
+      replayed.found[entry.connection.rawValue]?.positions.suspend = entry.position
     } else if bus.value.hasRegistered(header.serial, header.kind, by: slot) {
-      replayed.found[entry.connection.rawValue]?.registered[header.serial] = entry.position
+      replayed.found[entry.connection.rawValue]?.positions.registrations[header.serial] = entry.position
       if header.kind == .declare, recorded.context.byteCount > 0 {
         bus.value.count(recorded.context.byteCount, besides: header.serial, of: slot)
       }

@@ -27,6 +27,14 @@ final class Recovery {
   let passed: PassedAtStart
   /// Files that another daemon has left, by inode.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
+  /// Sockets of connections that cannot go on.
+  private final class Socket {
+    let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+  }
+
+  private var ended: [ConnectionID: Socket] = [:]
   private var replayed = ReplayedLog()
   private var damage: LogDamage?
   private var isPlanned = false
@@ -51,8 +59,8 @@ final class Recovery {
     (replayed, damage) = replayLog()
     let streams = handedOverIO(replayed)
     isPlanned = streams != nil
-    for (id, connection) in replayed.found {
-      let counters = recorder.wal.counters(of: connection.facts.slot)
+    for (id, session) in replayed.found {
+      let counters = recorder.wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
     }
@@ -60,16 +68,18 @@ final class Recovery {
     let ids = replayed.found.keys.sorted()
     for id in ids {
       guard let found = replayed.found[id] else { continue }
-      guard let socket = socket(of: found), adopt(socket, ConnectionID(rawValue: id), found) else {
-        if found.facts.isOpen { missing.append(ConnectionSlot(index: found.facts.slot)) }
-        continue
+      if !adopt(ConnectionID(rawValue: id), found), found.facts.isOpen {
+        missing.append(ConnectionSlot(index: found.facts.slot))
       }
     }
     sessions.collectFreeSlots()
     unknownCount = closeUnknown()
     recorder.beginTransaction()
     logDetached()
-    for id in ids { resume(ConnectionID(rawValue: id), replayed.found[id], streams?[id]) }
+    for id in ids {
+      guard let found = replayed.found[id] else { continue }
+      resume(ConnectionID(rawValue: id), found, streams?[id])
+    }
     for slot in missing { bus.value.disconnect(slot, at: context.now) }
     bus.value.finishRestoring(at: context.now)
     carryOutEffectsForThoseWhoAreThere()
@@ -82,7 +92,7 @@ final class Recovery {
     recorder.compactor.compactWhole(committing: true, at: context.now)
     recorder.endTransaction()
     interpreter.settle()
-    for connection in sessions.all where !connection.isDetached { recorder.noteRecovered(connection) }
+    for session in sessions.all { recorder.noteRecovered(session) }
     removeInheritedFiles()
   }
 
@@ -119,158 +129,124 @@ final class Recovery {
     return cookies.count
   }
 
-  /// The socket of a connection. One that is only there for what it had registered has none, and no use for any.
-  private func socket(of found: FoundConnection) -> FileDescriptor? {
-    if let socket = passed.takeConnection(cookie: found.facts.cookie) {
-      if found.isDetached { store?.forget(connection: socket) }
-      return socket
-    }
-    guard found.isDetached else { return nil }
-    do throws(Errno) {
-      return try FileDescriptor.duplicate(of: recorder.wal.rawDescriptor)
-    } catch {
-      context.log.warning("what a connection had registered is lost: \(error)")
-      return nil
-    }
-  }
-
-  /// Gives a socket its connection back.
+  /// Puts a session back into its slot: with its socket, or as a detached one if the client has to connect again.
   ///
-  /// - Returns: false when the kernel does not let it be watched; it is closed then.
-  private func adopt(
-    _ descriptor: consuming FileDescriptor, _ id: ConnectionID, _ found: FoundConnection
-  ) -> Bool {
-    let slot = ConnectionSlot(index: found.facts.slot)
-    let connection = Connection(
-      id: id, slot: slot, descriptor: descriptor, peer: found.facts.peer, connected: found.facts.connected,
-      limits: found.facts.limits)
-    connection.cookie = found.facts.cookie
-    connection.takesFiles = found.facts.takesFiles
-    connection.postedCount = found.facts.postedCount
-    connection.queue.restore(lostCount: found.facts.lostCount)
-    connection.phase = found.facts.isOpen ? .open : .awaitingHello
-    connection.position = found.position
-    connection.suspendPosition = found.suspendPosition
-    connection.registered = found.registered
-    // The numbers of what is said go on, so that what is in the log still holds.
-    connection.traffic.value.controlCount = found.controlSent
+  /// - Returns: false if there is no socket any more, or the kernel does not let it be watched.
+  private func adopt(_ id: ConnectionID, _ found: FoundConnection) -> Bool {
+    let socket = passed.takeConnection(cookie: found.facts.cookie)
     if case .restarts = found.fate {
-      connection.isDetached = true
-      connection.isWriteClosed = true
-    } else {
-      do throws(Errno) {
-        try connection.descriptor.setNonblocking()
-        try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
-      } catch {
-        context.log.warning("cannot go on with connection \(id): \(error)")
-        store?.forget(connection: connection.descriptor)
-        UnixSocket.shutdown(connection.descriptor)
-        return false
-      }
+      guard socket != nil || found.isDetached else { return false }
+      if let socket { ended[id] = Socket(socket) }
+      // What has said no hello has registered nothing.
+      if found.facts.isOpen { sessions.insert(DetachedSession(id, found)) }
+      return true
+    }
+    guard let socket else { return false }
+    let session = Session(
+      id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
+      peer: found.facts.peer, connected: found.facts.connected, limits: found.facts.limits,
+      state: found.facts.isOpen ? .open : .awaitingHello)
+    session.output.takesFiles = found.facts.takesFiles
+    session.output.queue.restore(lostCount: found.facts.lostCount)
+    session.postedCount = found.facts.postedCount
+    session.positions = found.positions
+    // The numbers of control frames go on, so that what is in the log still holds.
+    session.output.controlCount = found.controlSent
+    do throws(Errno) {
+      try session.descriptor.setNonblocking()
+      try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
+    } catch {
+      context.log.warning("cannot go on with connection \(id): \(error)")
+      store?.forget(connection: session.descriptor)
+      UnixSocket.shutdown(session.descriptor)
+      return false
     }
     // It lies in the store already.
-    connection.isStored = store != nil && !found.isDetached
-    sessions.insert(connection)
+    session.isStored = store != nil
+    sessions.insert(session)
     return true
   }
 
-  /// Says until when those that have to connect again keep what they had registered. That is said once, however often the
-  /// bus is restarted meanwhile.
+  /// Logs until when detached sessions last: once, however often the bus is restarted meanwhile.
   private func logDetached() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
-    for connection in sessions.all where connection.isDetached {
-      let known = replayed.found[connection.id.rawValue]?.detachedUntil
-      if known == nil { recorder.recordDetached(connection.id, until: due) }
-      context.timeouts.value.insert(.detached, connection.token, due: min(known ?? due, due))
+    for session in sessions.allDetached {
+      let known = replayed.found[session.id.rawValue]?.detachedUntil
+      if known == nil { recorder.recordDetached(session.id, until: due) }
+      context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
-    // Before its cell is one in which nothing is under way.
+    // Before the counter slot says that nothing is under way.
     recorder.commit()
   }
 
   /// Goes on with what was under way on a connection.
-  private func resume(
-    _ id: ConnectionID, _ found: FoundConnection?, _ streams: InFlightIO?
-  ) {
-    guard let found, let connection = sessions[id] else { return }
-    adoptCell(of: connection, found)
+  private func resume(_ id: ConnectionID, _ found: FoundConnection, _ streams: InFlightIO?) {
+    if case .restarts(let isTold) = found.fate { return detach(id, found, isTold: isTold) }
+    guard let session = sessions[id] else { return }
+    session.output.queuedCount = found.queuedCount
+    session.output.bufferedBefore = found.bufferedCount
+    // Until the recovery is committed, the next daemon may have to judge by the counter slot again.
+    session.output.flags = found.flags
     switch found.fate {
     case .survives:
-      if let streams { restore(streams, of: connection) }
+      if let streams { restore(streams, of: session) }
       // Without the rest of a frame, nothing can be said behind its beginning.
-      if found.isMidFrame, !connection.queue.isMidFrame { connection.isWriteClosed = true }
-    case .loses(let count): restore(found, having: count, of: connection)
-    case .restarts(let isTold):
-      // Where nothing was to outlive the daemon, what was sent is not counted.
-      let isGreeted = store == nil ? found.facts.isOpen : found.controlSent > 0
-      detached(connection, isTold: isTold, isGreeted: isGreeted, isIncomplete: found.isIncomplete)
+      if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
+    case .loses(let count): restore(found, having: count, of: session)
+    case .restarts: break
     }
-    recorder.noteBuffered(for: connection)
-    if connection.phase == .awaitingHello {
-      gatekeeper.awaitHello(of: connection)
-    }
+    recorder.noteBuffered(for: session.slot)
+    if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
-  /// Goes on with a connection's cell as it is: until the take-over is committed, the next daemon may have to judge by it
-  /// once more.
-  private func adoptCell(of connection: Connection, _ found: FoundConnection) {
-    let slot = connection.slot.index
-    connection.traffic.value.queuedCount = found.queuedCount
-    connection.traffic.value.bufferedBefore = found.bufferedCount
-    if let cell = recorder.wal.counters(of: slot), cell.connection == connection.id {
-      connection.traffic.value.sessionFlags = cell.flags
-    } else {
-      // It is damaged, and nothing is known of the connection but what it had registered.
-      recorder.wal.assignSlot(slot, to: connection.id, flags: .detached)
-      connection.traffic.value.sessionFlags = .detached
+  /// Ends a connection that cannot go on. What its client had registered is kept until it has connected again.
+  private func detach(_ id: ConnectionID, _ found: FoundConnection, isTold: Bool) {
+    if let session = sessions.detached(id) {
+      session.queuedCount = found.queuedCount
+      session.bufferedBefore = found.bufferedCount
+      session.flags.formUnion(found.flags)
+      if found.isIncomplete { session.flags.insert(.incomplete) }
+      recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
+    }
+    guard let socket = ended[id] else { return }
+    // Where nothing was to survive the daemon, what was sent is not counted.
+    let isGreeted = store == nil ? found.facts.isOpen : found.controlSent > 0
+    if isTold { sayLast(to: socket.descriptor, isGreeted: isGreeted) }
+    store?.forget(connection: socket.descriptor)
+    UnixSocket.shutdown(socket.descriptor)
+  }
+
+  /// Says why a connection ends, if the kernel takes it.
+  private func sayLast(to socket: borrowing FileDescriptor, isGreeted: Bool) {
+    let error = WireError(.restarted, "the bus was restarted while a frame was under way")
+    let buffer = ByteBuffer(capacity: 256)
+    // A client reads every refusal in the same way.
+    if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
+    buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
+    sender.gather.append(0..<buffer.count, of: buffer)
+    do throws(Errno) {
+      _ = try sender.gather.send(to: socket)
+    } catch {
+      context.log.debug("a client does not learn that it has to connect again: \(error)")
     }
   }
 
   /// Queues what must not be lost, behind the number of what is. Before that, nothing but what greets it has a place.
-  private func restore(_ found: FoundConnection, having lost: UInt32, of connection: Connection) {
+  private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
     // The bus's hello, and the welcome.
     let greeting = found.said.prefix(Int(2 - min(found.controlSent, 2)))
-    restore(greeting, of: connection)
+    restore(greeting, of: session)
     if lost > 0 {
       context.statistics.value.lost += UInt64(lost)
-      sender.changeQueue(of: connection) { queue in queue.appendLost(UInt64(lost)) }
-      sender.scheduleFlush(connection)
+      sender.changeQueue(of: session) { queue in queue.appendLost(UInt64(lost)) }
+      sender.scheduleFlush(session)
     }
-    restore(found.said[greeting.endIndex...], of: connection)
+    restore(found.said[greeting.endIndex...], of: session)
   }
 
-  private func restore(_ said: ArraySlice<(number: UInt32, frame: ByteBuffer)>, of connection: Connection) {
+  private func restore(_ said: ArraySlice<(number: UInt32, frame: ByteBuffer)>, of session: Session) {
     for (_, frame) in said {
-      sender.enqueue(ByteSlice(frame, 0..<frame.count), for: connection, isNotification: false)
-    }
-  }
-
-  /// Ends a connection that cannot go on, and keeps what it had registered until it has connected again.
-  ///
-  /// - Parameter isIncomplete: not all of that is known.
-  private func detached(_ connection: Connection, isTold: Bool, isGreeted: Bool, isIncomplete: Bool) {
-    if isTold {
-      let error = WireError(.restarted, "the bus was restarted while a frame was under way")
-      let buffer = sender.bufferToEncode()
-      let start = buffer.count
-      // A client reads every refusal in the same way.
-      if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
-      buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
-      sayLast(ByteSlice(buffer, start..<buffer.count), to: connection)
-    }
-    if connection.isStored { store?.forget(connection: connection.descriptor) }
-    connection.isStored = false
-    recorder.setFlag(.detached, of: connection)
-    if isIncomplete { recorder.setFlag(.incomplete, of: connection) }
-    UnixSocket.shutdown(connection.descriptor)
-  }
-
-  /// Says something to a connection that is shut then, if the kernel takes it.
-  private func sayLast(_ slice: ByteSlice, to connection: Connection) {
-    sender.gather.append(slice.range, of: slice.buffer)
-    do throws(Errno) {
-      _ = try sender.gather.send(to: connection.descriptor)
-    } catch {
-      context.log.debug("connection \(connection.id) does not learn that it has to connect again: \(error)")
+      sender.enqueue(ByteSlice(frame, 0..<frame.count), for: session, isNotification: false)
     }
   }
 
@@ -278,7 +254,7 @@ final class Recovery {
   private func carryOutEffectsForThoseWhoAreThere() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
-      return sessions.connection(ifAt: slot.index) == nil
+      return sessions.session(ifAt: slot.index) == nil && sessions.detached(at: slot) == nil
     })
     interpreter.carryOutEffects()
   }
@@ -311,7 +287,7 @@ final class Recovery {
         until it is less, delegates, holds, declarations and queries are refused
         """)
     }
-    let restarted = sessions.all.count { $0.isDetached }
+    let restarted = sessions.allDetached.count
     if restarted > 0 {
       context.log.warning("\(restarted.counted("connection has", "connections have")) to connect again")
     }

@@ -33,7 +33,7 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   /// Connections whose frames were left for the next iteration, in order.
-  private let unfinished = Cell<[Connection]>([])
+  private let unfinished = Cell<[Session]>([])
 
   init(
     _ router: Router, _ taker: FrameTaker, _ gatekeeper: Gatekeeper, _ recorder: Recorder, _ sender: Sender,
@@ -48,12 +48,12 @@ final class FrameReader {
   // MARK: Reading
 
   /// Reads what a connection has sent until now.
-  func readRest(of connection: Connection) {
+  func readRest(of session: Session) {
     for _ in 0..<Self.readsUntilEmpty {
-      guard connection.isServed, !connection.isDetached else { return }
+      guard session.isServed else { return }
       // The last iteration is as long as it has to be.
-      takeAllDeferred(of: connection)
-      guard connection.isServed, read(connection) else { return }
+      takeAllDeferred(of: session)
+      guard session.isServed, read(session) else { return }
     }
   }
 
@@ -61,74 +61,74 @@ final class FrameReader {
   ///
   /// - Returns: whether there was anything to read.
   @discardableResult
-  func read(_ connection: Connection) -> Bool {
+  func read(_ session: Session) -> Bool {
     // What was sent before comes first.
-    guard connection.deferredInput == nil else { return true }
-    let long = connection.partial.flatMap { PartialFrames.isLong($0) ? $0 : nil }
-    let buffer = long ?? sharedBuffer(for: connection)
-    let partialCount = long == nil ? connection.partial?.count ?? 0 : 0
+    guard session.input.deferred == nil else { return true }
+    let partial = session.input.partial
+    let long = partial.flatMap { PartialFrames.isLong($0) ? $0 : nil }
+    let buffer = long ?? sharedBuffer(behind: partial)
+    let partialCount = long == nil ? partial?.count ?? 0 : 0
 
     let received: Received
-    recorder.noteReceiving(from: connection)
+    recorder.noteReceiving(from: session)
     do throws(Errno) {
       received = try UnixSocket.receive(
-        from: connection.descriptor, into: buffer, &connection.descriptors)
+        from: session.descriptor, into: buffer, &session.input.descriptors)
     } catch {
       if !error.isDisconnection {
-        context.log.warning("cannot read from connection \(connection.id): \(error)")
+        context.log.warning("cannot read from connection \(session.id): \(error)")
       }
-      gatekeeper.close(connection)
+      gatekeeper.close(session)
       return false
     }
     switch received {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
     case .end:
       // It may have ended only its own side, and goes on reading.
-      if connection.isFlushDeferred { sender.flush(connection) }
-      gatekeeper.close(connection)
+      if session.output.flush == .deferred { sender.flush(session) }
+      gatekeeper.close(session)
     case .descriptors:
       gatekeeper.dismiss(
-        connection, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
+        session, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
     case .bytes(let count):
-      if connection.partial == nil { connection.partialSince = context.now }
-      if long == nil { partials.release(connection) }
+      if partial == nil { session.input.partialSince = context.now }
+      if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
-      takeFrames(of: connection, in: buffer, from: start)
+      takeFrames(of: session, in: buffer, from: start)
     }
-    recorder.noteReceived(from: connection)
+    recorder.noteReceived(from: session)
     return received != .nothing
   }
 
-  /// The shared buffer with the partial frame of the connection at its end, and space to read.
-  private func sharedBuffer(for connection: Connection) -> ByteBuffer {
+  /// The shared buffer with a partial frame at its end, and space to read.
+  private func sharedBuffer(behind partial: ByteBuffer?) -> ByteBuffer {
     var buffer = receiveBuffer
-    let partial = connection.partial?.count ?? 0
-    if buffer.capacity - buffer.count < Self.receiveSpace + partial {
+    if buffer.capacity - buffer.count < Self.receiveSpace + (partial?.count ?? 0) {
       buffer = pool.take()
       receiveBuffer = buffer
     }
-    if let partial = connection.partial { buffer.append(partial.bytes) }
+    if let partial { buffer.append(partial.bytes) }
     return buffer
   }
 
   // MARK: Frames
 
   /// Takes the whole frames from `start` on, or as many as the iteration has time for, and keeps the rest.
-  private func takeFrames(of connection: Connection, in buffer: ByteBuffer, from start: Int) {
+  private func takeFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       var position = start
       var work = 0
       var isDone = true
-      if connection.phase == .awaitingHello,
+      if session.isAwaitingHello,
         let hello = try Hello(buffer.bytes(in: position..<buffer.count))
       {
         _ = try hello.negotiated()
-        connection.takesFiles = hello.capabilities.contains(.descriptors)
-        gatekeeper.welcome(connection)
+        session.output.takesFiles = hello.capabilities.contains(.descriptors)
+        gatekeeper.welcome(session)
         position += Hello.length
       }
-      while connection.isServed, connection.phase != .awaitingHello,
-        let header = try FrameHeader(buffer.bytes, at: position, limits: connection.limits),
+      while session.isServed, !session.isAwaitingHello,
+        let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
         if work >= Self.framesPerLook {
@@ -142,22 +142,22 @@ final class FrameReader {
         if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0,
           !header.flags.contains(.descriptor)
         {
-          position = router.takePosts(of: connection, in: buffer, at: position, first: header)
+          position = router.takePosts(of: session, in: buffer, at: position, first: header)
         } else {
-          try taker.take(header, of: connection, in: buffer, at: position)
+          try taker.take(header, of: session, in: buffer, at: position)
           position += header.frameLength
         }
       }
-      if position > start { connection.partialSince = context.now }
-      guard connection.isServed else { return }
+      if position > start { session.input.partialSince = context.now }
+      guard session.isServed else { return }
       if isDone {
-        try keepPartial(buffer, from: position, of: connection)
+        try keepPartial(buffer, from: position, of: session)
       } else {
-        deferInput(buffer, from: position, of: connection)
+        deferInput(buffer, from: position, of: session)
       }
-      try quota.countWaiting(of: connection)
+      try quota.countWaiting(of: session)
     } catch {
-      gatekeeper.dismiss(connection, error)
+      gatekeeper.dismiss(session, error)
     }
   }
 
@@ -169,80 +169,80 @@ final class FrameReader {
   // MARK: Deferred input
 
   /// Leaves the frames from `start` on for the next iteration.
-  private func deferInput(_ buffer: ByteBuffer, from start: Int, of connection: Connection) {
+  private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
       // Other reads go on in it.
       let own = ByteBuffer(capacity: buffer.count - start)
       own.append(buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
-      (connection.deferredInput, connection.deferredStart) = (own, 0)
+      (session.input.deferred, session.input.deferredStart) = (own, 0)
     } else {
-      (connection.deferredInput, connection.deferredStart) = (buffer, start)
+      (session.input.deferred, session.input.deferredStart) = (buffer, start)
     }
-    unfinished.value.append(connection)
+    unfinished.value.append(session)
   }
 
   var hasDeferred: Bool { !unfinished.value.isEmpty }
 
   /// Takes the frames that were left. Each connection has its turn, and leaves again what is still too much.
   func takeDeferred() {
-    var inTurn: [Connection] = []
+    var inTurn: [Session] = []
     swap(&inTurn, &unfinished.value)
-    for connection in inTurn { takeDeferred(of: connection) }
+    for session in inTurn { takeDeferred(of: session) }
   }
 
-  private func takeDeferred(of connection: Connection) {
-    guard connection.isServed, let rest = connection.deferredInput else { return }
-    connection.deferredInput = nil
-    takeFrames(of: connection, in: rest, from: connection.deferredStart)
-    recorder.noteReceived(from: connection)
+  private func takeDeferred(of session: Session) {
+    guard session.isServed, let rest = session.input.deferred else { return }
+    session.input.deferred = nil
+    takeFrames(of: session, in: rest, from: session.input.deferredStart)
+    recorder.noteReceived(from: session)
   }
 
   /// Takes all that a connection has sent, however long that takes.
-  func takeAllDeferred(of connection: Connection) {
-    while connection.isServed, connection.deferredInput != nil { takeDeferred(of: connection) }
+  func takeAllDeferred(of session: Session) {
+    while session.isServed, session.input.deferred != nil { takeDeferred(of: session) }
   }
 
   // MARK: Partial frames
 
   private func keepPartial(
-    _ buffer: ByteBuffer, from start: Int, of connection: Connection
+    _ buffer: ByteBuffer, from start: Int, of session: Session
   ) throws(WireError) {
     try partials.keep(
-      buffer, from: start, of: connection, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
-    guard connection.partial != nil else { return }
+      buffer, from: start, of: session, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
+    guard session.input.partial != nil else { return }
     // The shared buffer gets its end back.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
-    guard !connection.isWatchedForProgress else { return }
-    connection.isWatchedForProgress = true
+    guard !session.input.isWatchedForProgress else { return }
+    session.input.isWatchedForProgress = true
     context.schedule(
-      .frame, connection.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
+      .frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
   /// Goes on with a frame that another daemon has read the beginning of.
-  func restorePartial(_ bytes: [UInt8], of connection: Connection) throws(WireError) {
+  func restorePartial(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(capacity: bytes.count)
     buffer.append(bytes.rawBytes)
-    connection.partialSince = context.now
-    recorder.noteReceiving(from: connection)
-    try keepPartial(buffer, from: 0, of: connection)
+    session.input.partialSince = context.now
+    recorder.noteReceiving(from: session)
+    try keepPartial(buffer, from: 0, of: session)
   }
 
   /// Closes a connection that has left a frame half sent for too long.
-  func checkProgress(of connection: Connection) {
-    connection.isWatchedForProgress = false
-    guard connection.phase == .open, connection.partial != nil else { return }
+  func checkProgress(of session: Session) {
+    session.input.isWatchedForProgress = false
+    guard session.isOpen, session.input.partial != nil else { return }
     // A paused poster is not read, and cannot end its frame.
-    if connection.isPaused { connection.partialSince = context.now }
-    let due = connection.partialSince.advanced(
+    if session.pacing.isPaused { session.input.partialSince = context.now }
+    let due = session.input.partialSince.advanced(
       byNanoseconds: context.configuration.frameTimeoutNanoseconds)
     if due <= context.now {
       gatekeeper.dismiss(
-        connection, WireError(.frameTimeout, "the rest of a frame did not come in time"))
+        session, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
-      connection.isWatchedForProgress = true
-      context.timeouts.value.insert(.frame, connection.token, due: due)
+      session.input.isWatchedForProgress = true
+      context.timeouts.value.insert(.frame, session.token, due: due)
     }
   }
 }

@@ -38,22 +38,22 @@ final class FrameTaker {
   ///
   /// - Throws: what ends the connection.
   func take(
-    _ header: FrameHeader, of connection: Connection, in buffer: ByteBuffer, at start: Int
+    _ header: FrameHeader, of session: Session, in buffer: ByteBuffer, at start: Int
   ) throws(WireError) {
     let range = start..<start + header.frameLength
-    buffer.store(connection.id.rawValue, at: start + FrameHeader.senderOffset)
+    buffer.store(session.id.rawValue, at: start + FrameHeader.senderOffset)
     let frame = FrameView(header, buffer.bytes(in: range))
     guard header.flags.contains(.descriptor) else {
-      return try take(frame, in: ByteSlice(buffer, range), of: connection)
+      return try take(frame, in: ByteSlice(buffer, range), of: session)
     }
     guard header.kind == .post else {
       throw WireError(.unexpectedDescriptors, "no frame of kind \(header.rawKind) comes with a descriptor")
     }
-    try takeWithFile(frame, of: connection)
+    try takeWithFile(frame, of: session)
   }
 
   private func take(
-    _ frame: FrameView, in slice: ByteSlice, of connection: Connection
+    _ frame: FrameView, in slice: ByteSlice, of session: Session
   ) throws(WireError) {
     let header = frame.header
     // Found out once, and told apart by `switch`: `==` is a call for what another module declares.
@@ -63,92 +63,92 @@ final class FrameTaker {
       case .monitor: true
       default: bus.value.isMonitored
       }
-    if isShown { monitor.showFrame(frame, slice, from: connection) }
+    if isShown { monitor.showFrame(frame, slice, from: session) }
     defer { if isShown { monitor.endFrame() } }
     var lacksSpace = false
     switch kind {
     // The reply can be too long to be sent in one go, and changes nothing.
-    case .list: return try lister.list(frame, for: connection)
-    case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, connection)
+    case .list: return try lister.list(frame, for: session)
+    case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
     // The core does first what is due, which can end the connection.
     if interpreter.isAnythingDue {
       interpreter.advance()
-      guard connection.isServed else { return }
+      guard session.isServed else { return }
     }
     let refusal = try recorder.perform(
-      frame, kind, of: connection, isLogged: !lacksSpace,
+      frame, kind, of: session, isLogged: !lacksSpace,
       { () throws(WireError) in
         switch kind {
-        case .succeed: try succeed(frame, by: connection)
-        case .replace: try takeReplace(frame, of: connection)
+        case .succeed: try succeed(frame, by: session)
+        case .replace: try takeReplace(frame, of: session)
         case .observe where lacksSpace:
           replier.refuse(
-            connection, serial: header.serial,
+            session, serial: header.serial,
             WireError(
               .limitExceeded, "there is no snapshot for who has not read what was sent before"))
-        default: try receive(frame, kind, in: slice, of: connection, isShown: isShown)
+        default: try receive(frame, kind, in: slice, of: session, isShown: isShown)
         }
       }, carryOut: { interpreter.carryOutEffects() })
-    if let refusal { replier.refuse(connection, serial: header.serial, refusal) }
+    if let refusal { replier.refuse(session, serial: header.serial, refusal) }
     interpreter.settle()
   }
 
   private func receive(
-    _ frame: FrameView, _ kind: FrameKind?, in slice: ByteSlice, of connection: Connection, isShown: Bool
+    _ frame: FrameView, _ kind: FrameKind?, in slice: ByteSlice, of session: Session, isShown: Bool
   ) throws(WireError) {
     let postsBefore = bus.value.acceptedPostCount
-    guard try bus.value.receive(frame, in: slice, from: connection.slot, at: context.now) else {
-      return try refuseUnknown(frame.header, of: connection)
+    guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
+      return try refuseUnknown(frame.header, of: session)
     }
     switch kind {
     case .post:
       let count = bus.value.acceptedPostCount - postsBefore
-      if isShown, count == 0 { monitor.showRefusedPost(frame, slice, from: connection) }
-      connection.postedCount += count
+      if isShown, count == 0 { monitor.showRefusedPost(frame, slice, from: session) }
+      session.postedCount += count
       context.statistics.value.posted += count
     default: break
     }
   }
 
   /// - Throws: `unknownCriticalKind`.
-  private func refuseUnknown(_ header: FrameHeader, of connection: Connection) throws(WireError) {
+  private func refuseUnknown(_ header: FrameHeader, of session: Session) throws(WireError) {
     let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
     guard !header.flags.contains(.critical) else {
       throw WireError(.unknownCriticalKind, error.message)
     }
-    replier.refuse(connection, serial: header.serial, error)
+    replier.refuse(session, serial: header.serial, error)
   }
 
   /// Whether an observation can have the snapshot that it wants, which can be as long as all that is retained.
-  private func hasSpace(forSnapshotOf frame: FrameView, _ connection: Connection) -> Bool {
+  private func hasSpace(forSnapshotOf frame: FrameView, _ session: Session) -> Bool {
     guard frame.fields.byteCount > 0,
       ObserveOptions(rawValue: frame.fields.integer(at: 0, as: UInt8.self)).contains(.retained)
     else { return true }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
-    if !connection.isBlocked { sender.flush(connection) }
-    return connection.queue.byteCount <= context.configuration.highMarkBytes
+    if !session.output.isBlocked { sender.flush(session) }
+    return session.output.queue.byteCount <= context.configuration.highMarkBytes
   }
 
   // MARK: Files
 
   /// Takes a post whose userInfo came in a descriptor.
-  private func takeWithFile(_ post: FrameView, of connection: Connection) throws(WireError) {
-    guard let passed = connection.descriptors.popFirst() else {
+  private func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
+    guard let passed = session.input.descriptors.popFirst() else {
       throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
     }
-    let user = connection.peer.uid
+    let user = session.peer.uid
     do throws(WireError) {
-      let buffer = try files.frameBuffer(for: post, with: passed, of: user, limit: connection.limits.payload)
+      let buffer = try files.frameBuffer(for: post, with: passed, of: user, limit: session.limits.payload)
       buffer.append(post.bytes)
       let slice = ByteSlice(buffer, 0..<buffer.count)
       let frame = FrameView(post.header, buffer.bytes)
       if bus.value.isDeclared(frame.object) { try check(slice) }
-      try take(frame, in: slice, of: connection)
+      try take(frame, in: slice, of: session)
     } catch {
       guard !error.code.closesConnection else { throw error }
-      replier.refuse(connection, serial: post.header.serial, error)
+      replier.refuse(session, serial: post.header.serial, error)
       try gatekeeper.quota.requireClosed(of: user)
     }
   }
@@ -166,39 +166,41 @@ final class FrameTaker {
   /// Hands what a detached connection has missed to the connection that replaces it.
   ///
   /// - Throws: `malformedFrame`.
-  private func succeed(_ frame: FrameView, by connection: Connection) throws(WireError) {
+  private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
     // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
-    guard let detached = sessions[fields.predecessor],
-      detached.isDetached, connection.peer.pid != 0, detached.peer.pid == connection.peer.pid,
-      detached.peer.uid == connection.peer.uid
+    guard let detached = sessions.detached(fields.predecessor), session.peer.pid != 0,
+      detached.peer.pid == session.peer.pid,
+      detached.peer.uid == session.peer.uid
     else {
       return replier.refuse(
-        connection, serial: serial,
+        session, serial: serial,
         WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
     }
     // What it observed and was not logged, or was refused when it was replayed, is not counted.
-    guard !detached.traffic.value.sessionFlags.contains(.incomplete) else {
+    guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(
-        connection, serial: serial,
+        session, serial: serial,
         WireError(.notFound, "not all is known of what connection \(fields.predecessor) had registered"))
     }
-    let counted = detached.traffic.value.queuedCount &+ recorder.bufferedCount(of: detached)
+    let counted =
+      detached.queuedCount
+      &+ recorder.bufferedCount(of: detached.slot, before: detached.bufferedBefore)
     let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
-    if missed > 0 { sender.tellLost(UInt64(missed), to: connection) }
+    if missed > 0 { sender.tellLost(UInt64(missed), to: session) }
     gatekeeper.close(detached)
-    replier.say(Okay(), to: connection, serial: serial)
+    replier.say(Okay(), to: session, serial: serial)
   }
 
   /// Another daemon wants to go on with the bus, which hands over when the iteration ends.
-  private func takeReplace(_ frame: FrameView, of connection: Connection) throws(WireError) {
+  private func takeReplace(_ frame: FrameView, of session: Session) throws(WireError) {
     let version = try frame.decode(Replace.self).version
-    if let refusal = succession.ask(by: connection, logVersion: version) {
-      replier.refuse(connection, serial: frame.header.serial, refusal)
+    if let refusal = succession.ask(by: session, logVersion: version) {
+      replier.refuse(session, serial: frame.header.serial, refusal)
     } else {
-      replier.say(Okay(), to: connection, serial: frame.header.serial)
+      replier.say(Okay(), to: session, serial: frame.header.serial)
     }
   }
 }

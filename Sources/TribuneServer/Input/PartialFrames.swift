@@ -27,34 +27,34 @@ final class PartialFrames {
   ///   so a client that begins long frames and leaves them does not keep others from sending.
   /// - Throws: `outOfMemory`, and what the frame's header says is wrong.
   func keep(
-    _ buffer: ByteBuffer, from start: Int, of connection: Connection, memoryMax: Int
+    _ buffer: ByteBuffer, from start: Int, of session: Session, memoryMax: Int
   ) throws(WireError) {
     let count = buffer.count - start
-    if let partial = connection.partial, partial === buffer {
+    if let partial = session.input.partial, partial === buffer {
       // All of it is still the same partial frame.
       if start == 0 { return }
-      release(connection)
+      release(session)
     }
-    guard count > 0 else { return release(connection) }
+    guard count > 0 else { return release(session) }
     let frameLength =
-      try FrameHeader(buffer.bytes, at: start, limits: connection.limits)?.frameLength ?? count
+      try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
     guard reservedByteCount + reserved <= memoryMax else {
       throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(reserved) bytes")
     }
     let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
     partial.append(buffer.bytes(in: start..<buffer.count))
-    release(connection)
-    connection.partial = partial
-    connection.partialReserved = reserved
+    release(session)
+    session.input.partial = partial
+    session.input.partialReserved = reserved
     reservedByteCount += reserved
   }
 
-  func release(_ connection: Connection) {
-    guard let partial = connection.partial else { return }
-    reservedByteCount -= connection.partialReserved
-    connection.partialReserved = 0
-    connection.partial = nil
+  func release(_ session: Session) {
+    guard let partial = session.input.partial else { return }
+    reservedByteCount -= session.input.partialReserved
+    session.input.partialReserved = 0
+    session.input.partial = nil
     guard partial.capacity == Self.shortLength else { return }
     lentCount -= 1
     partial.truncate(to: 0)

@@ -47,56 +47,57 @@ final class Lister {
   /// Answers a `list`.
   ///
   /// - Throws: what ends the connection.
-  func list(_ frame: FrameView, for connection: Connection) throws(WireError) {
+  func list(_ frame: FrameView, for session: Session) throws(WireError) {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
-    guard !connection.isWriteClosed else { return }
+    guard session.output.accepts else { return }
     let serial = frame.header.serial
     do throws(WireError) {
       let list = try frame.decode(List.self)
       switch list.subject {
-      case .bus: replier.say(Entry.bus(busEntry), to: connection, serial: serial)
+      case .bus: replier.say(Entry.bus(busEntry), to: session, serial: serial)
       case .connections:
+        let entries =
+          sessions.all.filter(\.isOpen).map(entry(of:)) + sessions.allDetached.map(entry(of:))
         // Slots are used again, so their order says nothing.
-        let listed = sessions.all
-          .filter { $0.phase == .open && (list.connection == 0 || $0.id.rawValue == list.connection) }
+        let listed = entries.filter { list.connection == 0 || $0.id.rawValue == list.connection }
           .sorted { $0.id < $1.id }
-        sayAll(listed.lazy.map { .connection(self.entry(of: $0)) }, to: connection, serial: serial)
+        sayAll(listed.lazy.map { .connection($0) }, to: session, serial: serial)
       case .observations:
         let entries = bus.value.observationEntries(of: list.connection)
-        sayAll(entries.lazy.map { .observation($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .observation($0) }, to: session, serial: serial)
       case .delegates:
         let entries = bus.value.delegateEntries(of: list.connection)
-        sayAll(entries.lazy.map { .delegate($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .delegate($0) }, to: session, serial: serial)
       case .chain:
-        sayAll(try bus.value.explain(frame, at: context.now), to: connection, serial: serial)
+        sayAll(try bus.value.explain(frame, at: context.now), to: session, serial: serial)
       case .holds:
         let entries = bus.value.holdEntries(of: list.connection, at: context.now)
-        sayAll(entries.lazy.map { .hold($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .hold($0) }, to: session, serial: serial)
       case .objects:
         let entries = bus.value.objectEntries(of: list.connection)
-        sayAll(entries.lazy.map { .object($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .object($0) }, to: session, serial: serial)
       case .protocols:
         let entries = bus.value.protocolEntries(of: list.connection)
-        sayAll(entries.lazy.map { .protocol($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .protocol($0) }, to: session, serial: serial)
       case .members:
         let entries = try bus.value.memberEntries(of: frame.object)
-        sayAll(entries.lazy.map { .member($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .member($0) }, to: session, serial: serial)
       case .retained:
         let entries = bus.value.retainedEntries(of: list.connection, at: context.now)
-        sayAll(entries.lazy.map { .retained($0) }, to: connection, serial: serial)
+        sayAll(entries.lazy.map { .retained($0) }, to: session, serial: serial)
       }
-      replier.say(Okay(), to: connection, serial: serial)
+      replier.say(Okay(), to: session, serial: serial)
     } catch {
       guard !error.code.closesConnection else { throw error }
-      replier.refuse(connection, serial: serial, error)
+      replier.refuse(session, serial: serial, error)
     }
   }
 
   /// Says each, for as long as that does not get the connection closed.
-  private func sayAll(_ entries: some Sequence<Entry>, to connection: Connection, serial: Serial) {
+  private func sayAll(_ entries: some Sequence<Entry>, to session: Session, serial: Serial) {
     for entry in entries {
-      guard connection.isServed else { return }
-      replier.say(entry, to: connection, serial: serial, isRecorded: false)
+      guard session.isServed else { return }
+      replier.say(entry, to: session, serial: serial, isRecorded: false)
       interpreter.settle()
     }
   }
@@ -121,21 +122,32 @@ final class Lister {
   }
 
   /// Whether a restart does not end it, as far as it ends none.
-  private func survives(_ connection: Connection) -> Bool {
-    let isKept = store.map { connection.isStored && $0.hasState } ?? true
-    return isKept && !connection.traffic.value.sessionFlags.contains(.incomplete)
+  private func survives(_ session: Session) -> Bool {
+    let isKept = store.map { session.isStored && $0.hasState } ?? true
+    return isKept && !session.output.flags.contains(.incomplete)
   }
 
-  private func entry(of connection: Connection) -> ConnectionEntry {
-    let counts = bus.value.counts(at: connection.slot)
-    let held = bus.value.heldByteCount(at: connection.slot)
+  private func entry(of session: Session) -> ConnectionEntry {
+    let counts = bus.value.counts(at: session.slot)
+    let held = bus.value.heldByteCount(at: session.slot)
     return ConnectionEntry(
-      id: connection.id, peer: connection.peer,
-      age: context.now.nanoseconds(since: connection.connected) / 1000,
+      id: session.id, peer: session.peer,
+      age: context.now.nanoseconds(since: session.connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
-      queries: UInt32(clamping: counts.queries), queued: UInt64(connection.queue.byteCount),
-      lost: connection.queue.lostCount, posted: connection.postedCount, isPaused: connection.isPaused,
-      isLossy: connection.flow == .lossy, isSuspended: held != nil, held: UInt64(held ?? 0),
-      isSurviving: survives(connection))
+      queries: UInt32(clamping: counts.queries), queued: UInt64(session.output.queue.byteCount),
+      lost: session.output.queue.lostCount, posted: session.postedCount, isPaused: session.pacing.isPaused,
+      isLossy: session.pacing.isLossy, isSuspended: held != nil, held: UInt64(held ?? 0),
+      isSurviving: survives(session))
+  }
+
+  private func entry(of session: DetachedSession) -> ConnectionEntry {
+    let counts = bus.value.counts(at: session.slot)
+    let held = bus.value.heldByteCount(at: session.slot)
+    return ConnectionEntry(
+      id: session.id, peer: session.peer, age: context.now.nanoseconds(since: session.connected) / 1000,
+      observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
+      queries: UInt32(clamping: counts.queries), queued: 0, lost: session.lostCount,
+      posted: session.postedCount, isPaused: false, isLossy: false, isSuspended: held != nil,
+      held: UInt64(held ?? 0), isSurviving: store == nil && !session.flags.contains(.incomplete))
   }
 }

@@ -38,7 +38,7 @@ final class TrafficMonitor {
   }
 
   /// Shows a run of posts.
-  func showPosts(_ run: ByteSlice, receivers: Int, from poster: Connection) {
+  func showPosts(_ run: ByteSlice, receivers: Int, from poster: Session) {
     forEachFrame(of: run, limits: poster.limits) { header, frame in
       show([frame], under: frame.name(header), from: poster.id, to: .bus, receivers: receivers)
     }
@@ -63,13 +63,13 @@ final class TrafficMonitor {
   }
 
   /// Shows a post that was refused and wanted more than to be handed on at once.
-  func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Connection) {
+  func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
   }
 
   /// Shows what was held for a connection, and is delivered to it now.
-  func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Connection) {
+  func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Session) {
     showLoss(lost, of: observer)
     for slice in slices {
       forEachFrame(of: slice, limits: .fromBus) { header, frame in
@@ -79,7 +79,7 @@ final class TrafficMonitor {
   }
 
   func showRetained(
-    _ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Connection
+    _ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Session
   ) {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
   }
@@ -92,7 +92,7 @@ final class TrafficMonitor {
   }
 
   /// What the answers to a run of posts go by.
-  func expectAnswers(to run: ByteSlice, from poster: Connection) {
+  func expectAnswers(to run: ByteSlice, from poster: Session) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
     else { preconditionFailure("a frame that was taken has no header") }
     taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
@@ -100,14 +100,14 @@ final class TrafficMonitor {
 
   /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
   /// receives it.
-  func showFrame(_ frame: FrameView, _ slice: ByteSlice, from connection: Connection) {
+  func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
-    taken = TakenFrame(connection: connection.slot, name: name, isMonitor: isMonitor)
+    taken = TakenFrame(connection: session.slot, name: name, isMonitor: isMonitor)
     if frame.header.kind == .post, !frame.isPostThatWaits { return }
     show(
-      [slice], under: name, from: connection.id, to: .bus, receivers: 0,
-      except: isMonitor ? connection.slot : nil)
+      [slice], under: name, from: session.id, to: .bus, receivers: 0,
+      except: isMonitor ? session.slot : nil)
   }
 
   /// The name that a client's frame passes under; nil for none.
@@ -130,18 +130,18 @@ final class TrafficMonitor {
   ///
   /// - Parameter query: what the frame goes by; nil if it is no news of a query or an awaited post.
   func showControlFrame(
-    _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to connection: Connection
+    _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session
   ) {
-    guard connection.isServed, !connection.isWriteClosed else { return }
+    guard session.output.accepts else { return }
     var name = query?.name
     var isToMonitor = false
-    if kind == .ok || kind == .error, let taken, taken.connection == connection.slot {
+    if kind == .ok || kind == .error, let taken, taken.connection == session.slot {
       name = taken.name
       isToMonitor = taken.isMonitor
     }
     show(
-      [slice], under: name, from: .bus, to: connection.id, receivers: 1,
-      except: isToMonitor ? connection.slot : nil)
+      [slice], under: name, from: .bus, to: session.id, receivers: 1,
+      except: isToMonitor ? session.slot : nil)
   }
 
   /// - Parameter rest: what follows `slice` in the same frame.
@@ -165,7 +165,7 @@ final class TrafficMonitor {
 
   /// Shows that notifications were dropped for an observer, as they are: the `lost` that it reads counts what was
   /// dropped until then.
-  func showLoss(_ count: UInt64, of observer: Connection) {
+  func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
     let start = buffer.count
@@ -205,10 +205,7 @@ final class TrafficMonitor {
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors where slot != excluded {
-      guard let monitor = sessions[slot] else {
-        preconditionFailure("a monitor has no connection")
-      }
-      sender.deliverWithoutPacing(slice, to: monitor, isTold: isTold)
+      sender.deliverWithoutPacing(slice, to: slot, isTold: isTold)
     }
   }
 }

@@ -26,12 +26,12 @@ final class DescriptorQuota {
   /// Counts the descriptors that no frame has taken after a read.
   ///
   /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
-  func countWaiting(of connection: Connection) throws(WireError) {
-    let count = connection.descriptors.count
-    waitingCount += count - connection.descriptorsCounted
-    connection.descriptorsCounted = count
+  func countWaiting(of session: Session) throws(WireError) {
+    let count = session.input.descriptors.count
+    waitingCount += count - session.input.descriptorsCounted
+    session.input.descriptorsCounted = count
     guard count > 0 else { return }
-    guard connection.partial != nil || connection.deferredInput != nil, connection.phase == .open,
+    guard session.input.partial != nil || session.input.deferred != nil, session.isOpen,
       count <= Self.waitingMax
     else {
       throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
@@ -42,18 +42,18 @@ final class DescriptorQuota {
   }
 
   /// Counts a descriptor that a connection had when it was handed over.
-  func countRestored(of connection: Connection) {
+  func countRestored(of session: Session) {
     waitingCount += 1
-    connection.descriptorsCounted += 1
+    session.input.descriptorsCounted += 1
   }
 
   /// Closes the descriptors that no frame has taken.
-  func releaseWaiting(of connection: Connection) {
-    for descriptor in connection.descriptors.releaseAll() {
-      close(FileDescriptor(owning: descriptor), of: connection.peer.uid)
+  func releaseWaiting(of session: Session) {
+    for descriptor in session.input.descriptors.releaseAll() {
+      close(FileDescriptor(owning: descriptor), of: session.peer.uid)
     }
-    waitingCount -= connection.descriptorsCounted
-    connection.descriptorsCounted = 0
+    waitingCount -= session.input.descriptorsCounted
+    session.input.descriptorsCounted = 0
   }
 
   // MARK: Closing

@@ -40,18 +40,19 @@ final class Handover {
   ///
   /// - Parameter pass: passes on a file that the log speaks of.
   func write(passing pass: (CInt) -> Bool) throws(Errno) {
-    for connection in sessions.all {
-      recorder.noteHandedOver(connection)
-      switch connection.phase {
+    for session in sessions.all {
+      recorder.noteHandedOver(session)
+      switch session.state {
       case .awaitingHello:
-        if connection.position == nil { recorder.recordConnection(connection) }
-        gatekeeper.keepOpen(connection)
+        if session.positions.connect == nil { recorder.recordConnection(session) }
+        gatekeeper.keepOpen(session)
       // It has been sent why, as far as it reads.
-      case .closing: gatekeeper.close(connection)
-      case .open: gatekeeper.keepOpen(connection)
-      case .closed: break
+      case .closing: gatekeeper.close(session)
+      case .open: gatekeeper.keepOpen(session)
+      case .ending, .closed: break
       }
     }
+    for session in sessions.allDetached { recorder.noteHandedOver(session) }
     recorder.compactor.compactNow(at: context.now)
     var files = FilesHandedOver()
     let streams = try writeInFlight(&files)
@@ -70,11 +71,11 @@ final class Handover {
   /// A log of what is under way on each connection, which ends at the moment at which the state's does.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
-    for connection in sessions.all
-    where connection.position != nil && connection.isServed && !connection.isDetached {
-      if let stream = stream(of: connection, &files) { bodies.append((.inFlight, connection.id, stream)) }
-      if bus.value.isSuspended(connection.slot) {
-        bodies.append((.buffered, connection.id, buffered(for: connection, &files)))
+    for session in sessions.all
+    where session.positions.connect != nil && session.isServed {
+      if let stream = stream(of: session, &files) { bodies.append((.inFlight, session.id, stream)) }
+      if bus.value.isSuspended(session.slot) {
+        bodies.append((.buffered, session.id, buffered(for: session, &files)))
       }
     }
     let length = bodies.reduce(4096) { $0 + LogEntry.length(bodyLength: $1.body.count) }
@@ -91,16 +92,18 @@ final class Handover {
   }
 
   /// What is under way on a connection; nil if nothing is.
-  private func stream(of connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer? {
-    let partial = connection.partial
-    guard partial != nil || !connection.queue.isEmpty || !connection.descriptors.isEmpty else { return nil }
-    let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + connection.queue.byteCount)
+  private func stream(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
+    let partial = session.input.partial
+    guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty else {
+      return nil
+    }
+    let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount)
     buffer.append(UInt32(partial?.count ?? 0))
     if let partial { buffer.append(partial.bytes) }
-    let waiting = connection.descriptors.rawValues
+    let waiting = session.input.descriptors.rawValues
     buffer.append(UInt32(waiting.count))
     for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
-    connection.queue.forEachWaiting { part in
+    session.output.queue.forEachWaiting { part in
       buffer.append(part.kind.rawValue)
       buffer.append(UInt32(part.begunCount))
       buffer.append(part.count)
@@ -112,9 +115,9 @@ final class Handover {
   }
 
   /// What is buffered for a suspended connection.
-  private func buffered(for connection: Connection, _ files: inout FilesHandedOver) -> ByteBuffer {
+  private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
-    let attached = bus.value.appendHeld(of: connection.slot, to: fields)
+    let attached = bus.value.appendHeld(of: session.slot, to: fields)
     let buffer = ByteBuffer(capacity: fields.count + 8 + RecordedFile.length * attached.count)
     buffer.append(UInt32(attached.count))
     for file in attached { files.append(file, to: buffer) }
@@ -127,14 +130,14 @@ final class Handover {
   /// Begins to hand over to the daemon that has asked over a connection, which is closed with that.
   ///
   /// - Returns: nil if the bus goes on.
-  func open(to asker: Connection) -> HandOverChannel? {
+  func open(to asker: Session) -> HandOverChannel? {
     succession.state = .none
     recorder.commit()
     sender.flush(asker)
-    guard !gatekeeper.acceptor.isStopped, asker.isServed, !asker.isWriteClosed else { return nil }
+    guard !gatekeeper.acceptor.isStopped, asker.output.accepts else { return nil }
     let channel: HandOverChannel
     do throws(Errno) {
-      guard asker.queue.isEmpty else { throw .again }
+      guard asker.output.queue.isEmpty else { throw .again }
       channel = HandOverChannel(try asker.descriptor.duplicate(), within: Self.limit)
     } catch {
       sessions.closeLater(asker, WireError(.outOfMemory, "nothing can be handed over: \(error)"))
@@ -187,9 +190,9 @@ final class Handover {
         sendingTo: channel)
     }
     for file in files.descriptors.values { try batch.append(.file, file, sendingTo: channel) }
-    for connection in sessions.all
-    where connection.isServed && connection.position != nil && !connection.isDetached {
-      try batch.append(.connection, connection.descriptor.rawValue, sendingTo: channel)
+    for session in sessions.all
+    where session.isServed && session.positions.connect != nil {
+      try batch.append(.connection, session.descriptor.rawValue, sendingTo: channel)
     }
     try batch.send(to: channel)
     try channel.send(.end(count: batch.sentCount))

@@ -10,7 +10,7 @@ final class Succession {
     /// → asked, handedOver
     case none
     /// A daemon has asked over this connection, and gets everything when the iteration ends. → none, handingOver
-    case asked(Connection)
+    case asked(Session)
     /// → none, handedOver
     case handingOver
     /// The bus goes on elsewhere: nothing happens here any more. Final.
@@ -27,9 +27,9 @@ final class Succession {
 
   /// - Parameter logVersion: the last version of the log that the other daemon knows.
   /// - Returns: why it does not get the bus; nil if it does.
-  func ask(by connection: Connection, logVersion: UInt32) -> WireError? {
+  func ask(by session: Session, logVersion: UInt32) -> WireError? {
     let user = ThisProcess.effectiveUser
-    guard connection.peer.uid == 0 || connection.peer.uid == user else {
+    guard session.peer.uid == 0 || session.peer.uid == user else {
       return WireError(
         .notPermitted, "only user \(user), who runs the bus, and root can have it replaced")
     }
@@ -45,7 +45,7 @@ final class Succession {
     guard case .none = state else {
       return WireError(.limitExceeded, "another daemon is just taking the place of this one")
     }
-    state = .asked(connection)
+    state = .asked(session)
     return nil
   }
 }

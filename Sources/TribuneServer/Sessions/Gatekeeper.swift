@@ -53,110 +53,110 @@ final class Gatekeeper {
     let slot = sessions.nextSlot
     // The log has no counter slot for more. As with descriptors, there may be one later.
     guard slot.index < recorder.wal.slotCount else { throw .tooManyDescriptors }
-    let connection = Connection(
-      id: sessions.nextID, slot: slot, descriptor: descriptor,
+    let cookie = try UnixSocket.cookie(of: descriptor)
+    let session = Session(
+      id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
       peer: PeerIdentity(credentials: credentials), connected: context.now,
       limits: context.configuration.frameLimits)
-    connection.cookie = try UnixSocket.cookie(of: connection.descriptor)
-    try loop.add(connection.descriptor.rawValue, for: connection.interest, token: connection.token)
-    recorder.wal.setLast(.connection, connection.id.rawValue)
-    sessions.insert(connection)
-    recorder.wal.assignSlot(slot.index, to: connection.id)
-    context.log.debug("connection \(connection.id) from \(connection.peer.summary)")
+    try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
+    recorder.wal.setLast(.connection, session.id.rawValue)
+    sessions.insert(session)
+    recorder.wal.assignSlot(slot.index, to: session.id)
+    context.log.debug("connection \(session.id) from \(session.peer.summary)")
     guard sessions.count <= context.configuration.connectionsMax else {
       let most = context.configuration.connectionsMax
       dismiss(
-        connection,
+        session,
         WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
       return
     }
     do throws(WireError) {
       // Nor is anything read from it.
-      try quota.requireClosed(of: connection.peer.uid)
+      try quota.requireClosed(of: session.peer.uid)
     } catch {
-      dismiss(connection, error)
+      dismiss(session, error)
       return
     }
-    awaitHello(of: connection)
+    awaitHello(of: session)
   }
 
   /// Closes the connection if its hello does not come in time.
-  func awaitHello(of connection: Connection) {
+  func awaitHello(of session: Session) {
     context.schedule(
-      .hello, connection.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
+      .hello, session.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
   }
 
   /// A connection has said hello.
-  func welcome(_ connection: Connection) {
-    connection.phase = .open
-    recorder.recordConnection(connection)
+  func welcome(_ session: Session) {
+    session.state = .open
+    recorder.recordConnection(session)
     interpreter.perform {
-      bus.value.connect(connection.slot, id: connection.id, peer: connection.peer)
-      if connection.position != nil { keepOpen(connection) }
-      replier.sayHello(to: connection)
+      bus.value.connect(session.slot, id: session.id, peer: session.peer)
+      if session.positions.connect != nil { keepOpen(session) }
+      replier.sayHello(to: session)
       let limits = bus.value.limits
       let welcome = Welcome(
-        connection: connection.id, payloadMax: UInt32(connection.limits.payload),
+        connection: session.id, payloadMax: UInt32(session.limits.payload),
         observationsMax: UInt32(limits.observationsMax), delegatesMax: UInt32(limits.delegatesMax),
         queriesMax: UInt32(limits.queriesMax), deadlineMax: limits.deadlineMax,
         deadlineDefault: limits.deadline, busPID: ThisProcess.id, software: Version.current)
-      replier.say(welcome, to: connection, serial: 0)
+      replier.say(welcome, to: session, serial: 0)
     }
   }
 
   /// Has the service manager keep the connection open while there is no daemon.
   ///
   /// Some places are left for what is stored when the bus is handed over.
-  func keepOpen(_ connection: Connection) {
+  func keepOpen(_ session: Session) {
     // One that was handed over before it said hello lies there already.
-    guard let store, !connection.isStored, !connection.isDetached else { return }
+    guard let store, !session.isStored else { return }
     if store.count + DescriptorStore.handOverRoom < store.capacity {
-      connection.isStored = store.store(connection.descriptor, as: .connection)
+      session.isStored = store.store(session.descriptor, as: .connection)
     }
-    if !connection.isStored { unstored.insert(connection.id) }
+    if !session.isStored { unstored.insert(session.id) }
   }
 
   /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
   private func keepAnotherOpen() {
     while !acceptor.isStopped, let id = unstored.popFirst() {
-      if let connection = sessions[id], connection.phase == .open { return keepOpen(connection) }
+      if let session = sessions[id], session.isOpen { return keepOpen(session) }
     }
   }
 
   // MARK: Going
 
-  /// Ends a connection that was to end with the iteration.
-  func end(_ connection: Connection) {
-    if let error = connection.pendingClose {
-      dismiss(connection, error)
-    } else if connection.phase == .closing {
-      close(connection)
+  /// Ends the connections that were to end with the iteration.
+  func endIteration() {
+    while !sessions.ending.value.isEmpty {
+      let (session, error) = sessions.ending.value.removeLast()
+      if let error { dismiss(session, error) } else { close(session) }
     }
   }
 
   /// Tells the connection why, and closes it when it has read that, or after a second.
-  func dismiss(_ connection: Connection, _ error: WireError) {
-    guard connection.phase != .closing, connection.phase != .closed else { return }
-    connection.pendingClose = nil
-    logClosing(of: connection, error)
-    if connection.phase == .awaitingHello {
-      // Of one that was handed over before it said hello, something is written.
-      recorder.recordDisconnection(of: connection)
-      replier.sayHello(to: connection)
+  func dismiss(_ session: Session, _ error: WireError) {
+    guard !session.isClosing, !session.isClosed else { return }
+    logClosing(of: session, error)
+    // Its last words are still queued.
+    session.output.isServed = true
+    if session.isGreeted {
+      leave(session, because: error.code)
     } else {
-      leave(connection, because: error.code)
+      // A connection that was handed over before it said hello is in the log.
+      recorder.recordDisconnection(of: session.id)
+      replier.sayHello(to: session)
     }
-    replier.refuse(connection, serial: 0, error)
-    connection.phase = .closing
-    connection.deferredInput = nil
-    partials.release(connection)
-    quota.releaseWaiting(of: connection)
-    context.schedule(.close, connection.token, afterNanoseconds: Self.closingNanoseconds)
-    loop.updateInterest(of: connection)
+    replier.refuse(session, serial: 0, error)
+    session.state = .closing
+    session.input.deferred = nil
+    partials.release(session)
+    quota.releaseWaiting(of: session)
+    context.schedule(.close, session.token, afterNanoseconds: Self.closingNanoseconds)
+    loop.updateInterest(of: session)
   }
 
   /// Writes down why a connection is closed; of many in one second the first, and then how many more.
-  private func logClosing(of connection: Connection, _ error: WireError) {
+  private func logClosing(of session: Session, _ error: WireError) {
     // The end of the bus is nothing that a peer did.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: context.now) else {
@@ -166,8 +166,8 @@ final class Gatekeeper {
       return
     }
     context.log.write(
-      level, "closing connection \(connection.id) of \(connection.peer.summary): \(error.message)",
-      connection.journalFields("TRIBUNE_ERROR", "\(error.code)"))
+      level, "closing connection \(session.id) of \(session.peer.summary): \(error.message)",
+      session.journalFields("TRIBUNE_ERROR", "\(error.code)"))
   }
 
   func writeOmittedClosings() {
@@ -180,56 +180,64 @@ final class Gatekeeper {
   /// Takes the connection off the bus.
   ///
   /// - Parameter reason: why, if the bus ends it.
-  private func leave(_ connection: Connection, because reason: ErrorCode? = nil) {
-    recorder.recordDisconnection(of: connection)
+  private func leave(_ session: Session, because reason: ErrorCode? = nil) {
+    recorder.recordDisconnection(of: session.id)
     interpreter.perform {
-      bus.value.disconnect(connection.slot, because: reason, at: context.now)
-      connection.flow = .flowing
-      sender.releasePosters(of: connection)
+      bus.value.disconnect(session.slot, because: reason, at: context.now)
+      session.pacing.flow = .flowing
+      sender.releasePosters(of: session)
     }
   }
 
   /// - Parameter isEnded: false if something else goes on over its socket.
-  func close(_ connection: Connection, isEnded: Bool = true) {
-    guard connection.phase != .closed else { return }
-    if connection.phase == .open { leave(connection) }
-    connection.deferredInput = nil
-    partials.release(connection)
-    quota.releaseWaiting(of: connection)
-    forget(connection, isEnded: isEnded)
+  func close(_ session: Session, isEnded: Bool = true) {
+    guard !session.isClosed else { return }
+    if session.isGreeted { leave(session) }
+    session.input.deferred = nil
+    partials.release(session)
+    quota.releaseWaiting(of: session)
+    forget(session, isEnded: isEnded)
     if !unstored.isEmpty {
-      unstored.remove(connection.id)
+      unstored.remove(session.id)
       keepAnotherOpen()
     }
     acceptor.resume()
   }
 
+  /// The client has come back, or has not in time: what it had registered ends.
+  func close(_ session: DetachedSession) {
+    recorder.recordDisconnection(of: session.id)
+    interpreter.perform { bus.value.disconnect(session.slot, at: context.now) }
+    sessions.remove(session)
+    acceptor.resume()
+  }
+
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
-  private func forget(_ connection: Connection, isEnded: Bool) {
-    recorder.recordDisconnection(of: connection)
-    if connection.phase != .closed { context.log.debug("connection \(connection.id) closed") }
-    connection.phase = .closed
-    sender.removeQueue(of: connection)
-    if !connection.isDetached { loop.unwatch(connection.descriptor.rawValue) }
-    if connection.isStored { store?.forget(connection: connection.descriptor) }
+  private func forget(_ session: Session, isEnded: Bool) {
+    recorder.recordDisconnection(of: session.id)
+    context.log.debug("connection \(session.id) closed")
+    session.state = .closed
+    sender.removeQueue(of: session)
+    loop.unwatch(session.descriptor.rawValue)
+    if session.isStored { store?.forget(connection: session.descriptor) }
     if isEnded {
-      UnixSocket.shutdown(connection.descriptor)
-      closeUnread(connection)
+      UnixSocket.shutdown(session.descriptor)
+      closeUnread(session)
     }
-    sessions.remove(connection)
+    sessions.remove(session)
   }
 
   /// Closes what is left of a socket that is shut, whatever its peer has sent that nobody has read: that is let go of
   /// with it, descriptors too.
-  private func closeUnread(_ connection: Connection) {
+  private func closeUnread(_ session: Session) {
     do throws(Errno) {
-      guard try UnixSocket.hasUnread(connection.descriptor) else { return }
-      let socket = try connection.descriptor.duplicate()
+      guard try UnixSocket.hasUnread(session.descriptor) else { return }
+      let socket = try session.descriptor.duplicate()
       // The connection goes on having a descriptor, of which it does not matter when it is closed.
-      try connection.descriptor.replace(by: try FileDescriptor.duplicate(of: recorder.wal.rawDescriptor))
-      quota.close(socket, of: connection.peer.uid)
+      try session.descriptor.replace(by: try FileDescriptor.duplicate(of: recorder.wal.rawDescriptor))
+      quota.close(socket, of: session.peer.uid)
     } catch {
-      context.log.debug("what connection \(connection.id) has sent is let go of here: \(error)")
+      context.log.debug("what connection \(session.id) has sent is let go of here: \(error)")
     }
   }
 }

@@ -3,90 +3,132 @@
 import TribuneCore
 import TribuneWire
 
-/// The open connections. A slot is reused; an id never is.
+/// The sessions, by slot and by id. A slot is reused; an id never is.
 final class SessionTable {
-  private let bySlot = Cell<[Connection?]>([])
-  /// Hot state by slot; nil where there is no connection.
-  private let hotState = Cell<[Cell<Connection.Traffic>.Reference?]>([])
+  private let bySlot = Cell<[Session?]>([])
+  /// Hot state by slot; nil where there is no session with a socket.
+  private let outputs = Cell<[Cell<Output>.Reference?]>([])
+  private var detachedBySlot: [Int: DetachedSession] = [:]
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// Connections that are dismissed, or closed, when the iteration ends.
-  let ending = Cell<[Connection]>([])
   /// The last id that was given out.
   private(set) var lastID = ConnectionID.bus
+  /// Sessions that are dismissed for an error, or closed, when the iteration ends.
+  let ending = Cell<[(session: Session, error: WireError?)]>([])
 
-  subscript(slot: ConnectionSlot) -> Connection? {
+  /// Nil if the slot's session is detached, or if there is none.
+  subscript(slot: ConnectionSlot) -> Session? {
     @inline(__always) get { bySlot.value[slot.index] }
   }
 
-  subscript(id: ConnectionID) -> Connection? { slots[id].flatMap { bySlot.value[$0] } }
+  subscript(id: ConnectionID) -> Session? { slots[id].flatMap { bySlot.value[$0] } }
 
-  /// The connection that a watch is for, if it is still there.
-  subscript(token: WatchToken) -> Connection? {
-    guard case .connection(let slot, _) = token, let connection = bySlot.value[slot],
-      connection.token == token
+  /// The session that a watch is for, if it is still there.
+  subscript(token: WatchToken) -> Session? {
+    guard case .connection(let slot, _) = token, let session = bySlot.value[slot], session.token == token
     else { return nil }
-    return connection
+    return session
   }
 
-  /// The state that every notification reads, reached without retaining the connection.
-  @inline(__always) func hotState(at slot: ConnectionSlot) -> Cell<Connection.Traffic>.Reference? {
-    hotState.value[slot.index]
+  /// What every notification looks at, reached without retaining the session.
+  @inline(__always) func output(at slot: ConnectionSlot) -> Cell<Output>.Reference? {
+    outputs.value[slot.index]
   }
 
-  /// A snapshot by slot: connections may come and go while a caller iterates.
-  var all: [Connection] { bySlot.value.compactMap { $0 } }
+  /// A snapshot by slot: sessions may come and go while a caller iterates.
+  var all: [Session] { bySlot.value.compactMap { $0 } }
 
   /// Nil if the slot is free or was never used.
-  func connection(ifAt index: Int) -> Connection? {
+  func session(ifAt index: Int) -> Session? {
     bySlot.value.indices.contains(index) ? bySlot.value[index] : nil
+  }
+
+  // MARK: Detached sessions
+
+  func detached(at slot: ConnectionSlot) -> DetachedSession? { detachedBySlot[slot.index] }
+  func detached(_ id: ConnectionID) -> DetachedSession? { slots[id].flatMap { detachedBySlot[$0] } }
+
+  func detached(_ token: WatchToken) -> DetachedSession? {
+    guard case .connection(let slot, _) = token, let session = detachedBySlot[slot], session.token == token
+    else { return nil }
+    return session
+  }
+
+  /// By slot.
+  var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
+
+  // MARK: The log
+
+  /// Gives `body` where the log speaks of a session.
+  ///
+  /// - Returns: nil if there is no session `id`.
+  func withPositions<Result>(
+    of id: ConnectionID, _ body: (inout LogPositions, ConnectionSlot) -> Result
+  ) -> Result? {
+    guard let index = slots[id] else { return nil }
+    if let session = bySlot.value[index] { return body(&session.positions, session.slot) }
+    return detachedBySlot[index].map { body(&$0.positions, $0.slot) }
   }
 
   // MARK: Coming and going
 
-  /// The slot for the next connection.
+  /// The slot for the next session.
   var nextSlot: ConnectionSlot { ConnectionSlot(index: freeSlots.last ?? bySlot.value.count) }
   var nextID: ConnectionID { ConnectionID(rawValue: lastID.rawValue + 1) }
 
   /// Raises `lastID` to `id` if it is lower.
   func noteGiven(_ id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
-  /// Puts a connection into its slot, which is free.
-  func insert(_ connection: Connection) {
-    let slot = connection.slot.index
-    if freeSlots.last == slot { freeSlots.removeLast() }
-    while bySlot.value.count <= slot {
+  /// Puts a session into its slot, which is free.
+  func insert(_ session: Session) {
+    take(session.slot, for: session.id)
+    bySlot.value[session.slot.index] = session
+    // `remove` clears both, so no reference outlives its session.
+    outputs.value[session.slot.index] = unsafe session.outputCell.reference
+  }
+
+  func insert(_ session: DetachedSession) {
+    take(session.slot, for: session.id)
+    detachedBySlot[session.slot.index] = session
+  }
+
+  private func take(_ slot: ConnectionSlot, for id: ConnectionID) {
+    let index = slot.index
+    if freeSlots.last == index { freeSlots.removeLast() }
+    while bySlot.value.count <= index {
       bySlot.value.append(nil)
-      hotState.value.append(nil)
+      outputs.value.append(nil)
     }
-    precondition(bySlot.value[slot] == nil, "slot \(slot) is taken")
-    bySlot.value[slot] = connection
-    // `remove` clears both, so no reference outlives its connection.
-    hotState.value[slot] = unsafe connection.traffic.reference
-    slots[connection.id] = slot
-    noteGiven(connection.id)
+    precondition(bySlot.value[index] == nil && detachedBySlot[index] == nil, "slot \(index) is taken")
+    slots[id] = index
+    noteGiven(id)
     count += 1
   }
 
-  func remove(_ connection: Connection) {
-    let slot = connection.slot.index
-    slots[connection.id] = nil
-    bySlot.value[slot] = nil
-    hotState.value[slot] = nil
-    freeSlots.append(slot)
+  func remove(_ session: Session) { free(session.slot, of: session.id) }
+  func remove(_ session: DetachedSession) { free(session.slot, of: session.id) }
+
+  private func free(_ slot: ConnectionSlot, of id: ConnectionID) {
+    slots[id] = nil
+    bySlot.value[slot.index] = nil
+    outputs.value[slot.index] = nil
+    detachedBySlot[slot.index] = nil
+    freeSlots.append(slot.index)
     count -= 1
   }
 
-  /// Has the connection dismissed when the iteration ends: for callers that are walking connections.
-  func closeLater(_ connection: Connection, _ error: WireError) {
-    guard connection.isServed else { return }
-    connection.pendingClose = error
-    ending.value.append(connection)
+  /// Has the session dismissed when the iteration ends: for callers that are walking sessions.
+  func closeLater(_ session: Session, _ error: WireError) {
+    guard session.isServed else { return }
+    session.state = .ending(isGreeted: session.isOpen)
+    ending.value.append((session, error))
   }
 
-  /// Finds the free slots anew, after connections were put into slots in any order.
+  /// Finds the free slots anew, after sessions were put into slots in any order.
   func collectFreeSlots() {
-    freeSlots = bySlot.value.indices.reversed().filter { bySlot.value[$0] == nil }
+    freeSlots = bySlot.value.indices.reversed().filter {
+      bySlot.value[$0] == nil && detachedBySlot[$0] == nil
+    }
   }
 }

@@ -21,7 +21,8 @@ struct FoundConnectionTests {
     let bytes = ByteBuffer(capacity: 256)
     for _ in 0..<32 { bytes.append(UInt64(0)) }
     var reader = FieldReader(bytes.bytes)
-    return FoundConnection(facts: try ConnectionFacts(from: &reader), position: try position())
+    return FoundConnection(
+      facts: try ConnectionFacts(from: &reader), positions: LogPositions(connect: try position()))
   }
 
   /// What becomes of it, as a word.

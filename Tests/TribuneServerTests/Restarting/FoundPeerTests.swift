@@ -17,16 +17,16 @@ struct FoundPeerTests {
       try await MainActor.run {
         let bus = try SteppedBus()
         let client = try bus.client()
-        let connection = try bus.connection(of: client)
-        var facts = ConnectionFacts(connection, cookie: connection.cookie)
+        let session = try bus.session(of: client)
+        var facts = ConnectionFacts(session)
         (facts.peer.pid, facts.peer.uid) = (1, 12345)
         let body = bus.server.recorder.emptyBuffer()
         facts.append(to: body)
-        bus.server.recorder.recordDisconnection(of: connection)
-        _ = bus.server.recorder.record(.connect, of: connection.id, body.bytes)
+        bus.server.recorder.recordDisconnection(of: session.id)
+        _ = bus.server.recorder.record(.connect, of: session.id, body.bytes)
         bus.server.recorder.commit()
         let next = try bus.successor(asksWhoConnected: asksWhoConnected)
-        let peer = try next.connection(of: client).peer
+        let peer = try next.session(of: client).peer
         #expect(peer.pid == (asksWhoConnected ? UInt32(getpid()) : 1))
         #expect(peer.uid == (asksWhoConnected ? getuid() : 12345))
       }

@@ -37,8 +37,8 @@ final class SteppedBus {
     var passed = [
       (try FileDescriptor.duplicate(of: other.server.recorder.wal.rawDescriptor).release(), "state")
     ]
-    for connection in other.server.sessions.all where connection.isStored {
-      passed.append((try connection.descriptor.duplicate().release(), "c"))
+    for session in other.server.sessions.all where session.isStored {
+      passed.append((try session.descriptor.duplicate().release(), "c"))
     }
     let atStart = try PassedAtStart(passed, isStoreKept: true)
     atStart.knowsPeers = asksWhoConnected
@@ -144,10 +144,10 @@ final class SteppedBus {
   func beginIteration() { server.beginIteration() }
 
   /// Has the bus read what a client has sent.
-  func read(_ client: Client) throws { server.isReady(try connection(of: client).token, .readable) }
+  func read(_ client: Client) throws { server.isReady(try session(of: client).token, .readable) }
 
   /// The bus's end of it.
-  func connection(of client: Client) throws -> Connection {
+  func session(of client: Client) throws -> Session {
     try #require(server.sessions[client.id])
   }
 

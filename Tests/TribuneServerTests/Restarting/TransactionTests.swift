@@ -149,7 +149,7 @@ struct TransactionTests {
         }
         try poster.send(post)
         try next.pass(poster)
-        let slot = try next.connection(of: observer).slot.index
+        let slot = try #require(next.server.sessions.detached(observer.id)).slot.index
         let counters = try #require(next.server.recorder.wal.counters(of: slot))
         #expect(counters.queued + counters.buffered == 2)
       }
