@@ -62,7 +62,7 @@ final class Compactor {
     if wal.isCompacting {
       if compact(lengthMax: max(Self.stepLength, Self.stepPerAppended * appended)) { end(at: now) }
     } else if takeReason(at: now) {
-      wal.beginCompaction()
+      begin()
     }
   }
 
@@ -78,8 +78,18 @@ final class Compactor {
   ///
   /// - Parameter commits: whether uncommitted entries take part, and are committed by the end of the compaction.
   func compactWhole(committing commits: Bool = false, at now: Instant) {
-    wal.beginCompaction(committing: commits)
+    begin(committing: commits)
     finish(at: now)
+  }
+
+  private func begin(committing commits: Bool = false) {
+    live.compactionBegins()
+    wal.beginCompaction(committing: commits)
+  }
+
+  /// A connection is about to end in the log.
+  func noteEnd(of id: ConnectionID) {
+    if wal.isCompacting { live.noteEnd(of: id) }
   }
 
   private func finish(at now: Instant) {

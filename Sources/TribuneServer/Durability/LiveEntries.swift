@@ -8,7 +8,8 @@ import TribuneWire
 ///
 /// | entry | kept |
 /// | --- | --- |
-/// | connect; frame about a registration | if in force, or younger than the compaction |
+/// | connect | if the connection was open when the compaction began, or came later |
+/// | frame about a registration | if in force, or younger than the compaction |
 /// | disconnect, advance, postponedPostDone; retained, where it says that something is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | all others | never |
@@ -16,11 +17,19 @@ final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
+  /// Connections that have ended since the compaction began. What they did meanwhile to others' registrations is replayed
+  /// only if their connect entries are there.
+  private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this: a reference keeps nothing alive.
   init(_ sessions: SessionTable, _ bus: Cell<Bus>.Reference, _ postponed: PostponedPosts) {
     (self.sessions, self.bus, self.postponed) = (sessions, bus, postponed)
   }
+
+  func compactionBegins() { ended.removeAll() }
+
+  /// A disconnect entry is about to be appended while a compaction is under way.
+  func noteEnd(of id: ConnectionID) { ended.insert(id) }
 
   /// Forgets a registration that has ended.
   ///
@@ -34,7 +43,7 @@ final class LiveEntries {
     case nil: false
     case .disconnect, .advance, .postponedPostDone: isTail
     case .postponedPost: postponed.contains(entry)
-    case .connect: isTail || isConnectInForce(entry)
+    case .connect: isTail || isConnectInForce(entry) || ended.contains(entry.connection)
     case .frame: isLiveFrame(entry, isTail: isTail)
     case .retained: isStillRetained(entry, isTail: isTail)
     case .detached: sessions.detached(entry.connection) != nil

@@ -220,6 +220,7 @@ final class Recorder {
       return positions.connect
     }
     guard position != nil else { return }
+    compactor.noteEnd(of: id)
     record(.disconnect, of: id)
   }
 
