@@ -81,8 +81,8 @@ package struct FrameLimits: Equatable, Sendable {
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
-  package static let senderOffset = 8
-  package static let serialOffset = 16
+  static let senderOffset = 8
+  static let serialOffset = 16
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int

@@ -100,7 +100,7 @@ struct FrameVectorTests {
   func stamping(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
     let buffer = ByteBuffer(holding: [0xEE] + bytes + [0xEE])
-    buffer.store(UInt64(0x0102_0304_0506_0708), at: 1 + FrameHeader.senderOffset)
+    buffer.stamp(ConnectionID(rawValue: 0x0102_0304_0506_0708), frameAt: 1)
     var expected = bytes
     expected.replaceSubrange(8..<16, with: [8, 7, 6, 5, 4, 3, 2, 1])
     #expect(buffer.array == [0xEE] + expected + [0xEE])

@@ -105,32 +105,34 @@ final class Interpreter {
 
   /// Queues what the core wants sent.
   func carryOutEffects() {
-    carryOutPendingEffects()
-    // Who is asked next may have no space for a question either.
-    while !unsentQuestions.value.isEmpty {
-      var unsent: [Question] = []
-      swap(&unsentQuestions.value, &unsent)
-      for question in unsent {
-        let reason = "it has not read the questions before"
-        recorder.recordFailure(of: question, reason: reason)
-        bus.value.failQuestion(question.query, question.delegate, reason: reason, at: context.now)
+    repeat {
+      var effects: [Effect] = []
+      swap(&self.effects.value, &effects)
+      bus.value.takeEffects(&effects)
+      for index in effects.indices {
+        // Taken out of the array, so that nothing that it holds is copied.
+        var effect = Effect.spent
+        swap(&effect, &effects[index])
+        carryOut(consume effect)
       }
-      carryOutPendingEffects()
-    }
+      effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+      swap(&self.effects.value, &effects)
+    } while failUnsentQuestions()
   }
 
-  private func carryOutPendingEffects() {
-    var effects: [Effect] = []
-    swap(&self.effects.value, &effects)
-    bus.value.takeEffects(&effects)
-    for index in effects.indices {
-      // Taken out of the array, so that nothing that it holds is copied.
-      var effect = Effect.spent
-      swap(&effect, &effects[index])
-      carryOut(consume effect)
+  /// Tells the core which questions could not be sent.
+  ///
+  /// - Returns: whether there were any. The next delegate that it wants asked may have no space for a question either.
+  private func failUnsentQuestions() -> Bool {
+    guard !unsentQuestions.value.isEmpty else { return false }
+    var unsent: [Question] = []
+    swap(&unsentQuestions.value, &unsent)
+    for question in unsent {
+      let reason = "it has not read the questions before"
+      recorder.recordFailure(of: question, reason: reason)
+      bus.value.failQuestion(question.query, question.delegate, reason: reason, at: context.now)
     }
-    effects.removeAll(keepingCapacity: effects.capacity <= 1024)
-    swap(&self.effects.value, &effects)
+    return true
   }
 
   private func carryOut(_ effect: consuming Effect) {

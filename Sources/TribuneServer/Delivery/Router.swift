@@ -45,7 +45,18 @@ final class Router {
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int
       if areAllPlain(receivers, slice) {
-        for receiver in receivers { enqueue(slice, count: run.count, for: receiver.slot) }
+        for receiver in receivers {
+          // Relieving the queues can end sessions.
+          guard let observer = sessions.output(at: receiver.slot), observer.value.accepts else { continue }
+          observer.value.queue.append(
+            slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
+          recorder.noteQueued(run.count, at: receiver.slot, &observer.value)
+          sender.queuedByteCount += slice.count
+          if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
+            sender.scheduleFlush(session)
+          }
+          if sender.queuedByteCount > sender.relievedAbove { interpreter.settle() }
+        }
         deliveries = receivers.count
       } else {
         deliveries = deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
@@ -77,19 +88,6 @@ final class Router {
     return true
   }
 
-  @inline(__always) private func enqueue(_ run: ByteSlice, count: Int, for slot: ConnectionSlot) {
-    guard let observer = sessions.output(at: slot) else {
-      preconditionFailure("an observer has no connection")
-    }
-    // Relieving the queues can end connections.
-    guard observer.value.accepts else { return }
-    observer.value.queue.append(run, isNotification: true, count: count, copyingInto: sender.queuePool)
-    recorder.noteQueued(count, at: slot, &observer.value)
-    sender.queuedByteCount += run.count
-    if observer.value.flush != .scheduled, let session = sessions[slot] { sender.scheduleFlush(session) }
-    if sender.queuedByteCount > sender.relievedAbove { interpreter.settle() }
-  }
-
   private func deliverOneByOne(
     _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Session
   ) -> Int {
@@ -112,8 +110,8 @@ final class Router {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
       let bytes = run.buffer.bytes
-      let serial = bytes.integer(at: position + FrameHeader.serialOffset, as: UInt64.self)
-      position += Int(bytes.integer(at: position, as: UInt32.self))
+      let serial = bytes.frameSerial(at: position)
+      position += bytes.frameLength(at: position)
       if let refusal {
         replier.refuse(poster, serial: serial, refusal)
       } else {

@@ -36,12 +36,12 @@ struct LoggedFrame: ~Escapable {
     lastQuery = body.integer(at: 0, as: UInt64.self)
     lastDelegate = body.integer(at: 8, as: UInt64.self)
     let rest = body.extracting(Self.headLength..<body.byteCount)
-    let length = Int(rest.integer(at: 0, as: UInt32.self))
+    let length = rest.frameLength(at: 0)
     guard length >= FrameHeader.length, length <= rest.byteCount else { return nil }
     bytes = rest.extracting(first: length)
     context = rest.extracting(droppingFirst: length)
   }
 
-  var kind: FrameKind? { FrameKind(rawValue: bytes.integer(at: 4, as: UInt8.self)) }
-  var serial: Serial { bytes.integer(at: FrameHeader.serialOffset, as: UInt64.self) }
+  var kind: FrameKind? { bytes.frameKind(at: 0) }
+  var serial: Serial { bytes.frameSerial(at: 0) }
 }

@@ -178,7 +178,7 @@ final class Recorder {
     wal.discard(from: position)
     let buffer = emptyBuffer()
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
-    buffer.store(UInt32(frame.header.payloadStart), at: 0)
+    buffer.setFrameLength(frame.header.payloadStart, frameAt: 0)
     buffer.append(reason.utf8Bytes)
     // An answer gives no ids.
     _ = append(buffer.bytes, RawSpan(), of: session)

@@ -144,8 +144,15 @@ final class FrameReader {
         {
           position = router.takePosts(of: session, in: buffer, at: position, first: header)
         } else {
-          try taker.take(header, of: session, in: buffer, at: position)
-          position += header.frameLength
+          let slice = ByteSlice(buffer, position..<position + header.frameLength)
+          buffer.stamp(session.id, frameAt: position)
+          let frame = FrameView(header, slice.bytes)
+          if header.flags.contains(.descriptor) {
+            try taker.takeWithFile(frame, of: session)
+          } else {
+            try taker.take(frame, in: slice, of: session)
+          }
+          position = slice.range.upperBound
         }
       }
       if position > start { session.input.partialSince = context.now }

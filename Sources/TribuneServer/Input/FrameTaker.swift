@@ -34,27 +34,10 @@ final class FrameTaker {
     (self.lister, self.gatekeeper, self.succession, self.files) = (lister, gatekeeper, succession, files)
   }
 
-  /// Takes the frame that lies at `start`, with its file if it comes with one.
+  /// Takes a frame that is stamped with its sender.
   ///
   /// - Throws: what ends the connection.
-  func take(
-    _ header: FrameHeader, of session: Session, in buffer: ByteBuffer, at start: Int
-  ) throws(WireError) {
-    let range = start..<start + header.frameLength
-    buffer.store(session.id.rawValue, at: start + FrameHeader.senderOffset)
-    let frame = FrameView(header, buffer.bytes(in: range))
-    guard header.flags.contains(.descriptor) else {
-      return try take(frame, in: ByteSlice(buffer, range), of: session)
-    }
-    guard header.kind == .post else {
-      throw WireError(.unexpectedDescriptors, "no frame of kind \(header.rawKind) comes with a descriptor")
-    }
-    try takeWithFile(frame, of: session)
-  }
-
-  private func take(
-    _ frame: FrameView, in slice: ByteSlice, of session: Session
-  ) throws(WireError) {
+  func take(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
     // Found out once, and told apart by `switch`: `==` is a call for what another module declares.
     let kind = header.kind
@@ -123,9 +106,7 @@ final class FrameTaker {
 
   /// Whether an observation can have the snapshot that it wants, which can be as long as all that is retained.
   private func hasSpace(forSnapshotOf frame: FrameView, _ session: Session) -> Bool {
-    guard frame.fields.byteCount > 0,
-      ObserveOptions(rawValue: frame.fields.integer(at: 0, as: UInt8.self)).contains(.retained)
-    else { return true }
+    guard frame.observeOptions?.contains(.retained) == true else { return true }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
     return session.output.queue.byteCount <= context.configuration.highMarkBytes
@@ -134,7 +115,13 @@ final class FrameTaker {
   // MARK: Files
 
   /// Takes a post whose userInfo came in a descriptor.
-  private func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
+  ///
+  /// - Throws: what ends the connection.
+  func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
+    guard post.header.kind == .post else {
+      throw WireError(
+        .unexpectedDescriptors, "no frame of kind \(post.header.rawKind) comes with a descriptor")
+    }
     guard let passed = session.input.descriptors.popFirst() else {
       throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
     }

@@ -116,12 +116,9 @@ final class TrafficMonitor {
     case .ask, .post: return slice.name(frame.header)
     case .answer, .defer:
       // Both begin with the query's id; what is wrong with them is told by whoever takes them.
-      guard frame.fields.byteCount >= 8 else { return nil }
-      return bus.value.tail(of: QueryID(rawValue: frame.fields.integer(at: 0, as: UInt64.self)))?.name
+      return frame.queryID.flatMap { bus.value.tail(of: $0)?.name }
     case .done:
-      guard frame.fields.byteCount >= 16 else { return nil }
-      let poster = ConnectionID(rawValue: frame.fields.integer(at: 0, as: UInt64.self))
-      return bus.value.shownTail(ofPost: frame.fields.integer(at: 8, as: UInt64.self), by: poster)?.name
+      return frame.donePost.flatMap { bus.value.shownTail(ofPost: $0.serial, by: $0.poster)?.name }
     default: return nil
     }
   }
@@ -222,7 +219,7 @@ extension FrameView {
   /// Whether it is a post that is delivered later, or whose fields end too early to tell.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
-    return fields.byteCount < 10 || fields.integer(at: 1, as: UInt8.self) != PostingStyle.now.rawValue
+    return rawPostingStyle != PostingStyle.now.rawValue
   }
 }
 

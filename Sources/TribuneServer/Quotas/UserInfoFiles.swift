@@ -74,27 +74,17 @@ final class UserInfoFiles {
   /// - Returns: nil when the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
     if let last = lastInlined, last.original === slice.buffer { return last.copy }
-    guard let file = slice.buffer.attachment as? InFlightFile,
-      var header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus)
-    else { preconditionFailure("what is to be sent inline is no frame with a file") }
-    let lengthOffset: Int
-    switch header.kind {
-    case .post: lengthOffset = Post.lengthOffset
-    case .retained: lengthOffset = Retained.lengthOffset
-    default: preconditionFailure("a frame of kind \(header.rawKind) has a file")
+    guard let file = slice.buffer.attachment as? InFlightFile else {
+      preconditionFailure("what is to be sent inline is no frame with a file")
     }
     let copy: ByteBuffer
     do throws(WireError) {
-      copy = try ProgramHeap.buffer(capacity: header.frameLength + file.length)
+      copy = try ProgramHeap.buffer(capacity: slice.count + file.length)
     } catch {
       log.warning("a file of \(file.length) bytes cannot be read: \(error.message)")
       return nil
     }
-    header.flags.remove(.descriptor)
-    header.frameLength += file.length
-    header.append(to: copy)
-    copy.append(slice.bytes.extracting(droppingFirst: FrameHeader.length))
-    copy.store(UInt32(0), at: FrameHeader.length + lengthOffset)
+    copy.appendInlined(slice.bytes, userInfoLength: file.length)
     do throws(Errno) {
       try MemoryFile.append(file, to: copy)
     } catch {

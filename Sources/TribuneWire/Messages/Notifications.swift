@@ -39,7 +39,7 @@ package enum PostingStyle: UInt8, Sendable, CaseIterable {
 package struct Post: FrameFields {
   package static let kind = FrameKind.post
   /// Where the length lies in the fields.
-  package static let lengthOffset = 6
+  static let lengthOffset = 6
 
   package var options: PostOptions
   package var style: PostingStyle
@@ -78,6 +78,8 @@ package struct Post: FrameFields {
 /// How many notifications the bus had to drop for this connection at this place in its stream.
 package struct Lost: FrameFields {
   package static let kind = FrameKind.lost
+  /// Bytes of a whole frame.
+  package static let frameLength = FrameHeader.length + 8
 
   package var count: UInt64
 
@@ -168,7 +170,7 @@ package struct Suspend: FrameFields {
 package struct Retained: FrameFields {
   package static let kind = FrameKind.retained
   /// Where the length lies in the fields.
-  package static let lengthOffset = 8
+  static let lengthOffset = 8
 
   /// Microseconds since it was posted.
   package var age: UInt64

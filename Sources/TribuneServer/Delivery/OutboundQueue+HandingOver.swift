@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TribuneWire
+import TribuneCore
+import TribuneWire
 
 /// A part of what waits in a queue, as it is handed over to another.
-package struct WaitingFrames {
-  package enum Kind: UInt8, Sendable, CaseIterable {
+nonisolated struct WaitingFrames {
+  enum Kind: UInt8, Sendable, CaseIterable {
     /// They can be dropped.
     case notifications = 0
     case others = 1
@@ -12,15 +13,15 @@ package struct WaitingFrames {
     case lost = 2
   }
 
-  package var kind: Kind
+  var kind: Kind
   /// Nothing of it has been sent: the rest of a frame that is begun, if one is, and then whole frames.
-  package var slice: ByteSlice
+  var slice: ByteSlice
   /// Bytes of that rest. Only the first part can have any.
-  package var begunCount: Int
+  var begunCount: Int
   /// Frames that end in it; of a `lost` frame, what it tells of.
-  package var count: UInt64
+  var count: UInt64
 
-  package init(kind: Kind, slice: ByteSlice, begunCount: Int, count: UInt64) {
+  init(kind: Kind, slice: ByteSlice, begunCount: Int, count: UInt64) {
     self.kind = kind
     self.slice = slice
     self.begunCount = begunCount
@@ -28,15 +29,14 @@ package struct WaitingFrames {
   }
 
   /// The file that goes with the first byte, where that has not been sent.
-  package var attachment: (any AttachedFile)? { begunCount == 0 ? slice.buffer.attachment : nil }
+  var attachment: (any AttachedFile)? { begunCount == 0 ? slice.buffer.attachment : nil }
 }
 
 /// How what waits goes over to a queue in another process, which goes on where this one stopped.
-extension OutboundQueue {
-  private static let lostLength = FrameHeader.length + 8
+nonisolated extension OutboundQueue {
 
   /// Calls `body` with each part of what waits, in order.
-  package mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
+  mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
     completeEntry()
     var index = head
     var begunCount = begunLeft
@@ -66,12 +66,12 @@ extension OutboundQueue {
   }
 
   /// Goes on counting what was dropped.
-  package mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
+  mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
 
   /// Queues what waited in another queue, in the order in which that handed it over. What has been queued by then stays.
   ///
   /// - Throws: what is wrong with it; the queue is then as it was.
-  package mutating func restore(_ part: WaitingFrames) throws(WireError) {
+  mutating func restore(_ part: WaitingFrames) throws(WireError) {
     closeEntry()
     let (slice, begunCount) = (part.slice, part.begunCount)
     guard slice.count > 0, begunCount >= 0, begunCount <= slice.count, begunCount == 0 || isEmpty else {
@@ -95,11 +95,11 @@ extension OutboundQueue {
   }
 
   private mutating func restoreLost(_ part: WaitingFrames) throws(WireError) {
-    let buffer = ByteBuffer(capacity: Self.lostLength)
+    let buffer = ByteBuffer(capacity: Lost.frameLength)
     buffer.appendFrame(Lost(count: part.count), serial: 0)
     let isWhole = part.begunCount == 0
-    guard part.slice.count == (isWhole ? Self.lostLength : part.begunCount),
-      part.slice.count <= Self.lostLength,
+    guard part.slice.count == (isWhole ? Lost.frameLength : part.begunCount),
+      part.slice.count <= Lost.frameLength,
       buffer.bytes.extracting(last: part.slice.count).isEqual(to: part.slice.bytes)
     else { throw WireError(.invalidValue, "what waits does not tell of \(part.count) that are lost") }
     guard part.count <= BusCounters.most - min(unsentNotificationCount, BusCounters.most) else {
@@ -113,12 +113,12 @@ extension OutboundQueue {
     // Whatever was said of it.
     lostCount = max(lostCount, untoldLostCount)
     guard !isWhole else { return }
-    headSent = Self.lostLength - part.begunCount
+    headSent = Lost.frameLength - part.begunCount
     begunLeft = part.begunCount
   }
 }
 
-extension ByteSlice {
+nonisolated extension ByteSlice {
   fileprivate var withoutAttachment: ByteSlice {
     guard buffer.attachment != nil else { return self }
     let own = ByteBuffer(capacity: count)
@@ -127,7 +127,7 @@ extension ByteSlice {
   }
 }
 
-extension RawSpan {
+nonisolated extension RawSpan {
   /// How many frames, or hellos, these bytes are from `start` on.
   ///
   /// - Throws: `malformedFrame` when they are not all whole.
@@ -135,7 +135,7 @@ extension RawSpan {
     var (position, count) = (start, 0)
     while position < byteCount {
       let left = byteCount - position
-      if left >= Hello.length, integer(at: position, as: UInt64.self) == Hello.magic {
+      if isHello(at: position) {
         position += Hello.length
       } else {
         guard let header = try FrameHeader(self, at: position, limits: .fromBus), header.frameLength <= left

@@ -3,13 +3,13 @@
 import TribuneWire
 
 /// How notifications are dropped, the oldest first, and how that is told.
-extension OutboundQueue {
+nonisolated extension OutboundQueue {
   /// Drops the oldest notifications until at most `target` bytes are left, or no notification is. What that costs
   /// follows what is dropped, however much waits.
   ///
   /// - Returns: how many were dropped.
   @discardableResult
-  package mutating func dropOldest(downTo target: Int) -> UInt64 {
+  mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
     closeEntry()
     let start = max(head, firstDroppable)
@@ -125,7 +125,7 @@ extension OutboundQueue {
   }
 
   /// Says that notifications were dropped before they came to be queued here.
-  package mutating func appendLost(_ count: UInt64) {
+  mutating func appendLost(_ count: UInt64) {
     lostCount += count
     unsentNotificationCount += count
     closeEntry()
@@ -138,11 +138,10 @@ extension OutboundQueue {
     untoldLostCount += dropped
     if place < entries.count, entries[place].isLost {
       let slice = entries[place].slice
-      slice.buffer.store(
-        entries[place].toldCount + dropped, at: slice.range.lowerBound + FrameHeader.length)
+      slice.buffer.setLostCount(entries[place].toldCount + dropped, frameAt: slice.range.lowerBound)
       return
     }
-    let buffer = ByteBuffer(capacity: FrameHeader.length + 8)
+    let buffer = ByteBuffer(capacity: Lost.frameLength)
     buffer.appendFrame(Lost(count: dropped), serial: 0)
     entries.insert(Entry(lost: buffer), at: place)
     unsentCount += buffer.count

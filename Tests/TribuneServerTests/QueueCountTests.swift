@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneCore
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneServer
 
 @Suite("What an outbound queue counts, and how it is handed over", .timeLimit(.minutes(15)))
 struct QueueCountTests {

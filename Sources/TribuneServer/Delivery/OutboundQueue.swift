@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TribuneWire
+import TribuneWire
 
 /// What waits for one connection to read it: slices of the buffers that the frames came in, in order.
 ///
@@ -15,7 +15,7 @@ package import TribuneWire
 ///
 /// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment goes with the first
 /// byte, and with it its weight.
-@usableFromInline package struct OutboundQueue: ~Copyable {
+nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
@@ -44,7 +44,7 @@ package import TribuneWire
     }
 
     /// What a `lost` frame tells of.
-    var toldCount: UInt64 { slice.bytes.integer(at: FrameHeader.length, as: UInt64.self) }
+    var toldCount: UInt64 { slice.bytes.lostCount(at: 0) }
 
     mutating func extend(by length: Int, frames count: Int) {
       slice.range = slice.range.lowerBound..<slice.range.upperBound + length
@@ -75,14 +75,14 @@ package import TribuneWire
   /// Frames that were copied behind the open entry and that it does not have yet (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
   /// Bytes in the queue that have not been sent.
-  @usableFromInline var unsentCount = 0
+  var unsentCount = 0
   /// Bytes of the attachments that have not been sent.
-  @usableFromInline var attachedCount = 0
+  var attachedCount = 0
   /// Notifications that the reader has not got whole, with those that it has not been told are lost: what it would
   /// miss if the queue were gone.
-  package internal(set) var unsentNotificationCount: UInt64 = 0
+  var unsentNotificationCount: UInt64 = 0
   /// Other frames that it has not got whole. The hello is one.
-  package internal(set) var unsentOtherCount: UInt64 = 0
+  var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
   /// The first entry that is left.
@@ -99,36 +99,24 @@ package import TribuneWire
   var droppedCount = 0
 
   /// Bytes that have not been sent, with those of attachments: what the queue weighs.
-  @inlinable package var byteCount: Int { unsentCount + attachedCount }
+  var byteCount: Int { unsentCount + attachedCount }
   /// Notifications that were dropped from this queue, ever.
-  package internal(set) var lostCount: UInt64 = 0
+  var lostCount: UInt64 = 0
   /// Those of them of which the reader has not been told.
-  package internal(set) var untoldLostCount: UInt64 = 0
+  var untoldLostCount: UInt64 = 0
   /// What dropping took: entries that were looked at or moved, ever.
-  package internal(set) var dropEffort = 0
+  var dropEffort = 0
   /// A part of a frame has been sent.
-  package var isMidFrame: Bool { begunLeft > 0 }
+  var isMidFrame: Bool { begunLeft > 0 }
 
-  package init() {}
+  init() {}
 
   /// The attachment that has to go with the next byte.
-  package var nextFile: (any AttachedFile)? {
+  var nextFile: (any AttachedFile)? {
     attachedCount > 0 && headSent == 0 ? entries[head].slice.buffer.attachment : nil
   }
 
-  package var isEmpty: Bool { head == entries.count }
-
-  /// Queues whole frames.
-  ///
-  /// - Parameter count: how many they are; 0 for the beginning of one, whose rest is queued next and counts.
-  package mutating func append(_ slice: ByteSlice, isNotification: Bool, count: Int = 1) {
-    closeEntry()
-    if extendLast(by: slice, isNotification: isNotification, count: count) { return }
-    unsentCount += slice.count
-    add(count, isNotification: isNotification)
-    if let attachment = slice.buffer.attachment { attachedCount += attachment.length }
-    entries.append(Entry(slice, isNotification: isNotification, count: count))
-  }
+  var isEmpty: Bool { head == entries.count }
 
   /// Adds to the last entry what lies behind it.
   ///
@@ -156,41 +144,59 @@ package import TribuneWire
     }
   }
 
-  /// Queues whole frames, of which short ones are copied into a buffer of `pool` if others wait already. A queue with
-  /// little in it does so only where the pool has a buffer, so that many of those do not hold much.
-  package mutating func append(
-    _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool
+  /// Queues whole frames. Short ones are copied into a buffer of `pool` if others wait already. A queue with little in it
+  /// does so only where the pool has a buffer, so that many of those do not hold much.
+  ///
+  /// - Parameters:
+  ///   - count: frames in `slice`; 0 for the beginning of one, whose rest is queued next and counts.
+  ///   - pool: nil to copy nothing.
+  mutating func append(
+    _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {
     let kind = isNotification ? OpenEntry.notification : .other
-    let isCopied = slice.count <= Self.copiedLength && slice.buffer.attachment == nil
-    if isCopied, openEntry == kind, count > 0, ownBuffer?.append(ifItFits: slice.bytes) == true {
-      openFrameCount += UInt32(count)
-      unsentCount += slice.count
-      add(count, isNotification: isNotification)
-      return
-    }
-    guard isCopied, !isEmpty else {
-      append(slice, isNotification: isNotification, count: count)
-      return
-    }
-    // What is said to a connection often lies behind what it was told last.
-    if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
-    closeEntry()
-    if ownBuffer?.append(ifItFits: slice.bytes) != true {
-      guard let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() else {
-        append(slice, isNotification: isNotification, count: count)
+    if let pool, slice.count <= Self.copiedLength, slice.buffer.attachment == nil {
+      if openEntry == kind, count > 0, ownBuffer?.append(ifItFits: slice.bytes) == true {
+        openFrameCount += UInt32(count)
+        unsentCount += slice.count
+        add(count, isNotification: isNotification)
         return
       }
-      ownBuffer = fresh
-      fresh.append(slice.bytes)
+      if !isEmpty {
+        // Control frames of one connection often lie behind each other.
+        if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
+        closeEntry()
+        if copyToOwnBuffer(slice, from: pool) {
+          addCopied(slice.count, isNotification: isNotification, count: count)
+          openEntry = kind
+          return
+        }
+      }
     }
+    closeEntry()
+    if extendLast(by: slice, isNotification: isNotification, count: count) { return }
     unsentCount += slice.count
     add(count, isNotification: isNotification)
+    if let attachment = slice.buffer.attachment { attachedCount += attachment.length }
+    entries.append(Entry(slice, isNotification: isNotification, count: count))
+  }
+
+  /// - Returns: false if the pool has no buffer, and the queue has too little in it to allocate one.
+  private mutating func copyToOwnBuffer(_ slice: ByteSlice, from pool: BufferPool) -> Bool {
+    if ownBuffer?.append(ifItFits: slice.bytes) == true { return true }
+    guard let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() else { return false }
+    ownBuffer = fresh
+    fresh.append(slice.bytes)
+    return true
+  }
+
+  /// Adds an entry for what was copied to the end of the queue's own buffer.
+  private mutating func addCopied(_ length: Int, isNotification: Bool, count: Int) {
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
+    unsentCount += length
+    add(count, isNotification: isNotification)
     if firstUnsettled == entries.count { firstUnsettled += 1 }
-    let copy = ByteSlice(own, own.count - slice.count..<own.count)
+    let copy = ByteSlice(own, own.count - length..<own.count)
     entries.append(Entry(copy, isNotification: isNotification, count: count, isSettled: true))
-    openEntry = kind
   }
 
   /// Gives the open entry what was copied behind it. Whoever looks at how long the last entry is, or at how many frames
@@ -212,7 +218,7 @@ package import TribuneWire
 
   /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
   /// attachment that has not been sent is always with the first of them.
-  package func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
+  func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     for index in head..<entries.count {
       let range = entries[index].slice.range
@@ -229,7 +235,7 @@ package import TribuneWire
   ///
   /// - Returns: whether nothing is left.
   @discardableResult
-  package mutating func consume(_ count: Int) -> Bool {
+  mutating func consume(_ count: Int) -> Bool {
     precondition(count <= unsentCount)
     unsentCount -= count
     if attachedCount > 0, count > 0, headSent == 0 {
@@ -300,7 +306,7 @@ package import TribuneWire
   }
 
   /// Forgets everything.
-  package mutating func removeAll() {
+  mutating func removeAll() {
     if entries.count == 1, entries.capacity <= 16 {
       entries.removeLast()
     } else {
@@ -327,7 +333,7 @@ package import TribuneWire
   /// Copies what is small and has to wait into a buffer of the queue's own, so that a few bytes that
   /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
   /// of `byteCount`.
-  package mutating func settle(with pool: BufferPool) {
+  mutating func settle(with pool: BufferPool) {
     closeEntry()
     // What was dropped leaves gaps in the buffers of what was not.
     let isSpread = droppedCount > unsentCount
@@ -374,14 +380,5 @@ package import TribuneWire
     let own = pool.take()
     ownBuffer = own
     return own
-  }
-}
-
-extension ByteBuffer {
-  /// The length of the frame at `offset`, which was checked when it came in, or of the hello.
-  func frameLength(at offset: Int) -> Int {
-    let length = bytes.integer(at: offset, as: UInt32.self)
-    // No frame from the bus is so long.
-    return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 }

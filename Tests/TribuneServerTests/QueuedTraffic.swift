@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneCore
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneServer
 
 /// A queue, the frames that go into it, and the reader at its end.
 struct QueuedTraffic: ~Copyable {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Single fields of frames, read and changed where the frames lie: what needs one field does not decode all of them.
+
+extension RawSpan {
+  /// The length of the frame at `offset`, which is whole and was checked, or of the hello.
+  package func frameLength(at offset: Int) -> Int {
+    let length = integer(at: offset, as: UInt32.self)
+    // No frame from the bus is that long.
+    return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
+  }
+
+  /// The kind of the frame at `offset`; nil for one that this version does not know.
+  package func frameKind(at offset: Int) -> FrameKind? {
+    FrameKind(rawValue: integer(at: offset + FrameHeader.kindOffset, as: UInt8.self))
+  }
+
+  package func frameSerial(at offset: Int) -> Serial {
+    integer(at: offset + FrameHeader.serialOffset, as: Serial.self)
+  }
+
+  /// What the `lost` frame at `offset` counts.
+  package func lostCount(at offset: Int) -> UInt64 {
+    integer(at: offset + FrameHeader.length, as: UInt64.self)
+  }
+
+  package func isHello(at offset: Int) -> Bool {
+    byteCount - offset >= Hello.length && integer(at: offset, as: UInt64.self) == Hello.magic
+  }
+}
+
+extension ByteBuffer {
+  package func frameLength(at offset: Int) -> Int { bytes.frameLength(at: offset) }
+
+  /// Says in the frame at `offset` who sent it.
+  package func stamp(_ sender: ConnectionID, frameAt offset: Int) {
+    store(sender.rawValue, at: offset + FrameHeader.senderOffset)
+  }
+
+  package func setFrameLength(_ length: Int, frameAt offset: Int) { store(UInt32(length), at: offset) }
+
+  package func setLostCount(_ count: UInt64, frameAt offset: Int) {
+    store(count, at: offset + FrameHeader.length)
+  }
+
+  /// Appends a frame whose userInfo came in a file as one that has it as payload, which is to be appended next.
+  ///
+  /// - Parameter length: bytes of userInfo.
+  /// - Precondition: the frame is a `post` or a `retained`, and has fields.
+  package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
+    guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
+      preconditionFailure("a frame that was taken has no header")
+    }
+    let lengthOffset: Int
+    switch header.kind {
+    case .post: lengthOffset = Post.lengthOffset
+    case .retained: lengthOffset = Retained.lengthOffset
+    default: preconditionFailure("a frame of kind \(header.rawKind) has a file")
+    }
+    header.flags.remove(.descriptor)
+    header.frameLength += length
+    let start = count
+    header.append(to: self)
+    append(frame.extracting(droppingFirst: FrameHeader.length))
+    store(UInt32(0), at: start + FrameHeader.length + lengthOffset)
+  }
+}
+
+extension FrameView {
+  /// The options of an `observe`; nil if it has no fields.
+  package var observeOptions: ObserveOptions? {
+    fields.byteCount < 1 ? nil : ObserveOptions(rawValue: fields.integer(at: 0, as: UInt8.self))
+  }
+
+  /// The style of a `post` with fields, as it came; nil if they end too early.
+  package var rawPostingStyle: UInt8? {
+    fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self)
+  }
+
+  /// Whose query an `answer` or a `defer` is about; nil if its fields end too early.
+  package var queryID: QueryID? {
+    fields.byteCount < 8 ? nil : QueryID(rawValue: fields.integer(at: 0, as: UInt64.self))
+  }
+
+  /// The post that a `done` is about; nil if its fields end too early.
+  package var donePost: (poster: ConnectionID, serial: Serial)? {
+    guard fields.byteCount >= 16 else { return nil }
+    return (
+      ConnectionID(rawValue: fields.integer(at: 0, as: UInt64.self)), fields.integer(at: 8, as: Serial.self)
+    )
+  }
+}
