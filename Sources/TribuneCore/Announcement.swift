@@ -2,21 +2,21 @@
 
 package import TribuneWire
 
-/// What the bus itself posts about what it keeps, where somebody observes that.
+/// A notification that the bus itself posts about its own state, if anyone observes that.
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
-  /// The reason is the bus's, where it was the bus that ended the connection.
+  /// The reason is nil unless the bus ended the connection.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
   case didAttach(DelegateEntry)
   case didDetach(DelegateEntry)
   case didTake(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
-  /// The last of all.
+  /// The last announcement.
   case willStop
 }
 
-/// How a query ended, for those who had no part in it.
+/// How a query ended, for observers that had no part in it.
 package struct QueryEnding {
   package let query: QueryID
   package let name: String

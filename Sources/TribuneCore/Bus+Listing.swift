@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// What there is, for those who want to know.
+/// Listings of registrations, retained notifications and queries.
 extension Bus {
-  /// What a query would meet now: the object, if it has a protocol, then holds, then required delegates that
-  /// are missing, then the delegates that it would be put to, in order.
+  /// The entries that a query would meet now: the object if it has a protocol, then holds, then missing required
+  /// delegates, then the delegates that it would be put to, in order.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func explain(
@@ -59,7 +59,6 @@ extension Bus {
       }
   }
 
-  /// How much one connection has registered and asked.
   package func counts(
     at slot: ConnectionSlot
   ) -> (observations: Int, delegates: Int, queries: Int) {
@@ -67,10 +66,10 @@ extension Bus {
     return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }
 
-  /// Bytes that are held for a connection; nil if it is not suspended.
+  /// Bytes buffered for a connection; nil if it is not suspended.
   package func heldByteCount(at slot: ConnectionSlot) -> Int? { connection(at: slot).held?.byteCount }
 
-  /// All that is retained, or what one connection posted of it, by name and then by object.
+  /// All retained notifications, or those that one connection posted, by name and then by object.
   package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
       .map { $0.entry(at: now) }

@@ -2,58 +2,56 @@
 
 package import TribuneWire
 
-/// The bus as a value: who is connected, who observes, who is a delegate, what is being asked.
+/// The bus as a value: its connections, their observations and delegates, and the queries under way.
 ///
-/// It does no I/O, reads no clock and starts nothing. Frames and the time go in; what there is to send
-/// comes out of `takeEffects`. The server is what moves bytes; a test, or a simulation from a seed, can
-/// stand in its place.
+/// It does no I/O, reads no clock and starts nothing. Frames and the time go in; what the server has to send comes
+/// out of `takeEffects`. A test, or a simulation from a seed, can take the server's place.
 ///
-/// Plain notifications go past it: the server asks `receivers` who gets one, and hands on the bytes.
+/// Plain notifications bypass it: the server asks `receivers` for the receivers, and forwards the bytes.
 ///
-/// What is asked of it in every pass, or for every frame, has a getter that is mutating: one that is not would be
-/// called on a copy of the whole bus, some 100 instructions each time.
+/// A getter that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would be
+/// called on a copy of the whole bus, which costs some 100 instructions.
 package struct Bus: ~Copyable {
   struct Connection {
     let id: ConnectionID
     let peer: PeerIdentity
-    /// Bytes that count for what it has registered, by serial.
+    /// Bytes charged for each registration, by serial.
     var registeredLengths: [Serial: Int] = [:]
     var observations: [Serial: NotificationCenter.Observation] = [:]
     var monitors: [Serial: Monitors.Registration] = [:]
-    /// Tokens of the patterns of both.
+    /// Tokens in the patterns of its observations and monitors.
     var tokenCount = 0
     var delegates: [Serial: DelegateRegistration] = [:]
-    /// The same ones, by what makes another the same thing.
+    /// The delegates, by dedup key.
     var likenesses: [ExactText: DelegateRegistration] = [:]
-    /// Of all its delegates.
+    /// Patterns of all its delegates.
     var patternCount = 0
-    /// Of these patterns.
+    /// Tokens of these patterns.
     var patternTokenCount = 0
     var holds: [Serial: HoldRegistration] = [:]
     var declarations: [Serial: DeclarationRegistration] = [:]
     /// Queries that it asked, by the serial of the `ask`.
     var queries = SmallDictionary<Serial, QueryID>()
-    /// Participants of all of them.
+    /// Participants of all its queries.
     var participantCount = 0
-    /// Of the userInfo that is kept for those of them that go on, whether it is counted for its user or not.
+    /// Bytes of userInfo kept for its queries under way, whether or not they are charged to its user.
     var questionByteCount = 0
-    /// Of the reasons and values that all of them have been given, and its awaited posts.
+    /// Bytes of reasons and values that its queries and awaited posts have received.
     var answerByteCount = 0
-    /// Its awaited posts, by serial, and how many observers they wait for together.
+    /// Its awaited posts: their numbers by serial, and the observers of all of them, settled ones included.
     var awaitedPosts: [Serial: Int] = [:]
     var awaitedCount = 0
-    /// The awaited posts that wait for it.
+    /// Numbers of the awaited posts that wait for this connection.
     var owed: Set<Int> = []
-    /// As long as it is suspended.
+    /// nil unless the connection is suspended.
     var held: HeldNotifications?
 
     var registrationCount: Int { observations.count + monitors.count + declarations.count }
-    /// Queries and awaited posts.
     var waitCount: Int { queries.count + awaitedPosts.count }
-    /// Delegates, and the holds that stand in for some.
+    /// Delegates and holds share one limit.
     var delegateCount: Int { delegates.count + holds.count }
 
-    /// Inlined, so that a connection is not copied to be asked.
+    /// Inlined, so that the call does not copy the connection.
     @inline(__always) func uses(_ serial: Serial) -> Bool {
       hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
     }
@@ -67,14 +65,14 @@ package struct Bus: ~Copyable {
   package var limits: BusLimits
   package var policy = BusPolicy()
   var center: NotificationCenter
-  /// Queries that came to a verdict, and those of them that were vetoed, from the start.
+  /// Verdicts, and the vetoes among them, from the start. Dry runs and queries for values do not count.
   package internal(set) var askedCount: UInt64 = 0
   package internal(set) var vetoedCount: UInt64 = 0
 
   var connections: [Connection?] = []
-  /// The accounts of their users, by slot: whoever needs one does not copy the connection.
+  /// The accounts of their users, by slot. They are outside `Connection`, so that a lookup does not copy it.
   var accountsBySlot: [UserAccount?] = []
-  /// By the id's number.
+  /// By the number of the id.
   var slots: [UInt64: ConnectionSlot] = [:]
   var monitors: Monitors
   var chains: DelegateChains
@@ -85,36 +83,36 @@ package struct Bus: ~Copyable {
   var postings = PostingQueue()
   var retained = RetainedNotifications()
   var awaitedPosts = AwaitedPosts()
-  /// Of each user who is connected.
+  /// By user id, for each user with a connection.
   var accounts: [UInt32: UserAccount] = [:]
-  /// Of all suspended connections.
+  /// Bytes buffered for all suspended connections.
   var heldByteCount = 0
   var suspendedCount = 0
-  /// Those for which something was held since `popHeld`.
+  /// Connections for which something was buffered, until `popHeld` returns them.
   var heldSlots: [ConnectionSlot] = []
-  /// Posts with fields that were not refused, from the start.
+  /// Posts with fields that were accepted, from the start.
   package internal(set) var acceptedPostCount: UInt64 = 0
   /// Frames that were refused and changed nothing, from the start.
   package private(set) var refusedCount: UInt64 = 0
   var lastQuery: UInt64 = 0
   var lastDelegate: UInt64 = 0
-  /// Higher than the last ones only while a bus is restored.
+  /// Highest ids given. They exceed the last ids only during a restore.
   var highestQuery: UInt64 = 0
   var highestDelegate: UInt64 = 0
-  /// What was accepted once is received again: what is declared now is not held against it.
+  /// Whether accepted frames are being replayed. They are not checked against current declarations.
   package var isRestoring = false
-  /// Why nothing was kept of what the last answer said, if so: there was no room for it, or it did not fit its method.
-  /// While a bus is restored: why nothing is to be kept of the next one.
+  /// The truncation reason of the last answer, if nothing of it was kept: there was no capacity for it, or it did not
+  /// fit its method. During a restore, the truncation reason of the next answer.
   package var cutReason: String?
-  /// Delegates that restored queries wait for, and that are not there.
+  /// Delegates that restored queries wait for, and that are not attached.
   var strays: [DelegateRegistration] = []
   var effects: [Effect] = []
-  /// Nothing is announced any more.
+  /// Whether announcements have ended.
   private var isStopping = false
 
   /// - Parameters:
   ///   - seed: any number that peers cannot guess.
-  ///   - payloadCheck: reads what is sent about objects that have a protocol.
+  ///   - payloadCheck: checks messages about objects that have a protocol.
   package init(limits: BusLimits, seed: UInt64, payloadCheck: PayloadCheck) {
     self.limits = limits
     self.payloadCheck = payloadCheck
@@ -129,14 +127,14 @@ package struct Bus: ~Copyable {
   package var delegateCount: Int { chains.count }
   package var holdCount: Int { holds.count }
   package var queryCount: Int { queries.count }
-  /// Differs whenever something was registered, taken back or decided.
+  /// Changes whenever something is registered, removed or decided.
   package var changeCount: UInt64 {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ askedCount
   }
-  /// Whether somebody may receive what the bus itself posts.
+  /// Whether any connection may receive the bus's own notifications.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
 
-  /// The moment at which `advance` next has something to do.
+  /// The earliest time at which `advance` or `deliverDue` has work.
   package var nextDeadline: Instant? {
     mutating get {
       var next = queries.nextDue
@@ -147,9 +145,9 @@ package struct Bus: ~Copyable {
     }
   }
 
-  /// Hands over what is to be sent, in order, and forgets it.
+  /// Moves out the effects, in the order in which they must be performed.
   ///
-  /// - Parameter recycled: an empty array whose room is used for the next effects.
+  /// - Parameter recycled: an empty array, whose capacity is used for the next effects.
   package mutating func takeEffects(_ recycled: inout [Effect]) {
     precondition(recycled.isEmpty)
     swap(&effects, &recycled)
@@ -157,7 +155,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Connections
 
-  /// A connection has been greeted. Its slot must be free.
+  /// Adds a connection that has been greeted. Its slot must be free.
   package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
     while connections.count <= slot.index {
       connections.append(nil)
@@ -170,8 +168,8 @@ package struct Bus: ~Copyable {
     announce(.didConnect(id, peer))
   }
 
-  /// A connection has gone: its registrations go with it, those who wait for its answers wait no
-  /// longer, and what it asked is cancelled.
+  /// Removes a connection. Its registrations end, those who wait for its answers wait no longer, and its queries and
+  /// awaited posts are cancelled.
   ///
   /// - Parameter reason: why the bus ended it, if it did.
   package mutating func disconnect(
@@ -199,8 +197,8 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// The bus is about to end: that is the last thing that it announces. What is held is delivered while it still
-  /// can be, every query ends without a verdict, and nobody is told that who was waited for has gone.
+  /// Prepares the end of the bus. Delivers buffered notifications, announces `willStop` as the last announcement, and
+  /// ends every query without a verdict. Awaited posts end without a reply, so no poster sees its observers as gone.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -213,7 +211,7 @@ package struct Bus: ~Copyable {
 
   /// The connections that receive a notification.
   ///
-  /// - Parameter key: name and object, joined as they lie in the frame.
+  /// - Parameter key: name and object, contiguous as in the frame.
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int
@@ -223,15 +221,15 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// Takes a frame that asks the core for something. What is wrong with it becomes a refusal.
+  /// Handles a frame for the core. An error that does not close the connection becomes a refusal.
   ///
-  /// - Parameter slice: the frame's bytes, where they stay if the query goes on.
-  /// - Returns: false when the frame's kind is none that a client sends to the core.
-  /// - Throws: what ends the connection.
+  /// - Parameter slice: the frame's bytes, to which effects refer without a copy.
+  /// - Returns: false if clients send no frames of this kind to the core.
+  /// - Throws: an error that closes the connection.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Bool {
-    // What is due comes first: an answer that is late is late, however soon it is looked at.
+    // Deadlines come first, so that a late answer is late even if its frame is handled before the timer.
     if let due = nextDeadline, due <= now { advance(to: now) }
     do throws(WireError) {
       switch frame.header.kind {
@@ -334,7 +332,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  // MARK: What the delegation part shares
+  // MARK: Shared with delegation
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
 
@@ -359,7 +357,7 @@ package struct Bus: ~Copyable {
 }
 
 extension FrameView {
-  /// The frame's name as a pattern; left out, it is any.
+  /// The frame's name as a pattern; any if the frame has none.
   func pattern() throws(WireError) -> Pattern {
     name.byteCount == 0 ? .any : try Pattern(String(repairing: name))
   }

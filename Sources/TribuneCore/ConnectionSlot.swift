@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a connection sits in the tables of the core and of the server. Small and dense, so that finding
-/// a connection is an array access; taken again by another once its connection has gone, so that nothing
-/// may keep a slot past `Bus.disconnect`.
+/// The index of a connection in the tables of the core and of the server. It is small and dense, so that a lookup is
+/// an array access. Another connection reuses it once its connection has gone: nothing may keep a slot past
+/// `Bus.disconnect`.
 package struct ConnectionSlot: Hashable, Sendable {
   package let index: Int
 

@@ -2,45 +2,46 @@
 
 package import TribuneWire
 
-/// What the server has to send because of an event, in the order in which it must be sent.
+/// Something that the server has to do because of an event. Effects must be performed in order.
 package enum Effect {
-  /// What is left where an effect was taken out.
+  /// The placeholder of an effect that was taken out.
   case spent
   case okay(ConnectionSlot, Serial, Okay)
-  /// The frame of this serial is refused; the connection goes on.
+  /// The frame of this serial is refused; the connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
   /// A question for a delegate. The tail is name, object and userInfo.
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
-  /// The tail is there for those who watch; nil if nobody does.
+  /// The tail is for monitors; nil if there are none.
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
-  /// The tail is what is kept of the query's, for those who watch.
+  /// The tail is what the query has kept of its tail, for monitors.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
-  /// The tail is there for those who watch; nil if nobody does.
+  /// The tail is for monitors; nil if there are none.
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
-  /// A registration has ended that its connection did not take back.
+  /// A registration has ended that its connection did not cancel.
   case ended(ConnectionSlot, Serial, Ended)
-  /// For everyone who observes it.
+  /// For every connection that observes it.
   case announcement(Announcement)
   /// A notification for the connections that receive it now.
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// From now on this is retained, instead of what was of that name and object.
+  /// This notification is retained from now on. It replaces the one of the same name and object.
   case kept(RetainedNotification)
-  /// What was retained of that name and object is so no more.
+  /// The notification of that name and object is no longer retained.
   case forgotten(name: String, object: String)
-  /// This one, of that number, waits for the bus to be idle.
+  /// The post with this number waits for the bus to be idle.
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
-  /// It waits no more: it is delivered, or another one has taken its place.
+  /// The post with this number waits no more: it is delivered, or another one has replaced it.
   case waitsNoMore(UInt64)
-  /// So many that were held for a connection, after the number of what was dropped for want of room.
+  /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes
+  /// first.
   case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
-  /// One of the snapshot that an observation wanted. The tail is name, object and userInfo.
+  /// One notification of the snapshot that an observation requested. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
-  /// Whom an awaited post has waited for. The tail is its name and object, for those who watch; nil if nobody does.
+  /// The result of an awaited post. The tail is its name and object, for monitors; nil if there are none.
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
 extension Effect {
-  /// The connection that it is for; nil for what is for nobody in particular.
+  /// The connection that it is for; nil if it is not for a single one.
   package var slot: ConnectionSlot? {
     switch self {
     case .spent, .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
@@ -53,21 +54,21 @@ extension Effect {
   }
 }
 
-/// A verdict, with what else is worth knowing about it.
+/// A verdict and its context.
 package struct Decision {
   package let verdict: Verdict
-  /// Which of its outcomes are vetoes: the failure policy decides for those that broke.
+  /// The outcomes that are vetoes. If a delegate timed out, left or failed, its failure policy decides.
   package let vetoes: OutcomePlaces
   package let mode: QueryMode
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity
-  /// Why vetoes were to be overridden; empty unless they were.
+  /// The reason given for overriding vetoes; empty if there is none.
   package let overrideReason: String
   /// From the ask to the verdict.
   package let elapsedNanoseconds: UInt64
 }
 
-/// Name, object and userInfo of a query, as they lay in its frame.
+/// Name, object and userInfo, contiguous as in the frame.
 package struct QueryTail {
   package let slice: ByteSlice
   package let nameLength: Int

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// Text that is equal to the same bytes alone. `String` takes for one what Unicode says is written alike,
-/// such as `ü` in one scalar and in two; as objects, and as names of files, they are two.
+/// Text that is equal only to text of the same bytes. `String` compares by canonical equivalence, so `ü` in one
+/// scalar equals `ü` in two; as objects, and as names of files, they differ.
 struct ExactText: Hashable {
   let text: String
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A moment on a clock that only goes forward. The core never reads one; it is told.
+/// A time on a monotonic clock. The core never reads a clock: it takes the time as an argument.
 package struct Instant: Hashable, Comparable, Sendable {
   package let nanoseconds: UInt64
 
@@ -8,7 +8,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
   package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
 
-  /// The moment that much later; the end of time when it would be past it.
+  /// The instant that much later, or the last one that can be represented.
   package func advanced(byNanoseconds step: UInt64) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(step)
     return Instant(nanoseconds: overflow ? .max : sum)
@@ -18,12 +18,12 @@ package struct Instant: Hashable, Comparable, Sendable {
     advanced(byNanoseconds: UInt64(step) * 1_000_000)
   }
 
-  /// Nanoseconds from `earlier` to this moment; 0 when it is the later one.
+  /// Nanoseconds from `earlier` to this instant; 0 if `earlier` is the later one.
   package func nanoseconds(since earlier: Instant) -> UInt64 {
     nanoseconds > earlier.nanoseconds ? nanoseconds - earlier.nanoseconds : 0
   }
 
-  /// Milliseconds from `earlier`, a begun one counted whole.
+  /// Milliseconds from `earlier`, rounded up.
   package func milliseconds(since earlier: Instant) -> UInt32 {
     let span = nanoseconds(since: earlier)
     return UInt32(clamping: span / 1_000_000 + (span % 1_000_000 == 0 ? 0 : 1))

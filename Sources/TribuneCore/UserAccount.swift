@@ -2,36 +2,36 @@
 
 package import TribuneWire
 
-/// What the clients of one user have the bus keep for them, that it has to remember over a restart as well.
+/// The bytes that the bus keeps for the clients of one user, and that it must keep over a restart as well.
 final class UserAccount {
   struct Sums {
-    /// Of the frames of what they have registered.
+    /// Bytes charged for registrations.
     fileprivate(set) var registeredByteCount = 0
-    /// Of their queries and awaited posts under way: whom they wait for, and the userInfo that is kept.
+    /// Bytes charged for queries and awaited posts under way: their participants, and the userInfo that is kept.
     fileprivate var underWayByteCount = 0
-    /// Of what those were told by whom they wait for.
+    /// Bytes charged for the answers to those.
     fileprivate var answerByteCount = 0
-    /// Queries that keep their userInfo. That of the first of them is not counted.
+    /// Queries that keep their userInfo. That of the first is not charged.
     fileprivate var keepingCount = 0
-    /// Those that have the account.
+    /// Connections that have the account.
     fileprivate var connectionCount = 0
 
-    /// Of what the user has asked for itself. What others say to it keeps it from nothing.
+    /// Bytes charged for the user's own requests. Answers from others do not use up this part.
     var ownByteCount: Int { registeredByteCount + underWayByteCount }
     var byteCount: Int { ownByteCount + answerByteCount }
   }
 
-  /// Every query changes them (see `Cell`).
+  /// A `Cell`, since every query changes the sums.
   let sums = Cell(Sums())
 }
 
 extension Bus {
-  /// Bytes that count for what is around the frame of a registration.
+  /// Bytes charged for a registration besides its frame.
   private static let registrationOverhead = 64
-  /// Bytes that count for a query or an awaited post beside what is in it.
+  /// Bytes charged for a query or an awaited post besides its content.
   private static let underWayOverhead = 192
-  /// Bytes that count for each that takes part in one, or stands against it, beside what it says and what names it: with
-  /// what the bus itself says of it.
+  /// Bytes charged for each participant of one, and for each outcome that stands against it, besides its reason and
+  /// its names. They include the bus's own text about it.
   static let participantOverhead = 128
 
   mutating func openAccount(of uid: UInt32, at slot: ConnectionSlot) {
@@ -46,7 +46,7 @@ extension Bus {
     return account
   }
 
-  /// Gives back what a connection still has registered, which is about to go. Its queries are over.
+  /// Releases the registrations of a connection that is about to go. Its queries have ended already.
   mutating func closeAccount(of connection: Connection, at slot: ConnectionSlot) {
     let account = account(at: slot)
     accountsBySlot[slot.index] = nil
@@ -60,7 +60,7 @@ extension Bus {
 
   // MARK: Registrations
 
-  /// Takes a frame that registers something, if its user has room for that.
+  /// Handles a frame that registers something, if its user's account has capacity for it.
   mutating func register(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
@@ -78,19 +78,19 @@ extension Bus {
     case .declare: try declare(frame, from: slot)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) registers nothing")
     }
-    // Who attaches the same thing again has nothing new.
+    // A delegate with the dedup key of an attached one is not a new registration.
     guard connections[slot.index]?.hasRegistered(serial) == true else { return }
     connections[slot.index]?.registeredLengths[serial] = length
     account.sums.value.registeredByteCount += length
   }
 
-  /// What is registered under that serial has so much to be remembered beside its frame.
+  /// Charges `length` more bytes for the registration under that serial, besides its frame.
   package mutating func count(_ length: Int, besides serial: Serial, of slot: ConnectionSlot) {
     connections[slot.index]?.registeredLengths[serial, default: 0] += length
     account(at: slot).sums.value.registeredByteCount += length
   }
 
-  /// What was registered under that serial is so no more.
+  /// Releases the bytes charged for the registration under that serial.
   mutating func giveBack(_ serial: Serial, from slot: ConnectionSlot) {
     guard let length = connections[slot.index]?.registeredLengths.removeValue(forKey: serial) else { return }
     account(at: slot).sums.value.registeredByteCount -= length
@@ -98,13 +98,13 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Bytes that a query has to be remembered with while it is under way, but for its userInfo and what it is told.
+  /// Bytes charged for a query while it is under way, without its userInfo and its answers.
   ///
-  /// - Parameter keyLength: of its name and object.
+  /// - Parameter keyLength: bytes of its name and object.
   func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
-    // It is over as soon as it is asked.
+    // Such a query ends at once.
     guard !delegates.isEmpty, standing.isEmpty || ask.mode == .all || ask.flags.contains(.overrides) else {
       return 0
     }
@@ -114,9 +114,9 @@ extension Bus {
     return length
   }
 
-  /// Bytes that an awaited post has to be remembered with while it is under way, but for what it is told.
+  /// Bytes charged for an awaited post while it is under way, without its answers.
   ///
-  /// - Parameter keyLength: of its name and object, if they are kept.
+  /// - Parameter keyLength: bytes of its name and object, if they are kept.
   func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [Awaited.Missing] = []
   ) -> Int {
@@ -127,7 +127,7 @@ extension Bus {
     return length
   }
 
-  /// - Throws: `limitExceeded`, unless the user of the connection has room for that in what is remembered.
+  /// - Throws: `limitExceeded` if the account of the connection's user has no capacity for `length` more bytes.
   func requireRoom(toRemember length: Int, of what: String, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0, account(at: slot).sums.value.ownByteCount + length > limits.rememberedUserMax else {
       return
@@ -135,16 +135,16 @@ extension Bus {
     throw WireError(.limitExceeded, "there is no room to remember this \(what): \(accountLimit(from: slot))")
   }
 
-  /// Bytes that count for userInfo that is kept for a query. There is always room for that of one.
+  /// Bytes charged for userInfo that a query keeps. For one query they are 0, so that one always fits.
   @inline(__always) func countedLength(ofKept length: Int, from slot: ConnectionSlot) -> Int {
     length > 0 && account(at: slot).sums.value.keepingCount > 0 ? length : 0
   }
 
-  /// A query or an awaited post is under way from now on.
+  /// Charges for a query or an awaited post that begins.
   ///
   /// - Parameters:
-  ///   - length: bytes of it that are counted.
-  ///   - kept: bytes of its userInfo.
+  ///   - length: bytes to charge.
+  ///   - kept: bytes of its userInfo that are kept.
   mutating func beginRemembering(_ length: Int, kept: Int = 0, of slot: ConnectionSlot) {
     account(at: slot).sums.value.underWayByteCount += length
     guard kept > 0 else { return }
@@ -152,9 +152,9 @@ extension Bus {
     account(at: slot).sums.value.keepingCount += 1
   }
 
-  /// It is over.
+  /// Releases what `beginRemembering` charged.
   ///
-  /// - Parameter answers: bytes that it was told, as they were counted.
+  /// - Parameter answers: bytes charged for its answers.
   mutating func endRemembering(_ length: Int, kept: Int = 0, answers: Int, of slot: ConnectionSlot) {
     account(at: slot).sums.value.underWayByteCount -= length
     if answers > 0 { countAnswers(-answers, to: slot) }
@@ -163,9 +163,9 @@ extension Bus {
     account(at: slot).sums.value.keepingCount -= 1
   }
 
-  /// - Parameter length: bytes that an asker, or a poster who waits, is told by one that it waits for.
-  /// - Returns: whether there is room for them; they are counted then. In the account there always is for an answer if
-  ///   nothing of others is counted there.
+  /// - Parameter length: bytes of an answer to an asker, or to a poster that waits.
+  /// - Returns: whether there is capacity for them; if so, they are charged. An account in which no other answers are
+  ///   charged always has capacity for one.
   mutating func takeRoom(forAnswer length: Int, to slot: ConnectionSlot) -> Bool {
     let sums = account(at: slot).sums.value
     guard connection(at: slot).answerByteCount + length <= limits.answersMax,
@@ -175,7 +175,7 @@ extension Bus {
     return true
   }
 
-  /// - Parameter length: bytes that it has been told, or that it is to be no more if it is negative.
+  /// - Parameter length: bytes to charge; negative to release them.
   mutating func countAnswers(_ length: Int, to slot: ConnectionSlot) {
     connections[slot.index]?.answerByteCount += length
     account(at: slot).sums.value.answerByteCount += length
@@ -187,11 +187,10 @@ extension Bus {
 }
 
 extension PeerIdentity {
-  /// Bytes of what it is called.
   var textLength: Int { process.utf8.count + unit.utf8.count }
 }
 
 extension DelegateIdentity {
-  /// Bytes that count for it in a query that it takes part in, or stands against.
+  /// Bytes charged for it in a query that it takes part in, or stands against.
   var rememberedLength: Int { Bus.participantOverhead + label.utf8.count + peer.textLength }
 }

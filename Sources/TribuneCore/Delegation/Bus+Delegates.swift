@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Who is in the chains, and who holds.
+/// Delegates and holds.
 extension Bus {
   // MARK: Delegates
 
@@ -34,7 +34,7 @@ extension Bus {
       delegate = existing
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
-      // Those of its own that it replaces make room.
+      // Its own delegates that the new one replaces do not count against the limits.
       let replaced = before.filter { $0.slot == slot }
       try requireRoomForDelegate(from: slot, besides: replaced.count)
       let patternCount =
@@ -73,7 +73,7 @@ extension Bus {
     if isNew { announce(.didAttach(delegate.entry)) }
   }
 
-  /// Takes delegates back, all before any query goes on.
+  /// Removes delegates. All leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
     for delegate in delegates {
       leave(delegate)
@@ -86,7 +86,7 @@ extension Bus {
     settleGone(delegates, at: now)
   }
 
-  /// Takes a delegate out of its chain. What it has not answered is settled by `settleGone`.
+  /// Removes a delegate from its chain. `settleGone` settles the questions that it has not answered.
   mutating func leave(_ delegate: DelegateRegistration) {
     chains.remove(delegate)
     center.remove(delegate)
@@ -110,7 +110,7 @@ extension Bus {
     try frame.object.requireObject()
     let why = frame.text()
     guard !why.isEmpty else { throw WireError(.invalidValue, "a hold says why") }
-    // Daemons before this rule accepted later moments.
+    // Daemons from before this rule accepted later times.
     guard fields.expiry <= WireLimits.expiry || isRestoring else {
       throw WireError(.invalidValue, "the clock cannot show the moment at which the hold is to expire")
     }
@@ -130,20 +130,20 @@ extension Bus {
     announce(.didTake(hold.entry(at: now)))
   }
 
-  /// Takes a hold back.
+  /// Removes a hold from its connection, its user's account and the bus.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot.index]?.holds[hold.serial] = nil
     giveBack(hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// Takes a hold off the queries that it is against.
+  /// Removes a hold from the bus. It still counts against the queries that met it when they were asked.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 
-  /// Ends the holds whose time is over at `now`.
+  /// Ends the holds that have expired at `now`.
   mutating func expireHolds(at now: Instant) {
     while let hold = holds.firstExpired(at: now) {
       emit(.ended(hold.slot, hold.serial, .expired))

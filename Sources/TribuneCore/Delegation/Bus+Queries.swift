@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// What is asked, and how it goes on.
+/// Queries, from the ask to the end.
 extension Bus {
   // MARK: Queries
 
@@ -31,7 +31,7 @@ extension Bus {
         .limitExceeded,
         "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
     }
-    // Only a query that asks one after the other has a use for the userInfo after this pass.
+    // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
     let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
     let held = connection(at: slot).questionByteCount
     guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
@@ -104,7 +104,7 @@ extension Bus {
     }
   }
 
-  /// Refuses a query that is asked within one of the same name and object, or too deep.
+  /// Refuses a query that is nested in one of the same name and object, or too deeply.
   private func requireNoRecursion(
     _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
   ) throws(WireError) {
@@ -126,7 +126,7 @@ extension Bus {
     }
   }
 
-  /// What speaks against a query before anyone is asked.
+  /// Outcomes that stand against a query before any delegate is asked.
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> [Outcome] {
@@ -149,14 +149,14 @@ extension Bus {
     cutReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
-    // One that was accepted once is not checked again.
+    // A replayed answer is not checked again.
     if fields.answer == .value, !isRestoring, queries[place].mode.isForValues,
       let method = queries[place].method
     {
       do throws(WireError) {
         try payloadCheck.value(frame.payload, method)
       } catch {
-        // The asker and the delegate are both to know.
+        // Both the asker and the delegate must learn of it.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleCut(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
@@ -186,7 +186,7 @@ extension Bus {
       return
     }
     let length = outcome == .answered ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
-    // A veto stays one without its words; a value that there is no room for is none.
+    // A veto without its reason is still a veto. If there is no capacity for a value, its delegate has failed.
     let cut = outcome == .answered ? .failed : outcome
     if let knownCut {
       settleCut(place, index, cut, because: knownCut, at: now)
@@ -207,8 +207,8 @@ extension Bus {
     }
   }
 
-  /// Nothing is kept of an answer but that it came. What the bus says of it counts for what it may be longer than a
-  /// participant counts.
+  /// Settles a participant without the reason or value of its answer. Of the bus's own reason, bytes are charged only
+  /// beyond half of what is charged for a participant.
   private mutating func settleCut(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -229,9 +229,9 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// Where the bus waits for that delegate in that query.
+  /// The query, and the participant in it, for which the bus waits for that delegate.
   ///
-  /// - Throws: `notAsked` when it does not, or not for this connection: it never asked, it has the
+  /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: it never asked, it has the
   ///   answer already, or the query is over.
   private mutating func waiting(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
@@ -246,7 +246,7 @@ extension Bus {
     return (place, index)
   }
 
-  /// Likewise, for any connection of the delegate's user: what runs under a delegate has one of its own.
+  /// Likewise, for any connection of the delegate's user: a process that a delegate runs has a connection of its own.
   private mutating func deferring(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -275,8 +275,8 @@ extension Bus {
     return (place, index)
   }
 
-  /// Takes note that a question could not be sent. What came of its delegate is `failed`, which its policy
-  /// weighs; if it is waited for no more, nothing changes.
+  /// Notes that a question could not be sent. The outcome of its delegate is `failed`, to which its failure policy
+  /// applies. If the query no longer waits for the delegate, nothing changes.
   package mutating func failQuestion(
     _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
   ) {
@@ -289,7 +289,7 @@ extension Bus {
 
   // MARK: Time
 
-  /// Does what is due at `now`.
+  /// Handles what is due at `now`: holds, awaited posts and queries.
   package mutating func advance(to now: Instant) {
     expireHolds(at: now)
     expireAwaited(at: now)
@@ -299,11 +299,11 @@ extension Bus {
     }
   }
 
-  // MARK: Going on
+  // MARK: Proceeding
 
-  /// Asks whom there is to ask, and ends the query when it is decided.
+  /// Asks the delegates whose turn it is, and ends the query if it is decided.
   ///
-  /// - Parameter tail: what the questions carry; nil for what the table has kept.
+  /// - Parameter tail: the tail of the questions; nil for the one that the table has kept.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
@@ -367,7 +367,7 @@ extension Bus {
     end(place, .cancelled, at: now)
   }
 
-  /// Tells everyone who was asked how it ended, and takes the query out.
+  /// Sends `concluded` to every attached delegate that was asked, and removes the query.
   mutating func end(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) {
     let id = queries[place].id
     for index in queries[place].participants.indices where queries[place].participants[index].wasAsked {
@@ -376,7 +376,7 @@ extension Bus {
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
       emit(.concluded(delegate.slot, delegate.serial, concluded, shownTail(at: place)))
     }
-    // What was only tried is no news.
+    // A dry run is not announced.
     if isObserved, !queries[place].isDryRun {
       let ending = ending(place, conclusion, at: now)
       announce(.didConclude(ending))
@@ -424,7 +424,7 @@ extension Bus {
 }
 
 extension RawSpan {
-  /// The bytes as a reason or a status, cut at the limit.
+  /// The bytes as a reason or a status, truncated to the limit.
   fileprivate var reason: String {
     let length = min(byteCount, WireLimits.reasonLength)
     return String(repairing: extracting(first: length)).prefix(utf8Length: WireLimits.reasonLength)
@@ -432,6 +432,6 @@ extension RawSpan {
 }
 
 extension FrameView {
-  /// The payload as a reason or a status, cut at the limit.
+  /// The payload as a reason or a status, truncated to the limit.
   func text() -> String { payload.reason }
 }

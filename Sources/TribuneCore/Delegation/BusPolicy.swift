@@ -2,13 +2,13 @@
 
 package import TribuneWire
 
-/// What the configuration says about queries.
+/// The configured policy for queries.
 package struct BusPolicy: Equatable, Sendable {
-  /// Delegates that a query must find attached.
+  /// Delegates that must be attached for a query.
   package struct Requirement: Equatable, Sendable {
-    /// The queries that are meant.
+    /// The queries to which it applies.
     package var pattern: Pattern
-    /// Labels or systemd units, each of which one delegate must have that responds to the query.
+    /// Labels or systemd units. For each, a delegate that has it must respond to the query.
     package var names: [String]
 
     package init(pattern: Pattern, names: [String]) {
@@ -17,7 +17,7 @@ package struct BusPolicy: Equatable, Sendable {
     }
   }
 
-  /// Who may go past vetoes.
+  /// Users who may override vetoes.
   package enum Overriders: Equatable, Sendable {
     case everyone
     /// User ids.
@@ -36,7 +36,7 @@ package struct BusPolicy: Equatable, Sendable {
 
   package init() {}
 
-  /// Required for a query, and not among those who would be asked; each once.
+  /// Required names that no delegate that would be asked has, each once.
   func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [String] {
     var missing: [String] = []
     for requirement in requirements where requirement.pattern.matches(name) {
@@ -52,7 +52,7 @@ package struct BusPolicy: Equatable, Sendable {
 }
 
 extension BusPolicy {
-  /// Appends it, as `init(from:)` reads it.
+  /// Appends the policy for `init(from:)`.
   func append(to buffer: ByteBuffer) {
     switch overriders {
     case .everyone: buffer.append(true)

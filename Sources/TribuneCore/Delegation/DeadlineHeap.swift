@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When each of some numbered things is due: a binary heap that knows where each stands in it, so that nothing
-/// of a thing that is over stays behind.
+/// Deadlines of numbered items: a binary heap that knows the index of each item, so that a removed item leaves
+/// nothing behind.
 package struct DeadlineHeap {
   private struct Entry {
     var due: Instant
@@ -9,15 +9,15 @@ package struct DeadlineHeap {
   }
 
   private var heap: [Entry] = []
-  /// Where an item stands in the heap, by its number; means nothing for an item that is not in it.
+  /// Indices in the heap, by item. That of an item that is not in the heap is meaningless.
   private var places: [Int] = []
 
   package init() {}
 
-  /// The earliest.
+  /// The item with the earliest deadline.
   package var first: (item: Int, due: Instant)? { heap.first.map { ($0.item, $0.due) } }
 
-  /// Takes in an item that is not in it. Numbers are small and dense.
+  /// Adds an item that is not in the heap. Item numbers are small and dense.
   package mutating func insert(_ item: Int, due: Instant) {
     while places.count <= item { places.append(0) }
     places[item] = heap.count
@@ -44,7 +44,7 @@ package struct DeadlineHeap {
     siftUp(places[item])
   }
 
-  /// When an item is due that is in it.
+  /// The deadline of an item, which must be in the heap.
   func due(of item: Int) -> Instant {
     let place = places[item]
     precondition(place < heap.count && heap[place].item == item, "item \(item) has no deadline")

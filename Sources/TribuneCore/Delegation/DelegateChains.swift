@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// The delegates of each object, and who of them responds to what.
+/// The delegates of each object, and the chains of those that respond to a query.
 ///
-/// The chain for a query is those of its object and those for any object that respond to its name, by
-/// order and then by time of attaching. It is found as the receivers of a notification are, and remembered
-/// likewise, so that the cost of an ask does not grow with delegates that have nothing to do with it.
+/// The chain for a query has the delegates of its object, and those for any object, that respond to its name, by
+/// order and then by time of attaching. Chains are found and cached like the receivers of a notification, so the cost
+/// of an ask does not grow with unrelated delegates.
 struct DelegateChains {
-  /// By object; those for any object have the empty one.
+  /// By object. Delegates for any object are under the empty one.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
@@ -38,17 +38,18 @@ struct DelegateChains {
     routes.age()
   }
 
-  /// The delegates of just that object, in order; those for any object, when it is empty.
+  /// The delegates of exactly that object, in order; if it is empty, those for any object.
   func delegates(of object: String) -> [DelegateRegistration] { byObject[ExactText(object)] ?? [] }
 
-  /// How many delegates each object has, those for any object left out.
+  /// The number of delegates of each object, without those for any object.
   var objectCounts: [(object: String, count: Int)] {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }
 
-  /// Those who respond to a name for an object, in order.
+  /// The delegates that respond to a name for an object, in order.
   ///
-  /// - Parameter key: name and object, joined as they lie in the frame. They are looked at only when they are new.
+  /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no chain is cached for
+  ///   them.
   /// - Throws: `invalidName`, `invalidObject`.
   mutating func responding(
     to key: RawSpan, nameLength: Int
@@ -68,7 +69,7 @@ struct DelegateChains {
 }
 
 extension [DelegateRegistration] {
-  /// The place of the first that does not stand before `delegate`.
+  /// The index of the first that does not precede `delegate`.
   private func place(of delegate: DelegateRegistration) -> Int {
     var low = 0
     var high = count

@@ -2,27 +2,27 @@
 
 package import TribuneWire
 
-/// One delegate in a chain. Its queries hold it, so that a verdict can name a delegate that has gone;
-/// whether it still takes part is `isAttached`.
+/// One delegate in a chain. Its queries keep it, so that a verdict can name a delegate that has gone. `isAttached`
+/// says whether it is still in the chain.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID
   package let slot: ConnectionSlot
   package let serial: Serial
-  /// Empty for any.
+  /// Empty for any object.
   package let object: String
   package let order: Int32
   package let failurePolicy: FailurePolicy
   /// Milliseconds.
   package let timeout: UInt32
-  /// Each once.
+  /// Without duplicates.
   package let patterns: [Pattern]
   /// Tokens of all of them.
   let patternTokenCount: Int
-  /// Protocols that it says it conforms to.
+  /// Protocols to which it claims to conform.
   package let protocols: [String]
 
-  /// Bytes that count for it in each query that it takes part in.
+  /// Bytes charged for it in each query that it takes part in.
   let rememberedLength: Int
 
   private let open = Cell(OpenQueries())
@@ -54,9 +54,8 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// What two registrations of one connection have in common when they are the same thing: the object,
-  /// the names, in whatever order, and the label. Neither object nor names hold a line break, so nothing
-  /// else reads the same.
+  /// The dedup key: registrations of one connection are the same if they have the same object, the same names in
+  /// whatever order, and the same label. Neither object nor names contain a line break, so the key is unambiguous.
   static func likeness(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -77,7 +76,7 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Whether that, coming of it, counts as a veto.
+  /// Whether that outcome of it counts as a veto.
   func isVeto(_ outcome: OutcomeKind) -> Bool {
     switch outcome {
     case .vetoed, .held: true
@@ -86,13 +85,13 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Whether it stands before `other`: by order, then by time of attaching, which ids count.
+  /// Whether it precedes `other`: by order, then by id, which follows the time of attaching.
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// What a delegate is told that this one has replaced. There can be thousands of those: of the patterns it has
-  /// only the first few, so that what they are told of it together fits in the queue of one connection.
+  /// The entry that is sent to each delegate that this one has replaced. It has only the first few patterns: there can
+  /// be thousands of replaced delegates, and their entries together must fit in the queue of one connection.
   var heirEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfHeir))

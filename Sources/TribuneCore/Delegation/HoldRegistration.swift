@@ -4,17 +4,17 @@ import TribuneWire
 
 /// A standing veto.
 final class HoldRegistration: Hashable {
-  /// Holds and delegates share one row of ids, so that a verdict's outcome names either.
+  /// Holds and delegates share one sequence of ids, so that an outcome in a verdict can name either.
   let identity: DelegateIdentity
   let connection: ConnectionID
   let slot: ConnectionSlot
   let serial: Serial
   let pattern: Pattern
-  /// nil for any.
+  /// nil for any object.
   let object: String?
   let why: String
   let taken: Instant
-  /// nil for none.
+  /// nil if it does not expire.
   let expiry: Instant?
   /// Its number among the holds that expire.
   fileprivate(set) var item: Int?
@@ -38,24 +38,24 @@ final class HoldRegistration: Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// What it is in a verdict.
+  /// Its outcome in a verdict.
   var outcome: Outcome { Outcome(delegate: identity, outcome: .held, reason: why, elapsed: 0) }
 
   func entry(at now: Instant) -> HoldEntry {
     HoldEntry(
       connection: connection, delegate: identity, pattern: pattern.text, object: object ?? "", why: why,
       age: now.nanoseconds(since: taken) / 1000,
-      // One that is due this instant still has a remainder, since 0 stands for none.
+      // 0 stands for no expiry, so a hold that is due now still has a remainder.
       remaining: expiry.map { max(1, $0.nanoseconds(since: now) / 1000) } ?? 0)
   }
 }
 
-/// The holds there are, found by name and object, and by when they expire.
+/// All holds, found by name and object, and by expiry.
 struct Holds {
   private var tree = PatternTree<HoldRegistration>()
   private var routes: RouteCache<HoldRegistration>
   private var deadlines = DeadlineHeap()
-  /// Those that expire, by number.
+  /// Holds that expire, by number.
   private var expiring: [HoldRegistration?] = []
   private var free: [Int] = []
 
@@ -87,15 +87,15 @@ struct Holds {
     deadlines.remove(item)
   }
 
-  /// A hold whose time is over at `now`.
+  /// A hold that has expired at `now`.
   func firstExpired(at now: Instant) -> HoldRegistration? {
     guard let first = deadlines.first, first.due <= now else { return nil }
     return expiring[first.item]
   }
 
-  /// Those against a name and object, the oldest first.
+  /// The holds against a name and object, the oldest first.
   ///
-  /// - Parameter key: a valid name and object, joined as they lie in the frame.
+  /// - Parameter key: a valid name and object, contiguous as in the frame.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)

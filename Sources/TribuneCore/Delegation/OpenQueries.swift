@@ -4,11 +4,11 @@ import TribuneWire
 
 /// The queries that wait for one delegate, in no order.
 struct OpenQueries {
-  /// With more queries than this, finding one by its id goes by a table.
+  /// With more queries than this, they are found by id in a table.
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Places by query, once there have been many; by the id's number for the reason that `QueryTable` gives.
+  /// Indices by query, once there have been many; by the number of the id for the reason that `PlacesByID` gives.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {
@@ -24,7 +24,7 @@ struct OpenQueries {
   mutating func remove(_ query: QueryID) -> Bool {
     let isByTable = !places.isEmpty
     guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }
-    // The last takes its place, so that no others move.
+    // The last query fills the gap, so that no others move.
     let last = all.removeLast()
     if place < all.count { all[place] = last }
     guard isByTable else { return true }

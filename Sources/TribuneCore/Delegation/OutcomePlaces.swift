@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Some of a verdict's outcomes, by their places. Nearly every verdict has 64 outcomes at most, of which a set is one
+/// A set of indices of a verdict's outcomes. Nearly every verdict has at most 64 outcomes, for which the set is one
 /// word and no allocation.
 package struct OutcomePlaces: Equatable, Sendable {
   private var first: UInt64 = 0
-  /// 64 places each, for those from 64 on.
+  /// 64 indices each, from 64 on.
   private var others: [UInt64] = []
   package private(set) var count = 0
 
@@ -12,7 +12,7 @@ package struct OutcomePlaces: Equatable, Sendable {
     for place in places { insert(place) }
   }
 
-  /// - Parameter place: from 0 on, and not in it yet.
+  /// - Parameter place: an index from 0 on, not in the set yet.
   package mutating func insert(_ place: Int) {
     precondition(place >= 0 && !contains(place), "place \(place) is there already, or none")
     count += 1

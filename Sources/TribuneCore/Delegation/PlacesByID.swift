@@ -2,15 +2,15 @@
 
 package import TribuneWire
 
-/// Where each query under way is, by its id.
+/// The place of each query under way, by its id.
 ///
-/// Ids are given out one after the other, and most queries are over soon: so those that are under way differ in
-/// the last bits of their ids, and one look finds a query by these, without a hash. The few that meet there an older
-/// one, which has been under way for as many queries as there is room for, are in a dictionary.
+/// Ids are sequential, and most queries end soon. So the queries under way differ in the last bits of their ids, by
+/// which one access finds a query without a hash. If these bits lead to an older query, which has been under way for
+/// as many queries as there are entries, the new one is in a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
-    /// Negative where there is no query.
+    /// Negative if there is no query.
     var place = -1
   }
 
@@ -18,7 +18,7 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// By the id's number: what another module declares is hashed through its witness, in twice the time.
+  /// By the number of the id: a type of another module is hashed through its witness, which takes twice the time.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 
@@ -37,14 +37,14 @@ package struct PlacesByID {
     }
   }
 
-  /// All places, that of the lowest id first.
+  /// All places, by ascending id.
   package var inOrder: [Int] {
     var all = entries.filter { $0.place >= 0 }
     all += others.map { Entry(id: $0.key, place: $0.value) }
     return all.sorted { $0.id < $1.id }.map(\.place)
   }
 
-  /// - Parameter id: is not there.
+  /// - Parameter id: must not be there.
   private mutating func insert(_ id: QueryID, _ place: Int) {
     if entries.isEmpty { entries = [Entry](repeating: Entry(), count: Self.entryCount) }
     count += 1

@@ -5,9 +5,9 @@ import TribuneWire
 
 /// One query, from the question to the verdict.
 ///
-/// A participant is first `unasked` (only the modes that ask one at a time leave it there), then `waiting`
-/// until it answers or its time is over, then `settled`, which it stays: a veto is sticky because nothing
-/// leaves that state. The query is over as soon as `isDecided()`; its owner then has it `makeVerdict`.
+/// A participant starts as `unasked`; only the modes that ask one at a time leave it so. It is then `waiting` until
+/// it answers or its time is over, and then `settled`. A veto is sticky because nothing leaves that last state. The
+/// query is over as soon as `isDecided()`; its owner then calls `makeVerdict`.
 struct Query {
   struct Participant {
     enum State {
@@ -18,16 +18,15 @@ struct Query {
 
     let delegate: DelegateRegistration
     var state = State.unasked
-    /// Whether it was put the question. One that has gone, or for which there was no time left when its turn
-    /// came, is settled without.
+    /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without.
     var wasAsked = false
     var asked = Instant(nanoseconds: 0)
-    /// From the question to what came of it.
+    /// From the question to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
   }
 
-  /// With more participants than this, finding one by its id goes by a table.
+  /// With more participants than this, they are found by id in a table.
   private static let searchedMax = 32
 
   let id: QueryID
@@ -36,40 +35,40 @@ struct Query {
   let askerPeer: PeerIdentity
   let serial: Serial
   let mode: QueryMode
-  /// Its flags, each told apart once.
+  /// Its flags, each decoded once.
   let isDryRun: Bool
   let tellsProgress: Bool
   let overrides: Bool
-  /// Whether a veto, or a value where one is wanted, ends it before everyone has been heard.
+  /// Whether all participants must be heard. Otherwise a veto, or a value in a mode for values, ends the query.
   private let waitsForAll: Bool
   let fallback: VerdictKind
-  /// The query that it was asked within.
+  /// The query in which it is nested.
   let parent: QueryID?
   let overrideReason: String
-  /// What the protocol of its object has of this name.
+  /// The method that it calls, if its object has a protocol.
   var method: ProtocolMethod?
   let started: Instant
-  /// The asker's own; bounds everything.
+  /// The asker's deadline, which bounds everything.
   let deadline: Instant
-  /// What stands against it before anyone is asked: holds, and required delegates that are missing.
+  /// Outcomes against it before any delegate is asked: holds, and required delegates that are missing.
   private(set) var standing: [Outcome] = []
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  /// Somebody approved or, where values are asked for, gave one.
+  /// Whether a participant approved or, in a mode for values, gave one.
   private var hasConsent = false
-  /// Of itself, as they were counted.
+  /// Bytes charged for the query itself.
   var rememberedByteCount = 0
-  /// Of reasons and values, as they were counted.
+  /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
   /// The first participant that has not been asked.
   private(set) var next = 0
-  /// No participant's time is over before this. It is not put off when one of them settles, which costs a look
-  /// at all of them: at worst the query is looked at once too early.
+  /// No participant's time is over before this. It is not put off when one of them settles, which would examine all:
+  /// at worst, the query is checked once too early.
   private(set) var nextExpiry: Instant
-  /// Those that have settled since `takeSettled`, for an asker that wants to know.
+  /// Participants settled since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []
-  /// Places by delegate, if there are many; by the id's number for the reason that `QueryTable` gives.
+  /// Indices by delegate, if there are many; by the number of the id for the reason that `PlacesByID` gives.
   private var places: [UInt64: Int] = [:]
 
   init(
@@ -94,7 +93,7 @@ struct Query {
     nextExpiry = deadline
   }
 
-  // MARK: Who takes part
+  // MARK: Participants
 
   mutating func setParticipants(_ delegates: [DelegateRegistration]) {
     participants.reserveCapacity(delegates.count)
@@ -109,7 +108,7 @@ struct Query {
     }
   }
 
-  /// Takes over what has come of it before it came here. Those that are waited for do not know of it yet.
+  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate that is waited for.
   ///
   /// - Parameter participants: those that have not been asked come last.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
@@ -134,12 +133,12 @@ struct Query {
     hasVeto = !outcomes.isEmpty
   }
 
-  /// Takes over the room that an earlier query had for its participants.
+  /// Takes over the capacity that an earlier query had for its participants.
   mutating func takeRoom(from other: inout Query) {
     swap(&participants, &other.participants)
   }
 
-  /// Lets go of everything that is heavy, once the query is over.
+  /// Frees what takes memory, once the query is over.
   mutating func forget(keepingRoomFor count: Int) {
     if participants.count <= count {
       participants.removeAll(keepingCapacity: true)
@@ -152,7 +151,7 @@ struct Query {
     places = [:]
   }
 
-  /// The place of a participant that is being waited for.
+  /// The index of a participant for which the query waits.
   mutating func waitingIndex(of delegate: DelegateID) -> Int? {
     let found =
       places.isEmpty
@@ -161,16 +160,16 @@ struct Query {
     return found
   }
 
-  // MARK: How it goes on
+  // MARK: Progress
 
-  /// Whether nothing that can still come would change the verdict, or be waited for.
+  /// Whether no further answer would change the verdict, or has to be waited for.
   mutating func isDecided() -> Bool {
     if !waitsForAll, mode.isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
-  /// The next participant to be asked now, if the mode lets one be asked. Those that have gone since the
-  /// query began are settled on the way.
+  /// The next participant to be asked, if the mode permits one now. Settles those that have gone since the query
+  /// began.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, !isDecided(), !mode.isSequential || waitingCount == 0 {
       let index = next
@@ -192,7 +191,7 @@ struct Query {
     return nil
   }
 
-  /// Notes what came of a participant.
+  /// Records the outcome of a participant.
   mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
@@ -214,13 +213,13 @@ struct Query {
     if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
   }
 
-  /// Notes that the question did not get to a participant.
+  /// Settles a participant that the question did not reach.
   mutating func settleUnreached(_ index: Int, reason: String, at now: Instant) {
     participants[index].wasAsked = false
     settle(index, .failed, reason: reason, at: now)
   }
 
-  /// Waits for nobody any more.
+  /// Stops waiting for all participants.
   mutating func stopWaiting() {
     guard waitingCount > 0 else { return }
     for participant in participants {
@@ -229,15 +228,15 @@ struct Query {
     waitingCount = 0
   }
 
-  /// Those that have settled since this was last called.
+  /// Returns the participants settled since the last call.
   mutating func takeSettled() -> [Int] {
     if newlySettled.isEmpty { return [] }
     defer { newlySettled = [] }
     return newlySettled
   }
 
-  /// Gives a participant that is being waited for more time: never less than it has, and never past the
-  /// asker's deadline.
+  /// Gives a participant for which the query waits more time: never less than it has, and never past the asker's
+  /// deadline.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("nobody waits for participant \(index)")
@@ -247,8 +246,8 @@ struct Query {
     return until
   }
 
-  /// Notes everyone whose time is over at `now`. Past the asker's deadline that is everyone of whom
-  /// nothing has come, asked or not: who could not be asked in time did not approve.
+  /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled one,
+  /// asked or not: one that could not be asked in time did not approve.
   mutating func expire(at now: Instant) {
     var earliest = deadline
     for index in participants.indices {
@@ -268,7 +267,7 @@ struct Query {
     }
   }
 
-  /// The verdict, once it is decided.
+  /// The verdict. The query must be decided.
   mutating func makeVerdict() -> Verdict {
     var outcomes = standing
     outcomes.reserveCapacity(standing.count + participants.count)

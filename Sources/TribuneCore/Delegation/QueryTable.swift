@@ -2,20 +2,20 @@
 
 import TribuneWire
 
-/// The queries under way, by id, with the moment at which each next needs attention.
+/// The queries under way, by id, with the time at which each next needs attention.
 ///
-/// A record is used again for a later query, with the room that its arrays and its buffer have grown to,
-/// so that the common query costs no allocation of its own.
+/// A record is reused for a later query, with the capacity of its arrays and its buffer, so that the usual query
+/// costs no allocation of its own.
 struct QueryTable {
   private struct Record {
-    /// The query, or the last one that was here: then without participants, and not in `places`.
+    /// The query or, if `places` does not lead here, the last one, without participants.
     var query: Query
-    /// Name, object and, for a query that goes on in order, userInfo.
+    /// Name, object and, for a query that asks one delegate at a time, userInfo.
     var tail = ByteBuffer(capacity: 0)
     var nameLength = 0
     var objectLength = 0
 
-    /// Copies `bytes`, into the room that is there if no question still lies in it.
+    /// Copies `bytes`. Reuses the buffer if it is small and no question still uses it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
       if isKnownUniquelyReferenced(&tail), tail.capacity <= QueryTable.tailKept {
         tail.truncate(to: 0)
@@ -28,9 +28,9 @@ struct QueryTable {
     }
   }
 
-  /// Bytes of a tail that a record keeps room for once its query is over.
+  /// Largest capacity of a tail, in bytes, that a record keeps once its query is over.
   private static let tailKept = 1024
-  /// Participants that a record keeps room for.
+  /// Participants for which a record keeps capacity.
   private static let participantsKept = 64
 
   private var records: [Record] = []
@@ -47,7 +47,7 @@ struct QueryTable {
 
   func place(of id: QueryID) -> Int? { places[id] }
 
-  /// Takes a query in that has no participants yet.
+  /// Adds a query that has no participants yet.
   mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
     let id = query.id
     let deadline = query.deadline
@@ -66,7 +66,6 @@ struct QueryTable {
     return place
   }
 
-  /// Takes a query out.
   mutating func remove(at place: Int) {
     places[records[place].query.id] = nil
     if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
@@ -75,28 +74,28 @@ struct QueryTable {
     free.append(place)
   }
 
-  /// The query at `place`, where there must be one.
+  /// The query at `place`, which must exist.
   ///
-  /// A method that is not mutating would be called on a copy, with all that the query holds retained and
-  /// released: those that each answer needs are therefore mutating.
+  /// A non-mutating method would be called on a copy, which retains and releases all that the query refers to. So the
+  /// methods that each answer needs are mutating.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }
   }
 
-  /// Name, object and whatever userInfo is kept of the query at `place`.
+  /// Name, object and kept userInfo of the query at `place`.
   func tail(at place: Int) -> QueryTail {
     QueryTail(
       slice: ByteSlice(records[place].tail, 0..<records[place].tail.count),
       nameLength: records[place].nameLength, objectLength: records[place].objectLength)
   }
 
-  /// Sets the moment at which the query at `place` next needs attention.
+  /// Sets the time at which the query at `place` next needs attention.
   mutating func setDue(_ due: Instant, at place: Int) {
     deadlines.set(place, due: due)
   }
 
-  /// The place of a query whose time has come at `now`.
+  /// The place of a query that is due at `now`.
   func firstDue(at now: Instant) -> Int? {
     guard let first = deadlines.first, first.due <= now else { return nil }
     return first.item

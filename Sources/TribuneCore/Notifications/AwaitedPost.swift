@@ -2,21 +2,21 @@
 
 import TribuneWire
 
-/// A notification whose poster waits until those who have something to do first have done it.
+/// A notification whose poster waits until the observers that it awaits have handled it.
 final class AwaitedPost {
   let poster: ConnectionSlot
   let posterID: ConnectionID
   let serial: Serial
   let posted: Instant
-  /// Those who have not said anything yet.
+  /// Observers that have not answered yet.
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
   var missing: [Awaited.Missing]
-  /// Its name and object for those who watch, if somebody did when it was posted.
+  /// Its name and object for monitors; nil if there were none when it was posted.
   let shown: QueryTail?
-  /// Of itself, as they were counted.
+  /// Bytes charged for the post itself.
   var rememberedByteCount = 0
-  /// Of the reasons of those who failed.
+  /// Bytes charged for the reasons of those that failed.
   var reasonByteCount = 0
 
   init(
@@ -35,13 +35,13 @@ final class AwaitedPost {
     count = waiting.count + Int(acknowledged) + missing.count
   }
 
-  /// Less for an older post; differs for any two.
+  /// A sort key: less for an older post, and different for any two.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// All whom it waits for, or has waited for.
+  /// All observers that it waits for, or has waited for.
   let count: Int
 
-  /// What the poster is told: by connection, since who is missing is a question of who, not of when.
+  /// The reply to the poster. Missing observers are sorted by connection, since their order in time does not matter.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

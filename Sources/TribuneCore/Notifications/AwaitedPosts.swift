@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The awaited posts under way: each has a number as long as it is.
+/// The awaited posts under way. A post keeps its number until it ends; then the number is free for another post.
 struct AwaitedPosts {
   private struct Key: Hashable {
     var poster: ConnectionID
@@ -15,7 +15,7 @@ struct AwaitedPosts {
   private var deadlines = DeadlineHeap()
 
   var count: Int { numbersByKey.count }
-  /// Of all of them, ascending.
+  /// The numbers in use, ascending.
   var numbers: [Int] { posts.indices.filter { posts[$0] != nil } }
   var nextDue: Instant? { deadlines.first?.due }
 
@@ -36,10 +36,9 @@ struct AwaitedPosts {
     numbersByKey[Key(poster: poster, serial: serial)]
   }
 
-  /// The deadline of one of them.
   func due(of number: Int) -> Instant { deadlines.due(of: number) }
 
-  /// One whose deadline is over at `now`.
+  /// The post with the earliest deadline, if that is over at `now`.
   func firstDue(at now: Instant) -> Int? {
     guard let first = deadlines.first, first.due <= now else { return nil }
     return first.item

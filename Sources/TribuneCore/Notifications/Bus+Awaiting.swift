@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Posters that wait for their observers.
+/// Posts whose posters wait for observers.
 extension Bus {
-  /// - Throws: why there can be no waiting for this post.
+  /// - Throws: an error if this post cannot be awaited.
   func requireAwaitable(
     _ frame: FrameView, _ fields: Post, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -16,7 +16,7 @@ extension Bus {
     try requireRoomToWait(from: slot)
   }
 
-  /// Those whom the poster is to wait for.
+  /// The observers that the poster has to wait for.
   ///
   /// - Throws: `limitExceeded`.
   mutating func awaitingReceivers(
@@ -35,7 +35,7 @@ extension Bus {
     return waiting
   }
 
-  /// Waits for those to whom it has been delivered.
+  /// Begins to wait for the observers that got the post. If there are none, replies at once.
   mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
     let (slot, serial) = (posted.poster.slot, posted.header.serial)
     let shown = isMonitored ? posted.shownTail : nil
@@ -55,7 +55,7 @@ extension Bus {
     for observer in awaiting { connections[observer.index]?.owed.insert(number) }
   }
 
-  /// An observer has done it, or could not.
+  /// Handles `done`: an observer has handled a post, or could not.
   mutating func acknowledge(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
   {
     let done = try frame.decode(Done.self)
@@ -73,7 +73,7 @@ extension Bus {
     }
   }
 
-  /// What there is room for of what somebody says to a poster: all of it or nothing.
+  /// The whole reason if there is capacity for it, otherwise nothing.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard takeRoom(forAnswer: length, to: poster) else { return "" }
@@ -81,7 +81,7 @@ extension Bus {
     return reason
   }
 
-  /// A connection has gone that others wait for: the oldest posts are settled first.
+  /// Settles the posts that wait for a connection that has gone, the oldest first.
   mutating func settleOwed(by slot: ConnectionSlot, at now: Instant) {
     let oldestFirst = connection(at: slot).owed.sorted { awaitedPosts[$0].age < awaitedPosts[$1].age }
     for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
@@ -94,7 +94,7 @@ extension Bus {
     }
   }
 
-  /// The poster waits no longer.
+  /// Ends an awaited post without a reply to its poster.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
     for slot in post.waiting { connections[slot.index]?.owed.remove(number) }
@@ -104,7 +104,7 @@ extension Bus {
     awaitedPosts.remove(number)
   }
 
-  /// - Parameter failure: nil when it has done it.
+  /// - Parameter failure: nil if the observer has handled the post.
   private mutating func settle(
     _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure?, reason: String, at now: Instant
   ) {
@@ -133,7 +133,7 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// Name and object, in room of their own: it can be long until they are shown.
+  /// A copy of name and object: it can be long until monitors see them.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

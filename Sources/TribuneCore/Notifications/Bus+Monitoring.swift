@@ -2,12 +2,12 @@
 
 package import TribuneWire
 
-/// Who monitors the bus. What passes, and when, only the server knows.
+/// Monitors of the bus. Only the server knows what passes, and when.
 extension Bus {
-  /// Whether what passes is to be shown to anybody.
+  /// Whether there are monitors.
   package var isMonitored: Bool { mutating get { !monitors.isEmpty } }
 
-  /// The monitors that are shown what passes under `name`; empty is under none.
+  /// The monitors of frames with that name; an empty name stands for frames without one.
   package mutating func monitors(of name: RawSpan) -> [ConnectionSlot] {
     monitors.watching(name)
   }
@@ -30,12 +30,12 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  /// Name, object and whatever userInfo is kept of the query at `place`, if that is of interest to anybody.
+  /// Name, object and kept userInfo of the query at `place`; nil if there are no monitors.
   mutating func shownTail(at place: Int) -> QueryTail? {
     isMonitored ? queries.tail(at: place) : nil
   }
 
-  /// Name and object of an awaited post that is under way, if it was of interest to anybody.
+  /// Name and object of an awaited post under way; nil if there were no monitors when it was posted.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

@@ -2,8 +2,7 @@
 
 package import TribuneWire
 
-/// Notifications that want more than to be delivered at once. Those that do not are handed on by the server, past
-/// all of this.
+/// Posts that need more than immediate delivery. The server forwards all others itself and bypasses this code.
 extension Bus {
   // MARK: Posting
 
@@ -25,9 +24,9 @@ extension Bus {
     var posted = PostedNotification(
       slice: slice, header: frame.header, fields: fields, poster: Poster(slot: slot, id: connection.id),
       uid: connection.peer.uid, posted: now)
-    // What lies in a file has been checked by the server, which can read it.
+    // The server has checked userInfo in a file, which the core cannot read.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
-      // To forget what is retained, there is no userInfo that could fit a method.
+      // A post that clears a retained notification has no userInfo that could fit a method.
       try check(post: frame, isClearing: options.contains(.retain) && !posted.isKept)
     }
     let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
@@ -55,25 +54,25 @@ extension Bus {
     }
   }
 
-  /// Whether something waits for the end of the pass.
+  /// Whether a post waits for the end of the loop iteration.
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Delivers one of those that were to be at the end of a pass of the run loop.
+  /// Delivers the oldest post that waits for the end of the loop iteration.
   ///
-  /// - Returns: false when there is none left. So each is carried out before the next is delivered.
+  /// - Returns: false if none is left. The caller performs the effects of one before it delivers the next.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
-  /// Whether something waits for the run loop to have nothing to do.
+  /// Whether a post waits for the bus to be idle.
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
-  /// Delivers one of those that have waited for that.
+  /// Delivers the oldest post that waits for the bus to be idle.
   ///
-  /// - Returns: false when there is none left.
+  /// - Returns: false if none is left.
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers one of those that have waited for that long enough.
+  /// Delivers the oldest post that has waited for the bus to be idle, if it must not wait any longer.
   ///
-  /// - Returns: false when there is none left.
+  /// - Returns: false if there is none.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -82,7 +81,7 @@ extension Bus {
     return true
   }
 
-  /// It waits no more.
+  /// Reports that a numbered post waits no more.
   private mutating func noteDelivery(of posted: PostedNotification) {
     if posted.number > 0 { emit(.waitsNoMore(posted.number)) }
   }
@@ -92,7 +91,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Hardly ever is one suspended: the route's own array goes on.
+    // Receivers are rarely suspended. If none is, the array of the route is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       receivers = receivers.filter { isFor($0, posted.slice, count: 1, options) }
     }
@@ -121,10 +120,10 @@ extension Bus {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Bytes that are held for all suspended connections.
+  /// Bytes buffered for all suspended connections.
   package var suspendedByteCount: Int { mutating get { heldByteCount } }
 
-  /// Delivers all that is held, and suspends nobody any more.
+  /// Resumes all suspended connections, and delivers what is buffered for them.
   mutating func resumeAll() {
     for index in connections.indices where connections[index]?.held != nil {
       resume(ConnectionSlot(index: index))
@@ -136,7 +135,7 @@ extension Bus {
     forgetHeld(for: slot)
   }
 
-  /// The connection is suspended no more, or has gone.
+  /// Drops the buffer of a connection that resumes or has gone.
   mutating func forgetHeld(for slot: ConnectionSlot) {
     guard let held = connections[slot.index]?.held else { return }
     heldByteCount -= held.byteCount
@@ -145,9 +144,9 @@ extension Bus {
     center.setSuspended(false, slot)
   }
 
-  /// Holds a run of plain notifications for a connection that is suspended, or drops it, as it wants.
+  /// Buffers or drops a run of plain notifications for a suspended connection, as its observations say.
   ///
-  /// - Returns: whether the connection receives it now, behind what was held for it.
+  /// - Returns: whether the connection receives the run now, after what was buffered for it.
   package mutating func isFor(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     isFor(receiver, run, count: count, [])
   }
@@ -169,7 +168,8 @@ extension Bus {
 
   private mutating func hold(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
     let key = coalesces ? run.coalescingKey : nil
-    // Who has held much for long does not keep others from holding a little.
+    // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve
+    // others.
     let share = heldByteCount > limits.heldTotalMax ? limits.heldTotalMax / suspendedCount : .max
     let before = connections[slot.index]?.held?.byteCount ?? 0
     connections[slot.index]?.held?.hold(
@@ -178,7 +178,7 @@ extension Bus {
     heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
   }
 
-  /// A connection for which something was held, each time until there is none left.
+  /// Removes and returns a connection for which something was buffered; nil if none is left.
   package mutating func popHeld() -> ConnectionSlot? { heldSlots.popLast() }
 
   private mutating func flushHeld(for slot: ConnectionSlot) {
@@ -190,11 +190,11 @@ extension Bus {
     emit(.held(slot, held.slices, count: held.count, lost: held.lost))
   }
 
-  // MARK: What is retained
+  // MARK: Retained notifications
 
   private mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
     let cost = RetainedNotification.cost(of: posted.tail)
-    // What waits takes the place of what is kept when it is delivered, and until then there are both.
+    // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
     try retained.reserve(cost, freeing: before.map { ($0.uid, $0.cost) }, for: posted.uid, limits)
     posted.reserved = cost
@@ -219,11 +219,11 @@ extension Bus {
     emit(.kept(kept))
   }
 
-  /// Sends all that is retained and matches, before what is posted from now on.
+  /// Sends the retained notifications that match, before any that is posted from now on.
   mutating func sendSnapshot(
     of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
   ) {
-    // What is held is older than what is retained.
+    // Buffered notifications are older than retained ones.
     flushHeld(for: slot)
     for kept in retained.matching(observation.pattern, object: observation.object) {
       let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
@@ -235,6 +235,6 @@ extension Bus {
 extension PostedNotification {
   fileprivate var name: String { String(repairing: key.extracting(first: header.nameLength)) }
   fileprivate var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
-  /// Has userInfo to be retained.
+  /// Whether it has userInfo to retain. A post without any clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Things that wait in a row, and of which later ones can take the place of earlier ones.
+/// A queue in which later elements can replace earlier ones.
 ///
-/// Each is found again under its keys. A key may lead to places whose tenants are gone; there are never more of those
-/// than a few for each that waits, so that memory follows what waits, and everything costs the same however much that
-/// is.
+/// Elements are found by their keys. A key can lead to entries that were removed. Their number is at most a few for
+/// each element in the queue. So memory is proportional to the queue's length, and the cost of an operation does not
+/// depend on it.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -12,24 +12,25 @@ struct CoalescingQueue<Element> {
     var byteCount: Int
   }
 
-  /// Emptied places are cleared away once there are more of them than that, and than tenants.
+  /// Removed entries are compacted once there are more of them than this, and more than elements.
   private static var emptyMin: Int { 64 }
 
-  /// Puts off the clearing away by some, of up to 256 parts of it.
+  /// Delays the compaction by so many 256ths of its threshold.
   private let stagger: Int
-  /// nil where one was taken out.
+  /// nil where an element was removed.
   private var entries: [Entry?] = []
-  /// The first that is left, if any is.
+  /// Index of the first element, if there is one.
   private var head = 0
-  /// The number of the first place. As long as anything waits, no number is used twice.
+  /// The number of `entries[0]`. While the queue has elements, no number is used twice.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
   private(set) var count = 0
-  /// Of all that wait.
+  /// Bytes of all elements.
   private(set) var byteCount = 0
 
-  /// - Parameter number: differs between queues that all get the same, so that they do not all clear away at once.
+  /// - Parameter number: differs between queues that receive the same elements, so that they do not all compact at
+  ///   once.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
@@ -49,22 +50,22 @@ struct CoalescingQueue<Element> {
     isEmpty ? nil : take(at: head)?.element
   }
 
-  /// Takes out all that have the key, in order.
+  /// Removes and returns all elements with the key, in order.
   mutating func remove(under key: ExactText) -> [Element] {
     guard let found = numbers.removeValue(forKey: key) else { return [] }
     return found.compactMap { number in
-      // With the last that waits, all numbers have become worthless.
+      // When the last element is removed, all numbers become invalid.
       guard !isEmpty, number >= firstNumber + head else { return nil }
       return take(at: number - firstNumber)?.element
     }
   }
 
-  /// Calls `body` with each that waits, in order, and its keys.
+  /// Calls `body` with each element and its keys, in order.
   func visit(_ body: (Element, [ExactText]) -> Void) {
     for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }
   }
 
-  /// Places that are in use, and those that were and that are kept: memory follows it.
+  /// Entries that take up memory, removed ones included.
   var placeCount: Int { max(entries.count, numbers.values.reduce(0) { $0 + $1.count }) }
 
   private mutating func take(at place: Int) -> Entry? {

@@ -2,42 +2,41 @@
 
 package import TribuneWire
 
-/// What is held for a suspended connection until it resumes, in the order in which that will be.
+/// Notifications that are buffered for a suspended connection, in the order in which it will receive them.
 struct HeldNotifications {
-  /// Frames of one name and object, which lie behind each other.
+  /// Contiguous frames of one name and object.
   struct Run {
     var slice: ByteSlice
     var count: UInt64
   }
 
-  /// What each run takes besides its bytes.
+  /// Bytes charged for each run besides its frames.
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
-  /// Notifications that were dropped because there was no room.
+  /// Notifications that were dropped for lack of space.
   var lostCount: UInt64 = 0
-  /// Notifications that are held.
+  /// Buffered notifications.
   private var count: UInt64 = 0
-  /// What the connection will receive, or be told is lost.
+  /// Notifications that the connection will receive, or see reported as lost.
   var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
 
   var byteCount: Int { runs.byteCount }
 
-  /// Holds a run.
+  /// Buffers a run.
   ///
   /// - Parameters:
-  ///   - key: what it is about, when it takes the place of those that are held of the same. Only the last frame of the
-  ///     run is then held.
-  ///   - limit: bytes that may be held; past it the oldest are dropped.
+  ///   - key: the dedup key, if the run replaces buffered runs with that key. Then only its last frame is buffered.
+  ///   - limit: bytes that may be buffered. Over it, the oldest runs are dropped.
   mutating func hold(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
     var run = Run(slice: slice, count: count)
     if let key {
       for replaced in runs.remove(under: key) { self.count -= replaced.count }
       run = Run(slice: slice.lastFrame, count: 1)
     }
-    // What it came in with is not to be kept for its sake.
+    // A copy, so that the run does not keep its receive buffer.
     run.slice = run.slice.copied()
     append(run, under: key)
     while runs.byteCount > limit, let oldest = runs.popFirst() {
@@ -51,7 +50,7 @@ struct HeldNotifications {
     count += run.count
   }
 
-  /// Hands out all that is held, and forgets it.
+  /// Removes and returns all that is buffered.
   mutating func take() -> (slices: [ByteSlice], count: UInt64, lost: UInt64) {
     var slices: [ByteSlice] = []
     var count: UInt64 = 0
@@ -65,7 +64,7 @@ struct HeldNotifications {
 }
 
 extension ByteSlice {
-  /// How many whole frames the slice is.
+  /// The number of frames in the slice, which are whole.
   package var frameCount: Int {
     var (start, count) = (range.lowerBound, 0)
     while start < range.upperBound {
@@ -75,7 +74,7 @@ extension ByteSlice {
     return count
   }
 
-  /// The last of the frames that the slice is.
+  /// The last frame in the slice.
   fileprivate var lastFrame: ByteSlice {
     var start = range.lowerBound
     while true {

@@ -2,19 +2,18 @@
 
 import TribuneWire
 
-/// Who is shown what passes over the bus.
+/// The connections that monitor the bus.
 ///
-/// A monitor without a pattern is shown all of it, whether it passes under a name or not; one with a pattern what
-/// passes under names that match.
+/// A monitor without a pattern sees all frames, with or without a name. A monitor with a pattern sees the frames
+/// whose names match it.
 struct Monitors {
-  /// One registration.
   struct Registration {
-    /// Nil for all that passes.
+    /// nil for all frames.
     let pattern: Pattern?
   }
 
   private var center: NotificationCenter
-  /// Slots of those without a pattern, in order, and how often each has registered.
+  /// Slots of monitors without a pattern, in order, and how often each has registered.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
 
@@ -41,10 +40,10 @@ struct Monitors {
     watchers.remove(at: place)
   }
 
-  /// Those who are shown what passes under `name`, each once.
+  /// The monitors of frames with that name, each once.
   ///
-  /// - Parameter name: empty for what passes under none. What is no name is taken for none: it is refused, which
-  ///   is to be seen, too.
+  /// - Parameter name: empty for frames without a name. An invalid name counts as none: its frame is refused, and
+  ///   monitors see that, too.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     if name.byteCount > 0 {
       do throws(WireError) {
@@ -60,6 +59,6 @@ struct Monitors {
 extension Monitors.Registration {
   var observation: NotificationCenter.Observation { .init(pattern: pattern ?? .any, object: nil) }
 
-  /// What it counts among the patterns of a connection.
+  /// Tokens charged to its connection.
   var tokenCount: Int { observation.pattern.tokenCount }
 }

@@ -2,39 +2,38 @@
 
 package import TribuneWire
 
-/// Who observes what, and so who receives a notification.
+/// The observations of all connections, and the routes that follow from them.
 ///
-/// A route is the connections that receive one (name, object), each once however many of its
-/// observations match. Delegates observe, too: what announces or reports an action on their object.
+/// A route is the set of connections that receive one (name, object). A connection is in it once, however many of its
+/// observations match. A delegate observes, too: the notifications that announce or report an action on its object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
-    /// nil is any.
+    /// nil for any.
     package let object: String?
     package var suspension = SuspensionBehavior.coalesce
     package var isAwaited = false
   }
 
-  /// Whose registrations: those of one connection that are alike are one.
+  /// The owner of registrations. Identical ones of one connection share a key.
   private struct Key: Hashable {
     var slot: ConnectionSlot
     var suspension = SuspensionBehavior.coalesce
     var isAwaited = false
-    /// It is a delegate's, who receives no other names than those that will or did something.
+    /// Whether it is a delegate, which receives only names that say that something will happen, or did.
     var isDelegate = false
   }
 
-  /// Where a connection stands in the route that is being found.
+  /// The position of a connection in the route that is being built.
   private struct Place {
-    /// The round in which it was last found, so that each is taken once.
+    /// The lookup that last found the connection, so that a route has each once.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false
   }
 
   private var tree = PatternTree<Key>()
-  /// Who observes what the bus itself posts, where that is kept apart: those who ask for names that only it
-  /// has.
+  /// Observations of names that are reserved for the bus, if these are kept apart.
   private var busTree = PatternTree<Key>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
@@ -45,8 +44,8 @@ package struct NotificationCenter {
   private let keepsBusApart: Bool
 
   /// - Parameters:
-  ///   - seed: keeps peers from choosing names that make it slow.
-  ///   - keepsBusApart: whether a star at the beginning of a pattern does not stand for the bus.
+  ///   - seed: keeps peers from choosing names that make lookups slow.
+  ///   - keepsBusApart: whether a star at the beginning of a pattern does not match names reserved for the bus.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 4096, seed: seed)
     self.keepsBusApart = keepsBusApart
@@ -54,7 +53,7 @@ package struct NotificationCenter {
 
   package var changeCount: UInt64 { routes.generation }
 
-  /// Whether somebody may receive what the bus itself posts.
+  /// Whether any connection may receive the bus's own notifications.
   package var isBusObserved: Bool { !busTree.isEmpty }
 
   mutating func add(_ observation: Observation, slot: ConnectionSlot) {
@@ -117,8 +116,8 @@ package struct NotificationCenter {
 
   /// The connections that receive a notification, in the order of their slots.
   ///
-  /// - Parameter key: name and object, joined as they lie in the frame. They are looked at only when
-  ///   they are new; what was found before was valid then.
+  /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no route is cached for
+  ///   them: those of a cached route are valid.
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int

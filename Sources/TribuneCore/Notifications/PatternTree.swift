@@ -4,27 +4,27 @@ package import TribuneWire
 
 /// Registrations by name pattern and object, found by walking a name's tokens.
 ///
-/// It is a trie of tokens in which a run without a fork is one node. A name visits, behind each run that it
-/// fits, the branch of its next token and that of `*`; `**` ends a run and is looked at on the way. What does
-/// not lie on these paths costs a lookup nothing, however much of it there is; what does is reached by one
-/// path only, so that a lookup never costs more than going once through all that is registered.
+/// It is a trie of tokens in which a run without a fork is one node. After each run that matches, a lookup visits the
+/// branch of the name's next token and that of `*`; `**` ends a run and is checked on the way. Nodes off these paths
+/// cost a lookup nothing. Each node on them is reached by one path only, so a lookup never costs more than one walk
+/// through all that is registered.
 ///
-/// Tokens and objects are compared as numbers, which are looked up once for each lookup. Nodes that nothing
-/// needs any more are joined or cut, and so are the numbers, so that memory follows what is registered.
+/// Tokens and objects are compared as numbers, each looked up once per lookup. Unused nodes are joined or removed,
+/// and unused numbers are removed, so memory is proportional to what is registered.
 ///
-/// A key may be in the tree under several patterns, and several times under one. It is a class because its
-/// nodes are: two copies would share them.
+/// A key can be in the tree under several patterns, and several times under one. The tree is a class because its
+/// nodes are: copies would share them.
 package final class PatternTree<Key: Hashable> {
-  /// Some tokens, and what comes behind them.
+  /// A run of tokens, and the nodes that follow it.
   private final class Node {
-    /// Never empty, but for the root's.
+    /// Empty for the root only.
     var run: [TextNumber]
     /// By the first token of their runs.
     private var branches = SmallDictionary<TextNumber, Node>()
     private var star: Node?
     /// Patterns that end here.
     var here = Leaf<Key>()
-    /// Patterns that go on from here with `**`.
+    /// Patterns that continue from here with `**`.
     var below = Leaf<Key>()
 
     init(run: [TextNumber]) { self.run = run }
@@ -34,16 +34,16 @@ package final class PatternTree<Key: Hashable> {
       set { if token == .star { star = newValue } else { branches[token] = newValue } }
     }
 
-    /// It holds nothing itself, and there is nothing behind it.
+    /// Whether it has neither keys nor branches.
     var isEmpty: Bool { here.isEmpty && below.isEmpty && star == nil && branches.isEmpty }
 
-    /// The one node behind it, if it is for that alone.
+    /// The only branch of a node without keys; otherwise nil.
     var only: Node? {
       guard here.isEmpty, below.isEmpty, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
       return star ?? branches.any
     }
 
-    /// The node and all behind it.
+    /// This node and all below it.
     var nodeCount: Int {
       var count = 1 + (star?.nodeCount ?? 0)
       branches.visit { count += $1.nodeCount }
@@ -54,10 +54,10 @@ package final class PatternTree<Key: Hashable> {
   private let root = Node(run: [])
   private var tokens = TextNumbers()
   private var objects = TextNumbers()
-  /// For the tokens of the name that is looked up, so that a lookup allocates nothing for them.
+  /// An array for the tokens of the name that is looked up, so that a lookup allocates nothing for them.
   private var room: [TextNumber] = []
   private let counted = Cell(0)
-  /// Registrations, those of one key each for itself.
+  /// Registrations; several of one key count each.
   package private(set) var count: Int {
     get { counted.value }
     set { counted.value = newValue }
@@ -67,12 +67,12 @@ package final class PatternTree<Key: Hashable> {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// What it keeps: nodes, the root among them, and texts.
+  /// The size of the tree: nodes, with the root, and texts.
   package var extent: (nodes: Int, texts: Int) { (root.nodeCount, tokens.count + objects.count) }
 
   // MARK: Registering
 
-  /// - Parameter object: the object filter; nil is any.
+  /// - Parameter object: the object filter; nil for any.
   package func insert(_ key: Key, pattern: Pattern, object: String?) {
     count += 1
     let (run, goesOn) = pattern.run { tokens.retain($0) }
@@ -81,7 +81,7 @@ package final class PatternTree<Key: Hashable> {
     if goesOn { node.below.insert(key, object: object) } else { node.here.insert(key, object: object) }
   }
 
-  /// Removes what `insert` put in with the same arguments, which must be there.
+  /// Removes what `insert` added with the same arguments. It must be there.
   package func remove(_ key: Key, pattern: Pattern, object: String?) {
     count -= 1
     let (run, goesOn) = pattern.run { tokens.release($0) }
@@ -89,8 +89,7 @@ package final class PatternTree<Key: Hashable> {
     remove(key, at: run[...], goesOn: goesOn, object: object, from: root)
   }
 
-  /// The node behind the tokens of `run`; those that are missing are made, and a run that goes on differently
-  /// is cut in two.
+  /// The node at the end of `run`. Creates missing nodes, and splits a node whose run continues differently.
   private func makeNode(at run: [TextNumber]) -> Node {
     var node = root
     var rest = run[...]
@@ -134,10 +133,9 @@ package final class PatternTree<Key: Hashable> {
 
   // MARK: Looking up
 
-  /// Calls `found` for every key that is registered under a pattern that matches, once for each such pattern
-  /// and each object filter.
+  /// Calls `found` for every key registered under a matching pattern, once for each such pattern and object filter.
   ///
-  /// - Returns: what it took: nodes and tokens that were looked at.
+  /// - Returns: the cost: nodes and tokens that were examined.
   @discardableResult
   package func forEach(matching name: RawSpan, object: RawSpan, _ found: (Key) -> Void) -> Int {
     let isAsked = object.byteCount > 0 && objects.count > 0
@@ -150,7 +148,7 @@ package final class PatternTree<Key: Hashable> {
     return visit(root, name, at: 0, object: object, found)
   }
 
-  /// The numbers of a name's tokens, in the room that is there.
+  /// The numbers of a name's tokens, in the reused array.
   private func takeRoom(for name: RawSpan) -> [TextNumber] {
     var numbers: [TextNumber] = []
     swap(&numbers, &room)
@@ -158,7 +156,7 @@ package final class PatternTree<Key: Hashable> {
     return numbers
   }
 
-  /// Goes on behind the run of `node`, which `name` fits up to `position`.
+  /// Continues after the run of `node`, which matches `name` up to `position`.
   private func visit(
     _ node: Node, _ name: [TextNumber], at position: Int, object: TextNumber?, _ found: (Key) -> Void
   ) -> Int {
@@ -182,9 +180,9 @@ package final class PatternTree<Key: Hashable> {
   }
 }
 
-/// Keys of the patterns that end in one place, by object filter.
+/// Keys of the patterns that end at one node, by object filter.
 private struct Leaf<Key: Hashable> {
-  /// Keys, and how many times each was put in.
+  /// Keys, and how often each was inserted.
   private typealias Keys = SmallDictionary<Key, Int>
 
   private var anyObject = Keys()
@@ -209,7 +207,7 @@ private struct Leaf<Key: Hashable> {
     }
   }
 
-  /// - Parameter object: nil if it is none that anybody asks for.
+  /// - Parameter object: nil if no registration filters by it.
   func report(_ object: TextNumber?, _ found: (Key) -> Void) {
     anyObject.visit { key, _ in found(key) }
     if let object, let keys = byObject[object] { keys.visit { key, _ in found(key) } }
@@ -217,7 +215,7 @@ private struct Leaf<Key: Hashable> {
 }
 
 extension SmallDictionary where Value == Int {
-  /// Adds to the count of a key, which is there while that is more than 0.
+  /// Adds to the count of a key, and removes the key if the count is then 0.
   fileprivate mutating func change(_ key: Key, by difference: Int) {
     let count = (self[key] ?? 0) + difference
     precondition(count >= 0, "a key that is removed was not there")
@@ -226,7 +224,7 @@ extension SmallDictionary where Value == Int {
 }
 
 extension [TextNumber] {
-  /// How many of its tokens `name` fits from `position` on, all or those before the first that it does not.
+  /// The number of leading tokens that match `name` from `position` on.
   fileprivate func fitting(_ name: [TextNumber], from position: Int) -> Int {
     let limit = Swift.min(count, name.count - position)
     for offset in 0..<limit where self[offset] != .star && self[offset] != name[position + offset] {
@@ -237,7 +235,7 @@ extension [TextNumber] {
 }
 
 extension Pattern {
-  /// The numbers that `number` gives its tokens, but for `**`, and whether that ends it.
+  /// The numbers that `number` gives its tokens, without `**`, and whether it ends with that.
   fileprivate func run(_ number: (ExactText) -> TextNumber) -> (run: [TextNumber], goesOn: Bool) {
     var run: [TextNumber] = []
     var goesOn = false

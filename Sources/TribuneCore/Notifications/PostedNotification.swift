@@ -2,22 +2,22 @@
 
 package import TribuneWire
 
-/// A notification that somebody has posted, with all that delivering it takes.
+/// A posted notification, with all that its delivery needs.
 struct PostedNotification {
-  /// The frame, stamped.
+  /// The frame, stamped with the poster's id.
   var slice: ByteSlice
   let header: FrameHeader
   let fields: Post
   let poster: Poster
-  /// The account that it counts in.
+  /// The user whose account is charged.
   let uid: UInt32
   let posted: Instant
-  /// By which it is known while it waits for the bus to be idle; 0 if it does not.
+  /// Identifies it while it waits for the bus to be idle; otherwise 0.
   var number: UInt64 = 0
-  /// Bytes that were set aside in that account to retain it.
+  /// Bytes reserved in that account to retain it.
   var reserved = 0
 
-  /// Name and object, joined as they lie in the frame.
+  /// Name and object, contiguous as in the frame.
   var key: RawSpan {
     @_lifetime(borrow self)
     get {
@@ -35,7 +35,7 @@ struct PostedNotification {
   }
 }
 
-/// Which connection posted something. Its slot may have another tenant by the time that it is delivered.
+/// The connection that posted something. At delivery, its slot can belong to another connection.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID

@@ -2,43 +2,43 @@
 
 import TribuneWire
 
-/// Notifications that wait for the end of a pass, or for the bus to be idle, as in NSNotificationQueue.
+/// Notifications that wait for the end of the loop iteration, or for the bus to be idle, as in NSNotificationQueue.
 struct PostingQueue {
-  /// Bytes that wait in all. Past it the oldest go early, so that nothing is lost.
+  /// Bytes that may wait in all. Over it, the oldest are delivered early, so that nothing is lost.
   private static var waitingMax: Int { 1 << 20 }
-  /// What each takes besides its bytes.
+  /// Bytes charged for each besides its frame.
   private static var overhead: Int { 512 }
-  /// How long something waits for the bus to be idle, at most.
+  /// Longest wait for the bus to be idle.
   private static var idleNanoseconds: UInt64 { 1_000_000_000 }
 
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
-  /// The last that was given to one that waits for the bus to be idle.
+  /// The last number given to a notification that waits for the bus to be idle.
   private var lastNumber: UInt64 = 0
 
   var count: Int { soon.count + idle.count }
-  /// Memory follows it.
+  /// Entries that take up memory, removed ones included.
   var placeCount: Int { soon.placeCount + idle.placeCount }
   var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
-  /// When what waits for the bus to be idle has waited long enough.
+  /// When the oldest that waits for the bus to be idle must not wait any longer.
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Takes out what `posted` is to take the place of: of the same user, and the same name, object or both.
+  /// Removes and returns what `posted` replaces: those of the same user with the same name, object or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// - Returns: as it waits.
+  /// - Returns: the notification as queued: if it waits for the bus to be idle, copied and numbered.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted
     let byteCount = posted.slice.weight + Self.overhead
     var keys = posted.keys
     if posted.fields.style == .whenIdle {
-      // What it came in with is not to be kept for its sake.
+      // A copy, so that the notification does not keep its receive buffer.
       posted.slice = posted.slice.copied()
       if posted.number == 0 { posted.number = lastNumber + 1 }
       lastNumber = max(lastNumber, posted.number)
@@ -50,16 +50,16 @@ struct PostingQueue {
     return posted
   }
 
-  /// Takes out the one of that number, and gives the number to none.
+  /// Removes the notification with that number, which is not given again.
   mutating func remove(number: UInt64) -> PostedNotification? {
     lastNumber = max(lastNumber, number)
     return idle.remove(under: Self.key(ofNumber: number)).first
   }
 
-  /// No other key begins so.
+  /// No other key begins with NUL.
   private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
-  /// The oldest of those for which there is no room to wait.
+  /// Removes and returns the oldest notification if too many bytes wait.
   mutating func popSurplus() -> PostedNotification? {
     guard soon.byteCount + idle.byteCount > Self.waitingMax else { return nil }
     guard let oldest = idle.first, soon.first.map({ oldest.posted <= $0.posted }) ?? true else {
@@ -79,7 +79,7 @@ struct PostingQueue {
 }
 
 extension PostedNotification {
-  /// Under which it is found by those that come later.
+  /// Keys by which later posts find it.
   fileprivate var keys: [ExactText] { PostOptions.coalescing.kinds.map { key(of: $0) } }
 
   fileprivate var coalescingKey: ExactText? {
@@ -87,7 +87,7 @@ extension PostedNotification {
     return kind.isEmpty ? nil : key(of: kind)
   }
 
-  /// Names and objects have no control characters, so that what stands between keeps them apart.
+  /// Names and objects contain no control characters, so NUL separates them.
   private func key(of kind: PostOptions) -> ExactText {
     let key = key
     let name = String(repairing: key.extracting(first: header.nameLength))

@@ -4,15 +4,15 @@ import TribuneWire
 
 /// A connection that receives a notification, and how.
 package struct Receiver: Equatable, Sendable {
-  /// What becomes of the notification for it. Where several observations match, the one that wants most decides.
+  /// How the connection gets the notification. If several observations match, the highest way wins.
   package enum Way: UInt8, Comparable, Sendable {
-    /// It is suspended, and wants nothing of this.
+    /// It is suspended, and the notification is dropped.
     case drop
-    /// It is suspended: the last of each name and object is held for it.
+    /// It is suspended: the last notification of each name and object is buffered.
     case coalesce
-    /// It is suspended: all are held for it.
+    /// It is suspended: all notifications are buffered.
     case hold
-    /// It is suspended, and is delivered what is held for it, and then this.
+    /// It is suspended, and gets what is buffered, and then this one.
     case flush
     case now
 
@@ -31,19 +31,19 @@ package struct Receiver: Equatable, Sendable {
 
   package let slot: ConnectionSlot
   package private(set) var way: Way
-  /// Whoever posts an awaited notification waits for it.
+  /// Whether the poster of an awaited notification waits for it.
   package private(set) var isAwaited: Bool
 
-  /// One more of its observations matches.
+  /// Adds another of its observations that matches.
   mutating func join(_ way: Way, isAwaited: Bool) {
     self.way = max(self.way, way)
     self.isAwaited = self.isAwaited || isAwaited
   }
 
-  /// How it receives what was posted with `options`.
+  /// How it gets what was posted with `options`.
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // Who is waited for is not to be kept from its work; who wants nothing of it is not waited for.
+    // An awaited observer gets the post even if it is suspended. One that drops the post is not awaited.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

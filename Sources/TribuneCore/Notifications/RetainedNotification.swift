@@ -2,21 +2,21 @@
 
 package import TribuneWire
 
-/// The last notification of its name and object that was to be kept.
+/// The last notification of its name and object that was posted to be retained.
 package struct RetainedNotification {
   /// Name, object and userInfo, in a buffer of its own.
   let tail: QueryTail
   package let sender: ConnectionID
-  /// The account that it counts in.
+  /// The user whose account is charged.
   let uid: UInt32
   package let posted: Instant
-  /// Counts up with each: a snapshot is in the order of posting.
+  /// Ascending, so that a snapshot is in the order of posting.
   var number: UInt64 = 0
 
-  /// What it takes in its user's account: some for what is around the bytes.
+  /// Bytes charged to its user's account, with overhead.
   var cost: Int { Self.cost(of: tail) }
 
-  /// What each takes besides its bytes, and what each token of its name may take in the tree.
+  /// Bytes charged for each besides its own, and for each token of its name, which may need a node in the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail) -> Int {

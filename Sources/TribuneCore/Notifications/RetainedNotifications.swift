@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// What is retained, found by a pattern by walking the tokens of names: what does not match costs nothing.
+/// Retained notifications in a tree of name tokens. A lookup by pattern visits only branches that match.
 ///
-/// It cannot be copied, since its nodes are objects: two copies would share them.
+/// It cannot be copied: its nodes are objects, which copies would share.
 struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
-    /// Those whose name ends here, by object.
+    /// Notifications whose name ends here, by object.
     var here: [ExactText: RetainedNotification] = [:]
 
     var isEmpty: Bool { branches.isEmpty && here.isEmpty }
@@ -17,15 +17,15 @@ struct RetainedNotifications: ~Copyable {
   private let root = Node()
   private(set) var count = 0
   private var lastNumber: UInt64 = 0
-  /// Bytes of each user who has some.
+  /// Bytes by user.
   private var accounts: [UInt32: Int] = [:]
   private var byteCount = 0
 
   // MARK: Accounts
 
-  /// Sets aside room in a user's account.
+  /// Reserves bytes in a user's account.
   ///
-  /// - Parameter freed: bytes that will be given back when it is used.
+  /// - Parameter freed: bytes that will be released when the reservation is used.
   /// - Throws: `limitExceeded`.
   mutating func reserve(
     _ size: Int, freeing freed: (uid: UInt32, size: Int)? = nil, for uid: UInt32, _ limits: BusLimits
@@ -46,13 +46,13 @@ struct RetainedNotifications: ~Copyable {
     byteCount += size
   }
 
-  /// Sets aside room for what another bus had retained already, however much that is.
+  /// Reserves bytes for what another bus had retained, even beyond the limits.
   mutating func reserveAnyhow(_ size: Int, for uid: UInt32) {
     accounts[uid, default: 0] += size
     byteCount += size
   }
 
-  /// Gives back room that was set aside, or was in use.
+  /// Releases bytes that were reserved or in use.
   mutating func release(_ size: Int, for uid: UInt32) {
     let left = accounts[uid, default: 0] - size
     precondition(left >= 0 && byteCount >= size, "user \(uid) gives back more than it had")
@@ -62,7 +62,7 @@ struct RetainedNotifications: ~Copyable {
 
   // MARK: Keeping
 
-  /// What is kept under a name and about an object.
+  /// The notification retained under a name and about an object.
   func notification(_ name: String, _ object: String) -> RetainedNotification? {
     var node = root
     for token in name.split(separator: ".") {
@@ -72,7 +72,7 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Keeps what room has been set aside for, instead of what was kept before.
+  /// Retains a notification, whose bytes are reserved, in place of the former one.
   mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
     var node = root
     for token in name.split(separator: ".") {
@@ -95,7 +95,7 @@ struct RetainedNotifications: ~Copyable {
     }
   }
 
-  /// - Returns: whether anything was kept there.
+  /// - Returns: whether one was retained.
   @discardableResult
   mutating func forget(_ name: String, _ object: String) -> Bool {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
@@ -117,7 +117,7 @@ struct RetainedNotifications: ~Copyable {
 
   /// All that match, in the order of posting.
   ///
-  /// - Parameter object: nil is any.
+  /// - Parameter object: nil for any.
   func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visit(root, pattern.text.split(separator: ".")[...], object.map(ExactText.init), &found)
@@ -126,7 +126,7 @@ struct RetainedNotifications: ~Copyable {
 
   /// All that a connection has posted, in no order.
   ///
-  /// - Parameter sender: nil is any.
+  /// - Parameter sender: nil for any.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.forEach(root) { if sender == nil || $0.sender == sender { found.append($0) } }

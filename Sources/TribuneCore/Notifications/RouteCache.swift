@@ -2,15 +2,15 @@
 
 import TribuneWire
 
-/// Whom a message of a name about an object concerns, as it was found lately.
+/// A cache of the receivers of messages, by name and object.
 ///
-/// A hash leaves a route few places, so that the common message finds its own by one comparison, hostile names cannot
-/// make the table grow, and those that have no place cost no more than finding the route anew. `age()` makes
-/// everything that was kept worthless.
+/// The hash of a route selects a few entries of a table. So the usual lookup takes one comparison, hostile names
+/// cannot make the table grow, and a route without an entry costs no more than building it again. `age()` invalidates
+/// all routes.
 ///
-/// With one place for each hash, 1,000 names in 2,048 places left one post in four without its route.
+/// With one entry for each hash, 1,000 names in 2,048 entries left one post in four without its route.
 struct RouteCache<Receiver> {
-  /// Where a route is, or would be.
+  /// The entries that a route can be in.
   struct Place {
     fileprivate let hash: UInt64
     fileprivate let first: Int
@@ -27,14 +27,14 @@ struct RouteCache<Receiver> {
     func hasKey(_ other: RawSpan) -> Bool { key.rawBytes.isEqual(to: other) }
   }
 
-  /// Places for each hash.
+  /// Entries for each hash.
   private static var placesEach: Int { 4 }
-  /// Receivers in all kept routes together, so that many routes to many do not add up.
+  /// Most receivers in all cached routes together, so that many routes with many receivers do not add up.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// Receivers of worthless routes that may stay in memory until their place is used again.
+  /// Most receivers of invalid routes that may stay in memory until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
-  /// Receivers that a place has room for when its next route is found.
+  /// Most receivers for which an entry keeps capacity for its next route.
   private static var roomKeptMax: Int { 64 }
 
   private var routes: [Route]
@@ -42,12 +42,12 @@ struct RouteCache<Receiver> {
   private var receiversKept = 0
   private(set) var generation: UInt64 = 1
   private let seed: UInt64
-  /// Says which of its places a route takes when all are in use: any.
+  /// Selects the entry to replace if all entries of a hash are in use. Any will do.
   private var turn = 0
 
   /// - Parameters:
   ///   - placeCount: a power of two.
-  ///   - seed: keeps peers from choosing names that fall on one place.
+  ///   - seed: keeps peers from choosing names that collide.
   init(placeCount: Int, seed: UInt64) {
     precondition(placeCount >= Self.placesEach && placeCount & (placeCount - 1) == 0)
     self.seed = seed
@@ -55,7 +55,7 @@ struct RouteCache<Receiver> {
     routes = Array(repeating: Route(), count: placeCount)
   }
 
-  /// Somebody has come or gone: what was found may be wrong from now on.
+  /// Invalidates all routes, since a registration was added or removed.
   mutating func age() {
     generation += 1
     if receiversKept > Self.receiversLeftMax { forgetReceivers() }
@@ -66,7 +66,7 @@ struct RouteCache<Receiver> {
     return Place(hash: hash, first: Int(hash & firstMask))
   }
 
-  /// The route of `key`, if it is kept.
+  /// The cached route of `key`, if there is one.
   func receivers(at place: Place, of key: RawSpan, nameLength: Int) -> [Receiver]? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
@@ -77,8 +77,8 @@ struct RouteCache<Receiver> {
     return nil
   }
 
-  /// Takes the room of a route that is worthless, or else of any other, for the one that is found in its stead: names
-  /// that fall on the same places in turn cost no allocations.
+  /// Takes the array of an invalid route, or else of any other, for the route that replaces it. So names that
+  /// alternate in the same entries cost no allocations.
   mutating func takeRoom(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var room: [Receiver] = []
@@ -89,13 +89,13 @@ struct RouteCache<Receiver> {
     return room
   }
 
-  /// Where the next route is kept.
+  /// The index of the entry for the next route.
   private func indexOfNext(at place: Place) -> Int {
     let all = place.first..<place.first + Self.placesEach
     return all.first { routes[$0].generation != generation } ?? place.first + turn % Self.placesEach
   }
 
-  /// Keeps a route that was not.
+  /// Caches a route that is not cached yet.
   mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) {
     let index = indexOfNext(at: place)
     turn += 1
@@ -122,8 +122,8 @@ struct RouteCache<Receiver> {
 }
 
 extension RawSpan {
-  /// A hash that depends on every byte and on `seed`. Not a cryptographic one: whoever learns the seed
-  /// can make the table useless, not wrong.
+  /// A hash of every byte and of `seed`. It is not cryptographic: a peer that learns the seed can make the table
+  /// useless, but not wrong.
   fileprivate func hash(seed: UInt64) -> UInt64 {
     var hash = seed ^ (UInt64(byteCount) &* 0x9E37_79B9_7F4A_7C15)
     var offset = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary that mostly has one entry at most: that takes no allocation, and no hash to be found.
-/// It gives back room that it has no use for.
+/// A dictionary that mostly has at most one entry, which needs neither an allocation nor a hash. It frees capacity
+/// that it does not need.
 struct SmallDictionary<Key: Hashable, Value> {
   private var first: (key: Key, value: Value)?
   private var others: [Key: Value] = [:]
@@ -17,7 +17,7 @@ struct SmallDictionary<Key: Hashable, Value> {
     set { change(key) { $0 = newValue } }
   }
 
-  /// Changes a key's value where it lies, so that it is not copied; nil is none.
+  /// Changes a key's value in place, without a copy; nil stands for no value.
   mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
     if first?.key == key || (first == nil && others[key] == nil) {
       var value = first?.value
@@ -45,7 +45,7 @@ struct SmallDictionary<Key: Hashable, Value> {
 }
 
 extension Dictionary {
-  /// Gives back room once it is much more than is needed.
+  /// Frees capacity if it is much more than is needed.
   mutating func trim() {
     guard capacity > 64, count < capacity / 8 else { return }
     self = Dictionary(uniqueKeysWithValues: Array(self))

@@ -2,17 +2,17 @@
 
 import TribuneWire
 
-/// What stands for a text: equal for equal texts, and quick to compare.
+/// A number for a text: equal for equal texts, and quick to compare.
 struct TextNumber: Hashable {
   fileprivate let rawValue: UInt64
 
-  /// The token `*`, which no table has.
+  /// The token `*`, which is in no table.
   static let star = TextNumber(rawValue: 0)
   /// A text that is in no table.
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// The texts that somebody uses, numbered. A number is never given again.
+/// Numbers for the texts in use. No number is given twice.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
@@ -24,7 +24,7 @@ struct TextNumbers {
 
   var count: Int { entries.count }
 
-  /// The text's number, which it keeps until it has been released as often as this was called.
+  /// The text's number, which is valid until `release` has been called as often as this.
   mutating func retain(_ text: ExactText) -> TextNumber {
     if let index = entries.index(forKey: text) {
       entries.values[index].useCount += 1
@@ -36,7 +36,7 @@ struct TextNumbers {
     return number
   }
 
-  /// The number that the text had.
+  /// Releases one use of a text, and returns its number.
   mutating func release(_ text: ExactText) -> TextNumber {
     guard let index = entries.index(forKey: text) else {
       preconditionFailure("a text that is released was not there")
@@ -50,7 +50,7 @@ struct TextNumbers {
     return entry.number
   }
 
-  /// nil if nobody uses the text.
+  /// nil if the text is not in use.
   func number(of text: ExactText) -> TextNumber? { entries[text]?.number }
 
   /// Appends the numbers of a name's tokens.

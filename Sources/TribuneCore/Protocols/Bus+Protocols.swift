@@ -3,14 +3,14 @@
 package import TribuneProtocols
 package import TribuneWire
 
-/// Holds bytes against what a protocol declares. The core does not read userInfo: whoever owns it can.
+/// Checks bytes against the declarations of a protocol. The core cannot read userInfo; its owner supplies the checks.
 package struct PayloadCheck: Sendable {
   /// - Throws: `invalidParameter`.
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
-  /// userInfo, against the method's parameters.
+  /// Checks userInfo against the method's parameters.
   let userInfo: Check
-  /// What a delegate answered, against the method's result.
+  /// Checks a delegate's answer against the method's result.
   let value: Check
 
   package init(userInfo: @escaping Check, value: @escaping Check) {
@@ -19,13 +19,13 @@ package struct PayloadCheck: Sendable {
   }
 }
 
-/// What objects are declared as, and what follows from it.
+/// Declarations of objects and protocols, and the checks that follow from them.
 extension Bus {
-  /// What can be done with a message.
+  /// The ways to use a message.
   enum Use {
     case post
     case ask
-    /// In a mode for values.
+    /// A query in a mode for values.
     case query
 
     func admits(_ kind: MethodKind) -> Bool {
@@ -37,7 +37,7 @@ extension Bus {
     }
   }
 
-  /// Of all connections.
+  /// Declarations of all connections.
   package var declarationCount: Int { declarations.count }
   package var protocolCount: Int { declarations.library.count }
 
@@ -93,7 +93,7 @@ extension Bus {
     }
   }
 
-  /// The protocol of that name, if the object can be declared as having it.
+  /// The protocol of that name, if the object can be declared to have it.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
     let given = declarations.given.first { $0.name == name }
@@ -102,7 +102,7 @@ extension Bus {
     else {
       throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"")
     }
-    // It had it when it was declared.
+    // The object had the protocol when the declaration first came.
     if isRestoring { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
@@ -110,15 +110,14 @@ extension Bus {
       .conflict, "\"\(String(repairing: object).escaped)\" has \(what) \"\(other.name)\" already")
   }
 
-  /// Takes a declaration back, with what it has defined.
+  /// Removes a declaration and the protocols that it has defined.
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     declarations.remove(declaration)
     connections[declaration.slot.index]?.declarations[declaration.serial] = nil
     giveBack(declaration.serial, from: declaration.slot)
   }
 
-  /// Takes over what the configuration defines, and what it declares. What connections have declared keeps the
-  /// protocols that it has.
+  /// Applies what the configuration defines and declares. Declarations of connections keep their protocols.
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
@@ -128,13 +127,13 @@ extension Bus {
 
   // MARK: Checking
 
-  /// Whether the object has a protocol, so that what is sent about it has to be checked.
+  /// Whether the object has a protocol, so that messages about it must be checked.
   @inline(__always) package mutating func isDeclared(_ object: RawSpan) -> Bool {
     if declarations.isEmpty { return false }
     return declarations.linked(for: object) != nil
   }
 
-  /// Holds a post, of a valid name and object, against the protocol of its object.
+  /// Checks a post, with a valid name and object, against the protocol of its object.
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   package mutating func check(post frame: FrameView, isClearing: Bool = false) throws(WireError) {
@@ -164,7 +163,7 @@ extension Bus {
 
   /// The method of a name, if the object has a protocol.
   ///
-  /// - Throws: `unknownName` when its protocol has none, or none for that use.
+  /// - Throws: `unknownName` if the protocol has no such method, or none for that use.
   private mutating func method(
     named name: RawSpan, of object: RawSpan, for use: Use
   ) throws(WireError) -> ProtocolMethod? {
@@ -182,7 +181,7 @@ extension Bus {
     return method
   }
 
-  /// Refuses what neither a question nor a query for a value could be about, if the object has a protocol.
+  /// If the object has a protocol, refuses a name that can be neither asked nor queried for a value.
   ///
   /// - Throws: `unknownName`.
   mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
@@ -193,13 +192,13 @@ extension Bus {
     }
   }
 
-  /// Holds a delegate against the protocol of the object that it wants to attach to, if that has one.
+  /// Checks a delegate against the protocol of the object that it wants to attach to, if the object has one.
   ///
   /// - Throws: `notConforming`, `unknownProtocol`.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // Who has joined stays, whatever is declared now.
+    // During a replay, a delegate that was attached stays so, whatever is declared now.
     guard !isRestoring, let linked = declarations.linked(for: object) else { return }
     do throws(NonConformance) {
       try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
@@ -212,7 +211,7 @@ extension Bus {
 
   /// Objects that have a protocol or delegates of their own, and the configuration's patterns, by name.
   ///
-  /// - Parameter connection: only those that it has declared; 0 for all.
+  /// - Parameter connection: lists only those that it has declared; 0 for all.
   package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
     var entries: [ExactText: ObjectEntry] = [:]
     for (object, linked, declarer) in declarations.objects(of: connection) {
@@ -231,7 +230,7 @@ extension Bus {
     return entries.values.sorted { $0.object.utf8.lexicographicallyPrecedes($1.object.utf8) }
   }
 
-  /// The object, if it has a protocol.
+  /// The object's entry, if it has a protocol.
   mutating func objectEntry(of object: RawSpan) -> ObjectEntry? {
     guard let linked = declarations.linked(for: object) else { return nil }
     let text = String(repairing: object)
@@ -253,9 +252,9 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol or, if it has none, of the protocol that is so called.
+  /// The methods of the object's protocol or, if it has none, of the protocol with that name.
   ///
-  /// - Throws: `invalidObject`; `unknownProtocol` when it is neither.
+  /// - Throws: `invalidObject`; `unknownProtocol` if there is neither.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)
@@ -273,7 +272,7 @@ extension Bus {
 }
 
 extension MethodKind {
-  /// What can be done with it.
+  /// How a method of this kind is used, for error messages.
   fileprivate var use: String {
     switch self {
     case .should: "it is asked"

@@ -3,14 +3,14 @@
 package import TribuneProtocols
 import TribuneWire
 
-/// What one `declare` has left: an object's protocol, definitions of protocols, or both.
+/// The result of one `declare`: an object's protocol, definitions of protocols, or both.
 final class DeclarationRegistration {
   let connection: ConnectionID
   let slot: ConnectionSlot
   let serial: Serial
-  /// Empty when it only defines.
+  /// Empty if the declaration only defines protocols.
   let object: String
-  /// The object's; it stays what it was when its name comes to mean something else.
+  /// The object's protocol. It stays the same if its name is defined anew.
   let linked: DelegateProtocol?
   /// Whether it has defined protocols.
   let isDefinition: Bool
@@ -30,41 +30,41 @@ final class DeclarationRegistration {
   var definer: Definer { Definer(connection: connection, serial: serial) }
 }
 
-/// Whose a protocol is that came over the wire. Its declaration may still be refused.
+/// The owner of a protocol that came over the wire. Its declaration may still be refused.
 struct Definer: Hashable, Sendable {
   let connection: ConnectionID
   let serial: Serial
 }
 
-/// The protocols that there are, and the objects that have one.
+/// The protocols, and the objects that have one.
 ///
-/// An object has the protocol of the configuration's most particular pattern that stands for it, or else that
-/// of its first declaration. It is looked up for each message, once for each run of the same, and remembered
-/// as the receivers of a notification are.
+/// If patterns of the configuration match an object, the most specific one gives it its protocol. Otherwise, the
+/// object's first declaration does. The lookup is done once for each run of messages about one object, and cached
+/// like the receivers of a notification.
 struct Declarations {
-  /// A pattern of the configuration with the protocol that it was last given.
+  /// A pattern of the configuration, and the protocol last assigned to it.
   struct Rule {
     let pattern: ObjectPattern
     let linked: DelegateProtocol
   }
 
   private(set) var library = ProtocolLibrary<Definer>()
-  /// By object, those that declare it, the oldest first.
+  /// Declarations by object, the oldest first.
   private var byObject: [ExactText: [DeclarationRegistration]] = [:]
-  /// The most particular first.
+  /// The most specific first.
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
-  /// Of all connections.
+  /// Declarations of all connections.
   private(set) var count = 0
-  /// What the next declaration relies on: while it is received again, what its names meant when it came, since they may
-  /// mean nothing or something else by now; and what it defines itself.
+  /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that its names
+  /// meant when it first came. By now, the names may mean nothing or something else.
   var given: [DelegateProtocol] = []
 
   init(seed: UInt64) {
     routes = RouteCache(placeCount: 128, seed: seed)
   }
 
-  /// No object has a protocol.
+  /// Whether no object has a protocol.
   var isEmpty: Bool { byObject.isEmpty && rules.isEmpty }
   var changeCount: UInt64 { routes.generation }
 
@@ -84,16 +84,17 @@ struct Declarations {
     rule(for: object)?.linked ?? byObject[ExactText(object)]?.first?.linked
   }
 
-  /// Whose declaration the object has its protocol from; nil if the configuration's, or if it has none.
+  /// The connection whose declaration gives the object its protocol; nil if the configuration does, or if it has
+  /// none.
   func declarer(of object: String) -> ConnectionID? {
     rule(for: object) == nil ? byObject[ExactText(object)]?.first?.connection : nil
   }
 
   private func rule(for object: String) -> Rule? { rules.first { $0.pattern.matches(object) } }
 
-  /// What has a protocol, each once: objects, and the configuration's patterns.
+  /// Objects and patterns of the configuration that have a protocol, each once.
   ///
-  /// - Parameter connection: only what this one has declared; 0 for all.
+  /// - Parameter connection: lists only what this one has declared; 0 for all.
   func objects(of connection: UInt64) -> [(object: String, linked: DelegateProtocol, by: ConnectionID)] {
     var found: [(object: String, linked: DelegateProtocol, by: ConnectionID)] = []
     if connection == 0 { found = rules.map { ($0.pattern.text, $0.linked, .bus) } }
@@ -118,11 +119,11 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// Defines what a source says, until the definer is taken back.
+  /// Defines the protocols of a source, until `undefine`.
   ///
-  /// - Parameter yields: what files define otherwise by now stays so, as if they had been loaded afterwards.
+  /// - Parameter yields: whether differing definitions in files win, as if the files had been loaded afterwards.
   ///
-  /// - Throws: `invalidProtocol`, `conflict`, with all that is wrong, a line each.
+  /// - Throws: `invalidProtocol`, `conflict`, with one line for each error.
   mutating func define(
     _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
   ) throws(WireError) {
@@ -140,14 +141,12 @@ struct Declarations {
     }
   }
 
-  /// Takes back what was defined.
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// Takes over what the configuration defines and declares. A pattern whose protocol is not defined any more
-  /// keeps the one that it had, if `isUsed` says so.
+  /// Applies what the configuration defines and declares. If the protocol of a pattern is no longer defined, the
+  /// pattern keeps its former one, provided that `isUsed` returns true.
   ///
-  /// - Returns: the definitions of connections that have been replaced, and the patterns that keep what they
-  ///   had.
+  /// - Returns: the definitions of connections that were replaced, and the patterns that keep their former protocol.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -156,7 +155,7 @@ struct Declarations {
     report.replacements = library.load(sources).filter { $0.kind == .replacement }
     var rules: [Rule] = []
     for rule in wanted.sorted(by: { $0.pattern.precedes($1.pattern) }) {
-      // What a connection defines is not for the configuration to rely on.
+      // The configuration cannot rely on a protocol that a connection defines.
       if let linked = library[rule.protocolName], library.owner(of: rule.protocolName) == nil {
         rules.append(Rule(pattern: rule.pattern, linked: linked))
       } else if let former = self.rules.first(where: { $0.pattern == rule.pattern }),
@@ -171,7 +170,7 @@ struct Declarations {
     return report
   }
 
-  /// Appends the rules in force, with the text of each protocol that they need, as `restoreRules` reads them.
+  /// Appends the rules in force, and the text of each protocol that they need, for `restoreRules`.
   func appendRules(to buffer: ByteBuffer) {
     buffer.append(UInt32(rules.count))
     for rule in rules {
@@ -185,7 +184,7 @@ struct Declarations {
     }
   }
 
-  /// Takes over rules of another bus. What the names of their protocols mean otherwise does not change.
+  /// Takes over the rules of another bus. Elsewhere, the names of their protocols keep their current meaning.
   mutating func restoreRules(from reader: inout FieldReader) throws(WireError) {
     var wanted: [(pattern: ObjectPattern, name: String)] = []
     for _ in 0..<(try reader.integer(UInt32.self)) {
@@ -219,10 +218,10 @@ struct Declarations {
   }
 }
 
-/// What became of the protocols of a configuration, beyond what can be told from its files.
+/// The effects of a configuration's protocols that its files alone do not show.
 package struct ConfiguredProtocols {
-  /// Definitions of connections that those of files have replaced.
+  /// Definitions of connections that definitions in files have replaced.
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// Patterns whose protocol has gone, and which keep it for the delegates that their objects have.
+  /// Patterns that keep a protocol that is no longer defined, since their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

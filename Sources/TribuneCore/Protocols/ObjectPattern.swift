@@ -2,15 +2,15 @@
 
 import TribuneWire
 
-/// An object in which a part between slashes may be `*`, which stands for one part, and the last may be `**`,
-/// which stands for one or more. What they stand for is not empty.
+/// An object in which a part between slashes can be `*`, which stands for one part, and the last part can be `**`,
+/// which stands for one or more. The text that they stand for is not empty.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
     case one
     case rest
 
-    /// The more particular, the lower.
+    /// Lower for the more specific.
     var rank: Int {
       switch self {
       case .literal: 0
@@ -23,7 +23,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
   private let parts: [Part]
 
-  /// - Returns: nil when the text is no such pattern.
+  /// - Returns: nil if the text is not such a pattern.
   package init?(_ text: String) {
     guard !text.isEmpty, NameSyntax.isObject(text.utf8Bytes) else { return nil }
     let texts = Self.parts(of: text)
@@ -45,7 +45,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// Whether it stands for the object, which must be one.
+  /// Whether the pattern matches a valid object.
   package func matches(_ object: String) -> Bool {
     let texts = Self.parts(of: object)
     guard texts.count == parts.count || texts.count > parts.count && parts.last == .rest else { return false }
@@ -59,8 +59,8 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// Whether it comes first where both stand for an object: in the first part in which they differ, text is
-  /// more particular than `*`, and `*` more than `**`.
+  /// Whether it wins over `other` for an object that both match. In the first part that differs in kind, text wins
+  /// over `*`, and `*` over `**`.
   func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }
@@ -72,7 +72,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What the configuration declares.
+/// One declaration of the configuration.
 package struct ObjectRule: Equatable, Sendable {
   package var pattern: ObjectPattern
   package var protocolName: String

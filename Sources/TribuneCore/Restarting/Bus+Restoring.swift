@@ -2,16 +2,16 @@
 
 package import TribuneWire
 
-/// What a bus that takes another's place goes on counting from.
+/// The counters that a bus takes over from the one that it replaces.
 package struct BusCounters: Equatable {
   /// The last ids that were given.
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
-  /// Queries that came to a verdict, and those of them that were vetoed.
+  /// Verdicts, and the vetoes among them.
   package var asked: UInt64
   package var vetoed: UInt64
 
-  /// No bus comes to count so far. What says more has been spoilt, and would soon be past what a number can hold.
+  /// No bus counts so far. A higher number is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0) {
@@ -22,10 +22,10 @@ package struct BusCounters: Equatable {
   }
 }
 
-/// How a bus becomes what another one was: the frames that made the other what it was are received once more, each
-/// after `setLast` has said which ids had been given by then, and what no frame can bring back is restored.
+/// Restores a bus from what another one logged. The frames that made the other's state are replayed, each after
+/// `setLast` has set the ids given until then. State that no frame can bring back is restored directly.
 ///
-/// What that makes it want to say has been said; the server throws it away (`dropEffects`).
+/// The effects of a replay have been sent already; the server drops them (`dropEffects`).
 extension Bus {
   package var counters: BusCounters {
     mutating get {
@@ -39,8 +39,8 @@ extension Bus {
     vetoedCount = min(counters.vetoed, BusCounters.most)
   }
 
-  /// Has the ids that the next frame is given follow these. Until `finishRestoring`, they can be lower than those that
-  /// others have been given; from then on, none is given twice.
+  /// Makes the ids of the next frame follow these. Until `finishRestoring`, they can be lower than ids given already;
+  /// from then on, no id is given twice.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     raiseHighest()
     lastQuery = min(query, BusCounters.most)
@@ -55,7 +55,7 @@ extension Bus {
     guard id > 0, id <= BusCounters.most else { throw WireError(.invalidValue, "no bus gives the id \(id)") }
   }
 
-  /// Notes the highest ids that were given.
+  /// Raises the highest ids that are known to have been given.
   mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     highestQuery = max(highestQuery, lastQuery, query)
     highestDelegate = max(highestDelegate, lastDelegate, delegate)
@@ -69,24 +69,24 @@ extension Bus {
     }
   }
 
-  /// Has ids up to these count as given, too, from the end of the restoring on.
+  /// Makes ids up to these count as given, too, once the restore has ended.
   package mutating func skip(query: UInt64, delegate: UInt64) {
     raiseHighest(query: min(query, BusCounters.most), delegate: min(delegate, BusCounters.most))
   }
 
-  /// Where a connection is.
   package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// Forgets what there is to send.
+  /// Drops all effects.
   package mutating func dropEffects() { effects.removeAll(keepingCapacity: true) }
 
-  /// Forgets some of it.
+  /// Drops some effects.
   package mutating func dropEffects(where isDropped: (Effect) -> Bool) { effects.removeAll(where: isDropped) }
 
-  /// Ends the restoring: from now on no id is given twice, and nobody waits for who has not come back.
+  /// Ends the restore: from now on no id is given twice, and nothing waits for delegates or observers that have not
+  /// come back.
   ///
-  /// To be called once, when everything has been received again and restored, what that wanted said has been dropped,
-  /// and the connections that have not come back have been disconnected. What it wants said is to be said.
+  /// Call it once, when all frames have been replayed, all else has been restored, the effects of that have been
+  /// dropped, and connections that have not come back have been disconnected. Its own effects must be performed.
   package mutating func finishRestoring(at now: Instant) {
     raiseHighest()
     (lastQuery, lastDelegate) = (highestQuery, highestDelegate)
@@ -94,16 +94,16 @@ extension Bus {
     concludeAwaited()
   }
 
-  // MARK: What is worth keeping
+  // MARK: Queries and awaited posts under way
 
-  /// What lasts, and what no frame can bring back.
+  /// State that lasts, and that no frame can bring back.
   package enum UnderWay {
     case query
     case awaitedPost
   }
 
-  /// Calls `body` with each query under way, the oldest first, and then each awaited post: whose it is, and its fields, for
-  /// `restoreQuery` and `restoreAwaitedPost`. They stand in a buffer that is used again.
+  /// Calls `body` with each query under way, the oldest first, and then each awaited post: its owner, and its fields
+  /// for `restoreQuery` or `restoreAwaitedPost`. The buffer with the fields is reused.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -134,8 +134,8 @@ extension Bus {
     isConnected(slot) && connections[slot.index]?.held != nil
   }
 
-  /// Notifications that are held for a suspended connection, with those that were dropped for want of room and that it
-  /// has not been told of: what it would miss if they were gone.
+  /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: what it would miss
+  /// if they were gone.
   package mutating func heldCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
     return connections[slot.index]?.held?.dueCount ?? 0

@@ -2,23 +2,23 @@
 
 package import TribuneWire
 
-/// What of the configuration decides something when frames are received again, as fields: a bus that takes another's
-/// place goes by what was in force then.
+/// The part of the configuration that affects a replay, as fields: a bus that replaces another replays under the
+/// configuration in force at the time.
 ///
-/// Left out are the limits, since what was accepted once is not refused; and what a frame that registers something needs,
-/// which lies beside it (`limits.delegateTimeout`, `appendContext`): such a frame is kept for longer than the
-/// configuration under which it came.
+/// Limits on quantities are left out, since accepted frames are not refused. Left out, too, is what a registration
+/// takes from the configuration (`limits.delegateTimeout`, `appendContext`): it is stored with the registration's
+/// frame, which is kept for longer than the configuration under which it came.
 extension Bus {
-  /// Appends the fields, as `restoreConfiguration` reads them.
+  /// Appends the fields for `restoreConfiguration`.
   package mutating func appendConfiguration(to buffer: ByteBuffer) {
     buffer.append(limits.deadline)
     policy.append(to: buffer)
     declarations.appendRules(to: buffer)
   }
 
-  /// Goes by them until `limits`, `policy`, and protocols and objects are configured anew.
+  /// Applies the fields, until `limits`, `policy`, and protocols and objects are configured anew.
   ///
-  /// - Throws: what is wrong with them; nothing has changed then.
+  /// - Throws: an error if the fields are invalid; nothing has changed then.
   package mutating func restoreConfiguration(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let deadline: UInt32 = try reader.integer()

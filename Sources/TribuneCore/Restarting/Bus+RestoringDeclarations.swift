@@ -3,10 +3,10 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// What a declaration relies on beside the frame that made it: protocols that connections or files had defined. Those may
-/// be gone when the frame is received again, or be others; what was declared stays what it was.
+/// What a declaration depends on besides its frame: protocols that connections or files had defined. When the frame
+/// is replayed, those may be gone or differ, but the declaration must stay what it was.
 extension Bus {
-  /// Appends it, as `give` reads it; nothing if there is none.
+  /// Appends the context for `give`; nothing if there is no such declaration.
   package mutating func appendContext(
     ofDeclaration serial: Serial, by slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
@@ -15,14 +15,14 @@ extension Bus {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
     if let linked = declaration.linked { used += linked.ancestors + [linked] }
-    // Each once; the frame has its own.
+    // Each once; the frame contains those that it defines.
     var names = Set(own.map(\.name))
     for linked in used where names.insert(linked.name).inserted {
       buffer.appendBytesField(linked.text.utf8Bytes)
     }
   }
 
-  /// What was appended belongs to the frame that is received next.
+  /// Reads a context. It belongs to the next frame.
   package mutating func give(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
     declarations.given = try ProtocolLibrary<Definer>.link(from: &reader)
@@ -30,7 +30,7 @@ extension Bus {
 }
 
 extension ProtocolLibrary {
-  /// The protocols whose texts are the rest of the fields.
+  /// The protocols whose texts are the remaining fields.
   static func link(from reader: inout FieldReader) throws(WireError) -> [DelegateProtocol] {
     var sources: [ProtocolSource] = []
     while !reader.isAtEnd { sources.append(ProtocolSource(file: "log", text: try reader.byteArray())) }

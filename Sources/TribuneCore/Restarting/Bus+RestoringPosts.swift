@@ -2,13 +2,13 @@
 
 package import TribuneWire
 
-/// Awaited posts under way, posts that wait, what is retained and what is held, as fields.
+/// Awaited posts, posts that wait for the bus to be idle, and retained and buffered notifications, as fields.
 extension Bus {
   // MARK: Awaited posts
 
   /// Appends the fields of one awaited post.
   ///
-  /// - Returns: false when it is not under way.
+  /// - Returns: false if it is not under way.
   package mutating func appendAwaitedPost(
     _ serial: Serial, by poster: ConnectionID, to buffer: ByteBuffer
   ) -> Bool {
@@ -31,12 +31,13 @@ extension Bus {
     post.shown?.append(to: buffer)
   }
 
-  /// Takes in an awaited post that was under way in another bus.
+  /// Restores an awaited post that was under way in another bus.
   ///
-  /// Its deadline is cut to the longest that there is. Observers that are not connected are gone; if nobody else is
-  /// waited for, the poster is told in `finishRestoring`.
+  /// Its deadline is reduced to the longest that is permitted. Observers that are not connected are gone. If it waits
+  /// for no others, `finishRestoring` replies to the poster.
   ///
-  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if its poster is not connected.
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its poster is not
+  ///   connected.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -67,7 +68,7 @@ extension Bus {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
-    // No more than there have ever been connections at a time; and each acknowledges once.
+    // There were never more connections than this at a time, and each acknowledges once.
     guard reply.acknowledged <= 1 << 24 else {
       throw WireError(.invalidValue, "post \(serial) of \(posterID) was not done by \(reply.acknowledged)")
     }
@@ -88,17 +89,17 @@ extension Bus {
     for observer in waiting { connections[observer.index]?.owed.insert(number) }
   }
 
-  /// Tells the posters of those that wait for nobody any more.
+  /// Replies to the posters whose posts wait for no observer any more.
   mutating func concludeAwaited() {
     for number in awaitedPosts.numbers where awaitedPosts[number].waiting.isEmpty { conclude(number) }
   }
 
-  // MARK: Posts that wait
+  // MARK: Posts that wait for the bus to be idle
 
-  /// Has a post wait for the bus to be idle that did so in another bus.
+  /// Restores a post that waited for the bus to be idle in another bus.
   ///
   /// - Parameter frame: as it was posted.
-  /// - Throws: what is wrong with it; nothing has changed then.
+  /// - Throws: an error if it is invalid; nothing has changed then.
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
   ) throws(WireError) {
@@ -125,7 +126,7 @@ extension Bus {
     postings.append(waiting)
   }
 
-  /// The post of that number waits no more.
+  /// Removes the post with that number from those that wait.
   package mutating func forgetWaiting(number: UInt64) {
     guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0 else {
       return
@@ -133,9 +134,9 @@ extension Bus {
     retained.release(posted.reserved, for: posted.uid)
   }
 
-  // MARK: What is retained
+  // MARK: Retained notifications
 
-  /// Whether that is what is retained of its name and object.
+  /// Whether the notification retained for that name and object has that sender and time.
   package mutating func isRetained(
     name: String, object: String, sender: ConnectionID, posted: Instant
   ) -> Bool {
@@ -143,13 +144,13 @@ extension Bus {
     return kept.sender == sender && kept.posted == posted
   }
 
-  /// The same of fields that `restoreRetained` reads.
+  /// The same for the fields that `restoreRetained` reads.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
     let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
     return isRetained(name: name, object: object, sender: sender, posted: posted)
   }
 
-  /// Retains nothing any more of the name and object that fields are about which `restoreRetained` reads.
+  /// Removes the retained notification of the name and object in the fields that `restoreRetained` reads.
   package mutating func forgetRetained(_ fields: RawSpan) throws(WireError) -> (name: String, object: String)
   {
     let (name, object, _, _) = try Self.identity(ofRetained: fields)
@@ -177,16 +178,16 @@ extension Bus {
     )
   }
 
-  /// All that is retained, in the order of posting.
+  /// All retained notifications, in the order of posting.
   package mutating func allRetained() -> [RetainedNotification] {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Retains what another bus did, behind all that is retained already. What that is together can be more than
-  /// the limits let be retained from now on.
+  /// Restores a notification that another bus retained, after all that are retained already. Together they can exceed
+  /// the limits.
   ///
-  /// - Parameter attachment: the file, if its userInfo came as one.
-  /// - Throws: what is wrong with it; nothing has changed then.
+  /// - Parameter attachment: the file with its userInfo, if there is one.
+  /// - Throws: an error if the fields are invalid; nothing has changed then.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -198,24 +199,24 @@ extension Bus {
     return kept
   }
 
-  /// Retains nothing of that name and object any more.
   package mutating func forgetRetained(name: String, object: String) { retained.forget(name, object) }
 
-  // MARK: What is held
+  // MARK: Buffered notifications
 
-  /// Appends what is held for a suspended connection, as `restoreHeld` reads it.
+  /// Appends what is buffered for a suspended connection, for `restoreHeld`.
   ///
-  /// - Returns: the files that belong to it, in the order in which they are to be handed to that. None if it is not
-  ///   suspended, and nothing is appended then.
+  /// - Returns: the files that belong to it, in the order in which `restoreHeld` needs them. If the connection is not
+  ///   suspended, there are none, and nothing is appended.
   package mutating func appendHeld(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
     return connections[slot.index]?.held?.append(to: buffer) ?? []
   }
 
-  /// Holds for a suspended connection what another bus did, behind all that is held for it already. What that is
-  /// together can be more than the limits let be held: the oldest is then dropped when the next one comes.
+  /// Restores notifications that another bus buffered for a suspended connection, after all that are buffered
+  /// already. Together they can exceed the limits: the next notification then drops the oldest.
   ///
-  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if the connection is not suspended.
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if the connection is not
+  ///   suspended.
   package mutating func restoreHeld(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
@@ -234,10 +235,10 @@ extension RetainedNotification {
     String(repairing: tail.slice.bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength))
   }
 
-  /// The file in which its userInfo came, if it did.
+  /// The file with its userInfo, if there is one.
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
 
-  /// Appends it as `Bus.restoreRetained` reads it, but for the file, of which the length is said.
+  /// Appends the fields for `Bus.restoreRetained`. Of the file, they contain only the length.
   package func append(to buffer: ByteBuffer) {
     buffer.append(sender.rawValue)
     buffer.append(uid)

@@ -3,10 +3,10 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// Queries under way, as fields: all of them that the ask and the answers until now have left.
+/// Queries under way, as fields: the result of the ask and of the answers until now.
 ///
-/// Whoever takes part is known by the frame that attached it. If that has brought back the same delegate, the query goes
-/// on with it; if not, the query keeps what it knows of it, and waits for it until `finishRestoring`.
+/// A participant is identified by the frame that attached it. If that has brought back the same delegate, the query
+/// goes on with it. Otherwise the query keeps what it knows of it, and waits for it until `finishRestoring`.
 extension Bus {
   private enum StateTag: UInt8 {
     case unasked, waiting, settled
@@ -55,11 +55,12 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Takes in a query that was under way in another bus.
+  /// Restores a query that was under way in another bus.
   ///
-  /// It can be more than the limits let one have that is asked now; its deadline is cut to the longest that there is.
+  /// It can exceed the limits for new queries. Its deadline is reduced to the longest that is permitted.
   ///
-  /// - Throws: what is wrong with it; nothing has changed then. `notFound` if its asker is not connected.
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its asker is not
+  ///   connected.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -116,7 +117,7 @@ extension Bus {
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 
-    // Nothing is refused from here on.
+    // Nothing throws from here on.
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
@@ -163,7 +164,7 @@ extension Bus {
     return participant
   }
 
-  /// The delegate that is known by this, or one that has left and stands for it.
+  /// The delegate that this identifies, or a detached one in its place.
   private func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
@@ -179,7 +180,7 @@ extension Bus {
     return gone
   }
 
-  /// The method that a message calls, if its object has a protocol that has it still.
+  /// The method that a query calls, if its object has a protocol that still has it.
   private mutating func method(of tail: QueryTail, for use: Use) -> ProtocolMethod? {
     let bytes = tail.slice.bytes
     let object = bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)
@@ -190,7 +191,7 @@ extension Bus {
     return method
   }
 
-  /// Has every query that waits for who has not come back go on without.
+  /// Lets queries proceed without the delegates that have not come back.
   mutating func settleStrays(at now: Instant) {
     var gone: [DelegateRegistration] = []
     swap(&gone, &strays)
@@ -199,12 +200,12 @@ extension Bus {
 }
 
 extension ConnectionSlot {
-  /// Where no connection is.
+  /// The slot of no connection.
   static let nowhere = ConnectionSlot(index: .max)
 }
 
 extension Query {
-  /// What was asked; the deadline is a moment by now.
+  /// The ask, without its deadline, which is an instant by now.
   fileprivate var ask: Ask {
     var flags: QueryFlags = []
     if isDryRun { flags.insert(.isDryRun) }
@@ -215,7 +216,7 @@ extension Query {
       overrideReason: overrideReason)
   }
 
-  /// Those that have not been asked come last, and only where one is asked at a time is there any.
+  /// Whether all have been asked. In a mode that asks one at a time: whether one waits, and the unasked come last.
   fileprivate var hasAskedInOrder: Bool {
     guard mode.isSequential else { return next == participants.count }
     return waitingCount == 1
@@ -224,16 +225,16 @@ extension Query {
 }
 
 extension QueryTail {
-  /// Appends name, object and the rest, as `init(from:)` reads them.
+  /// Appends name, object and the rest for `init(from:)`.
   func append(to buffer: ByteBuffer) {
     buffer.append(UInt8(nameLength))
     buffer.append(UInt8(objectLength))
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// Reads them into room of their own.
+  /// Reads them into a buffer of their own.
   ///
-  /// - Parameter attachment: the file with what is not among the bytes.
+  /// - Parameter attachment: the file with the userInfo that is not among the bytes.
   /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))

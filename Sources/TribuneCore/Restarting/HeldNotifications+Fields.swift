@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// What is held, as fields.
+/// Buffered notifications, as fields.
 extension HeldNotifications {
-  /// Appends all of it.
+  /// Appends all of them, and the number of dropped ones.
   ///
   /// - Returns: the files that belong to it, in order.
   func append(to buffer: ByteBuffer) -> [any AttachedFile] {
@@ -20,7 +20,7 @@ extension HeldNotifications {
     return files
   }
 
-  /// Holds what was read, whatever room there is.
+  /// Buffers what was read, regardless of the limits.
   mutating func restore(_ restored: RestoredHeld) {
     for run in restored.runs {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
@@ -29,13 +29,13 @@ extension HeldNotifications {
   }
 }
 
-/// What was held in another bus.
+/// Notifications that another bus had buffered.
 struct RestoredHeld {
   private(set) var lostCount: UInt64
-  /// Frames of one name and object, in room of their own, and whether the next ones of the same take their place.
+  /// Frames of one name and object in a buffer of their own, and whether later ones replace them.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// - Throws: what is wrong with it. Every run is whole posts of one name and object, alone if it has a file.
+  /// - Throws: an error if the fields are invalid. A run has whole posts; only one if it has a file or can be replaced.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else { throw WireError(.invalidValue, "no bus drops \(lostCount)") }
@@ -73,7 +73,7 @@ struct RestoredHeld {
 }
 
 extension ByteSlice {
-  /// Name and object of its first frame, which hold no character that keeps them apart here.
+  /// Name and object of its first frame, joined by NUL, which neither contains.
   var coalescingKey: ExactText {
     guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a frame that was taken has no header")

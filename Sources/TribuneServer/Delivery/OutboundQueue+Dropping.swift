@@ -2,10 +2,10 @@
 
 import TribuneWire
 
-/// How notifications are dropped, the oldest first, and how that is told.
+/// Drops notifications, the oldest first, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops the oldest notifications until at most `target` bytes are left, or no notification is. What that costs
-  /// follows what is dropped, however much waits.
+  /// Drops the oldest notifications until at most `target` bytes, or no notifications, are left. The cost is
+  /// proportional to what is dropped, not to the length of the queue.
   ///
   /// - Returns: how many were dropped.
   @discardableResult
@@ -45,21 +45,21 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The `lost` frame that counts what was dropped in front of `end`: the last before it, since one further back in the
-  /// queue tells of what came later.
+  /// The `lost` frame that can count notifications dropped before `end`. It is the last one before `end`, since a
+  /// later one reports later losses.
   ///
-  /// - Parameter start: where what was looked at begins. Where there is one further back, those before it are not
-  ///   looked for any farther.
+  /// - Parameter start: the first entry that was examined. If the queue has a `lost` frame at or after `end`, the
+  ///   search goes back from `end` to the entry before `start` only.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
-    // One of which a part has been sent says what it says.
+    // A frame that has been sent in part cannot change any more.
     return found.flatMap { $0 > head || $0 == head && begunLeft == 0 ? $0 : nil }
   }
 
-  /// Drops the oldest frames of a notification's entry, but for one that is begun.
+  /// Drops the oldest frames of a notification entry, except a frame that has been sent in part.
   ///
-  /// - Returns: what stays of it, before and behind what was dropped, and how much that was.
+  /// - Returns: the parts of the entry before and after the dropped frames, and the number of these.
   private mutating func drop(
     from entry: Entry, isBegun: Bool, downTo target: Int
   ) -> (begun: Entry?, rest: Entry?, count: UInt64) {
@@ -86,12 +86,12 @@ nonisolated extension OutboundQueue {
     return (isBegun ? begun : nil, start < end ? rest : nil, count)
   }
 
-  /// Puts `kept` in the place of `entries[range]`, which moves what is before it or what is behind, whichever is less.
+  /// Replaces `entries[range]` with `kept`. Moves the entries before it or those after it, whichever are fewer.
   ///
-  /// - Returns: where `kept` begins.
+  /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
     let gap = range.count - kept.count
-    // What is left before the first entry stays in memory for a while, which attachments must not.
+    // Entries before `head` stay in memory for a while. Attachments must not.
     let movesFront =
       gap > 0 && range.lowerBound - head < entries.count - range.upperBound
       && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
@@ -124,7 +124,7 @@ nonisolated extension OutboundQueue {
     return start
   }
 
-  /// Says that notifications were dropped before they came to be queued here.
+  /// Reports notifications that were dropped before they were queued here.
   mutating func appendLost(_ count: UInt64) {
     lostCount += count
     unsentNotificationCount += count
@@ -132,8 +132,8 @@ nonisolated extension OutboundQueue {
     tell(count, at: entries.count)
   }
 
-  /// Puts a `lost` frame at `place`, or adds to the one that stands there. What it tells of is counted already: each was
-  /// a notification that had not been sent.
+  /// Inserts a `lost` frame at `place`, or adds to the one that is there. What it reports is counted already: each
+  /// was an unsent notification.
   private mutating func tell(_ dropped: UInt64, at place: Int) {
     untoldLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -3,22 +3,22 @@
 import TribuneCore
 import TribuneWire
 
-/// A part of what waits in a queue, as it is handed over to another.
+/// A part of an outbound queue that is handed over to another queue.
 nonisolated struct WaitingFrames {
   enum Kind: UInt8, Sendable, CaseIterable {
-    /// They can be dropped.
+    /// Frames that can be dropped.
     case notifications = 0
     case others = 1
-    /// The frame that tells how many were.
+    /// The frame with the number of dropped ones.
     case lost = 2
   }
 
   var kind: Kind
-  /// Nothing of it has been sent: the rest of a frame that is begun, if one is, and then whole frames.
+  /// Unsent bytes: the rest of a partial frame, if there is one, and then whole frames.
   var slice: ByteSlice
   /// Bytes of that rest. Only the first part can have any.
   var begunCount: Int
-  /// Frames that end in it; of a `lost` frame, what it tells of.
+  /// Frames that end in it; for a `lost` frame, the notifications that it reports.
   var count: UInt64
 
   init(kind: Kind, slice: ByteSlice, begunCount: Int, count: UInt64) {
@@ -65,12 +65,12 @@ nonisolated extension OutboundQueue {
     }
   }
 
-  /// Goes on counting what was dropped.
+  /// Restores the count of dropped notifications.
   mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
 
-  /// Queues what waited in another queue, in the order in which that handed it over. What has been queued by then stays.
+  /// Queues a part of another queue, in the order in which that handed it over. What is queued already stays.
   ///
-  /// - Throws: what is wrong with it; the queue is then as it was.
+  /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     closeEntry()
     let (slice, begunCount) = (part.slice, part.begunCount)
@@ -87,7 +87,7 @@ nonisolated extension OutboundQueue {
       guard part.attachment == nil || count == 1 && slice.count == slice.buffer.count else {
         throw WireError(.invalidValue, "a file is attached to \(count) frames")
       }
-      // Of a frame that is begun, the file has been sent.
+      // The file of a partial frame has been sent.
       let own = part.attachment == nil ? slice.withoutAttachment : slice
       append(own, isNotification: part.kind == .notifications, count: count)
       if begunCount > 0 { begunLeft = begunCount }
@@ -110,7 +110,7 @@ nonisolated extension OutboundQueue {
     unsentCount += part.slice.count
     unsentNotificationCount += part.count
     untoldLostCount += part.count
-    // Whatever was said of it.
+    // At least what is still to be reported was dropped, whatever `restore(lostCount:)` was given.
     lostCount = max(lostCount, untoldLostCount)
     guard !isWhole else { return }
     headSent = Lost.frameLength - part.begunCount
@@ -128,9 +128,9 @@ nonisolated extension ByteSlice {
 }
 
 nonisolated extension RawSpan {
-  /// How many frames, or hellos, these bytes are from `start` on.
+  /// The number of frames and hellos in these bytes from `start` on.
   ///
-  /// - Throws: `malformedFrame` when they are not all whole.
+  /// - Throws: `malformedFrame` if they are not all whole.
   fileprivate func countFrames(from start: Int) throws(WireError) -> Int {
     var (position, count) = (start, 0)
     while position < byteCount {

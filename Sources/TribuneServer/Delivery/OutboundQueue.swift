@@ -2,30 +2,29 @@
 
 import TribuneWire
 
-/// What waits for one connection to read it: slices of the buffers that the frames came in, in order.
+/// The frames that wait for one connection to read them, in order: slices of the buffers that they came in.
 ///
-/// Frames that lie behind each other and are queued behind each other become one slice, so that a run of
-/// notifications is one entry. Short ones are copied behind each other: for them, that costs less than an entry and
-/// a part of their own in the call that sends it.
-/// Whatever is queued is whole frames, but for the first entry, of which `headSent` bytes may be gone. A long frame can
-/// be two entries: its beginning and its rest.
+/// Contiguous frames that are queued one after the other become one slice, so that a run of notifications is one
+/// entry. Short frames are copied one behind the other, which costs less than an entry and an I/O vector for each.
+/// All queued frames are whole, except in the first entry, of which `headSent` bytes have been sent. A long frame can
+/// take two entries: its beginning and its rest.
 ///
-/// Notifications can be dropped, the oldest first; a `lost` frame then stands where they stood and counts
-/// them. Everything else stays until it is read. A frame of which a part has been sent is never dropped.
+/// Notifications can be dropped, the oldest first. A `lost` frame then takes their position and counts them. All
+/// other frames stay until they are read. A frame that has been sent in part is never dropped.
 ///
-/// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment goes with the first
-/// byte, and with it its weight.
+/// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment is sent with the first
+/// byte, and its weight leaves the queue then.
 nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
-    /// The `lost` frame, whose count can still be changed while nothing of it has been sent.
+    /// A `lost` frame, whose count can change until its first byte is sent.
     var isLost = false
-    /// Lies in the queue's own buffer, or is long enough to stay where it is.
+    /// Whether it is in the queue's own buffer, or long enough to stay where it is.
     var isSettled = false
-    /// Its last frame goes on in the next entry.
+    /// Whether its last frame continues in the next entry.
     var isCut = false
-    /// Frames that end in it and have not been sent whole. A `lost` frame is none: what it tells of counts.
+    /// Frames that end in it and are not sent whole. A `lost` frame is not counted: it counts what it reports.
     var frameCount: UInt32 = 0
 
     init(_ slice: ByteSlice, isNotification: Bool, count: Int, isSettled: Bool = false) {
@@ -36,7 +35,7 @@ nonisolated struct OutboundQueue: ~Copyable {
       frameCount = UInt32(count)
     }
 
-    /// The `lost` frame that is all of `buffer`.
+    /// An entry for the `lost` frame that fills `buffer`.
     init(lost buffer: ByteBuffer) {
       slice = ByteSlice(buffer, 0..<buffer.count)
       isNotification = false
@@ -53,60 +52,61 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// What the last entry is, if it ends where the queue's own buffer does and more can be added to it.
+  /// The kind of the last entry, if it ends where the queue's own buffer ends, so that frames can be added to it.
   private enum OpenEntry {
     case none
     case notification
     case other
   }
 
-  /// Frames of up to this length together are copied.
+  /// Frames that have at most this many bytes together are copied.
   private static let copiedLength = 1024
 
-  /// Slices from this length on stay in the buffer that they came in, even if it waits with them.
+  /// Slices of at least this many bytes stay in the buffer that they came in, even if that keeps the buffer in
+  /// memory.
   private static let settledLength = 8192
 
-  // What a short frame touches that is copied behind others comes first, and lies together: where one goes to many
-  // queues in turn, nothing costs as much as to fetch each queue's memory.
+  // The fields that the copy of a short frame uses come first and are contiguous: if one frame goes to many queues,
+  // nothing costs as much as fetching each queue's memory.
 
-  /// Where short frames are copied to, and small slices that have to wait.
+  /// The buffer for copies of short frames, and of small slices that have to wait.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Frames that were copied behind the open entry and that it does not have yet (`completeEntry()`).
+  /// Frames copied behind the open entry that it does not include yet (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
-  /// Bytes in the queue that have not been sent.
+  /// Unsent bytes in the queue.
   var unsentCount = 0
-  /// Bytes of the attachments that have not been sent.
+  /// Bytes of the unsent attachments.
   var attachedCount = 0
-  /// Notifications that the reader has not got whole, with those that it has not been told are lost: what it would
-  /// miss if the queue were gone.
+  /// Notifications that the reader has not received whole, and lost ones not yet reported to it: what it would miss
+  /// if the queue were gone.
   var unsentNotificationCount: UInt64 = 0
-  /// Other frames that it has not got whole. The hello is one.
+  /// Other frames that the reader has not received whole. The hello is one.
   var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// The first entry that is left.
+  /// Index of the first entry that is left.
   var head = 0
   var headSent = 0
-  /// Bytes that are left of a frame of which a part has been sent. They can reach into the second entry.
+  /// Unsent bytes of a frame that has been sent in part. They can extend into the second entry.
   var begunLeft = 0
   var firstUnsettled = 0
-  /// No entry before it is a notification that can be dropped.
+  /// No entry before this index is a notification that can be dropped.
   var firstDroppable = 0
-  /// The last `lost` frame, if one is in the queue.
+  /// Index of the last `lost` frame, if there is one.
   var lastLost: Int?
-  /// Bytes that were dropped since all that waits was copied together.
+  /// Bytes dropped since the whole queue was last copied.
   var droppedCount = 0
 
-  /// Bytes that have not been sent, with those of attachments: what the queue weighs.
+  /// Unsent bytes, with those of attachments: the weight of the queue.
   var byteCount: Int { unsentCount + attachedCount }
-  /// Notifications that were dropped from this queue, ever.
+  /// All notifications dropped so far, from this queue or before they reached it.
   var lostCount: UInt64 = 0
-  /// Those of them of which the reader has not been told.
+  /// Dropped notifications that have not been reported to the reader.
   var untoldLostCount: UInt64 = 0
-  /// What dropping took: entries that were looked at or moved, ever.
+  /// The cost of dropping so far: entries that were examined or moved.
   var dropEffort = 0
-  /// A part of a frame has been sent.
+  /// Whether a frame has been sent in part.
   var isMidFrame: Bool { begunLeft > 0 }
 
   init() {}
@@ -118,9 +118,9 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   var isEmpty: Bool { head == entries.count }
 
-  /// Adds to the last entry what lies behind it.
+  /// Extends the last entry by a slice that follows it in the same buffer.
   ///
-  /// - Returns: whether it does, and is of the same kind.
+  /// - Returns: false if `slice` does not follow the last entry, or is of another kind.
   @inline(__always) private mutating func extendLast(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -199,8 +199,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(copy, isNotification: isNotification, count: count, isSettled: true))
   }
 
-  /// Gives the open entry what was copied behind it. Whoever looks at how long the last entry is, or at how many frames
-  /// it has, does this first.
+  /// Extends the open entry by the frames copied behind it. Call this before reading the length or the frame count of
+  /// the last entry.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("what is open lies in the queue's own buffer") }
@@ -210,14 +210,14 @@ nonisolated struct OutboundQueue: ~Copyable {
     openFrameCount = 0
   }
 
-  /// Nothing more is copied behind the last entry.
+  /// Closes the last entry: nothing more is copied behind it.
   mutating func closeEntry() {
     completeEntry()
     openEntry = .none
   }
 
-  /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An
-  /// attachment that has not been sent is always with the first of them.
+  /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An unsent
+  /// attachment always belongs to the first of them.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     for index in head..<entries.count {
@@ -231,9 +231,9 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Takes `count` bytes off the front, which have been sent.
+  /// Removes `count` sent bytes from the front.
   ///
-  /// - Returns: whether nothing is left.
+  /// - Returns: whether the queue is empty.
   @discardableResult
   mutating func consume(_ count: Int) -> Bool {
     precondition(count <= unsentCount)
@@ -251,8 +251,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return false
   }
 
-  /// Moves past bytes that have been sent, and takes the frames that end there off what is counted. Only those of an
-  /// entry of which a part is left are looked at one by one.
+  /// Moves past sent bytes, and subtracts the frames that end there from the counts. Only the frames of an entry that
+  /// has been sent in part are examined one by one.
   private mutating func moveOn(by count: Int) {
     var left = count
     while left > 0 {
@@ -283,7 +283,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// So many frames that end in the first entry have been sent whole.
+  /// Subtracts so many frames of the first entry, which have been sent whole, from the counts.
   private mutating func noteSent(_ count: UInt64) {
     if entries[head].isLost {
       unsentNotificationCount -= entries[head].toldCount
@@ -295,7 +295,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Gives back the room of the entries before the first that is left, if they are many.
+  /// Frees the entries before `head` if they are many.
   mutating func forgetFront() {
     guard head >= 64, head * 2 >= entries.count else { return }
     entries.removeFirst(head)
@@ -305,12 +305,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     head = 0
   }
 
-  /// Forgets everything.
   mutating func removeAll() {
     if entries.count == 1, entries.capacity <= 16 {
       entries.removeLast()
     } else {
-      // An idle connection keeps no room for a queue that was long once.
+      // An idle connection keeps no capacity for a queue that was long once.
       entries.removeAll(keepingCapacity: entries.capacity <= 16)
     }
     ownBuffer = nil
@@ -330,12 +329,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentOtherCount = 0
   }
 
-  /// Copies what is small and has to wait into a buffer of the queue's own, so that a few bytes that
-  /// wait do not keep a whole receive buffer: what the queue holds in memory stays within a small factor
-  /// of `byteCount`.
+  /// Copies small slices that have to wait into a buffer of the queue's own, so that a few waiting bytes do not keep
+  /// a whole receive buffer. The queue's memory stays within a small factor of `byteCount`.
   mutating func settle(with pool: BufferPool) {
     closeEntry()
-    // What was dropped leaves gaps in the buffers of what was not.
+    // Dropped frames leave gaps in the buffers of the others.
     let isSpread = droppedCount > unsentCount
     if isSpread {
       droppedCount = 0
@@ -374,7 +372,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     lastLost = entries.lastIndex { $0.isLost }
   }
 
-  /// The queue's own buffer, with room for `count` more bytes.
+  /// The queue's own buffer, with capacity for `count` more bytes.
   private mutating func room(for count: Int, from pool: BufferPool) -> ByteBuffer {
     if let own = ownBuffer, own.capacity - own.count >= count { return own }
     let own = pool.take()
