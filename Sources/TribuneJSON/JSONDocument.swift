@@ -3,19 +3,19 @@
 import CJansson
 import TribuneWire
 
-/// JSON as a tree that can be looked at.
+/// Parsed JSON as a tree.
 ///
-/// How long and how deep it can be has a bound, so that nobody's message keeps the reader busy; and no
-/// object has two members of one name, of which one reader would take the first and another the last.
+/// Length and depth are bounded, so that no peer's message keeps the reader busy. Duplicate member names are
+/// rejected, because one reader would take the first and another the last.
 @safe package final class JSONDocument {
-  /// Bytes that a text can have.
+  /// Bytes that a text may have.
   package static let lengthMax = 1 << 20
 
-  /// What the whole text is. It holds, as all that is reached from it, as long as the document does.
+  /// The root value. Everything reached from it is valid as long as the document lives.
   fileprivate let value: UnsafeMutablePointer<json_t>
 
-  /// - Throws: what is wrong, and where; also when the text is longer than `lengthMax`, or deeper than
-  ///   jansson's 2048.
+  /// - Throws: when the text is not valid JSON, longer than `lengthMax`, or deeper than jansson's 2048. The error
+  ///   says where.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
       throw JSONText.SyntaxError(line: 1, column: 0, reason: "it is longer than \(Self.lengthMax >> 20) MiB")
@@ -25,8 +25,8 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // Some number does not fit 64 bits, which is no fault unless that is what was asked for. Then all
-      // are read as fractions: those of more than 53 bits lose their last digits, and stay as big as they are.
+      // Some number does not fit 64 bits, which matters only if an integer was required. All numbers are then read as
+      // floating point. Those of more than 53 bits lose their last digits but keep their magnitude.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -40,7 +40,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// One value in a document, which it keeps alive.
+/// One value of a document. It keeps the document alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object
@@ -49,7 +49,7 @@ import TribuneWire
   private let document: JSONDocument
   private let value: UnsafeMutablePointer<json_t>
 
-  /// - Parameter value: one of the document's, which does not change.
+  /// - Parameter value: belongs to the document, and does not change.
   fileprivate init(_ value: UnsafeMutablePointer<json_t>, of document: JSONDocument) {
     unsafe self.value = value
     self.document = document
@@ -66,14 +66,14 @@ import TribuneWire
     }
   }
 
-  /// Whether it is a number without a fraction that 64 bits with a sign can hold, however it is written: `1.0`
-  /// and `1e3` are.
+  /// Whether it is a number without a fraction that fits 64 bits with a sign, however it is written: `1.0` and `1e3`
+  /// are integers.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true
     case JSON_REAL:
       let number = unsafe json_real_value(value)
-      // At the ends of the range a fraction's 53 bits do not tell what fits from what does not.
+      // The 53 bits of a floating-point number cannot separate the values at the limits of the range.
       return number.rounded(.towardZero) == number && number.magnitude < 0x1p63
     default: return false
     }
@@ -86,21 +86,21 @@ import TribuneWire
     return number.rounded(.towardZero) != number
   }
 
-  /// The text of a string; nil for anything else.
+  /// The text of a string; nil for other kinds.
   package var string: String? {
     guard kind == .string, let start = unsafe json_string_value(value) else { return nil }
     return String(
       repairing: unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value)))
   }
 
-  /// Whether it is a string of just this text.
+  /// Whether it is a string with exactly this text.
   package func isString(_ text: String) -> Bool {
     guard kind == .string, let start = unsafe json_string_value(value) else { return false }
     let bytes = unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value))
     return bytes.isEqual(to: text.utf8Bytes)
   }
 
-  /// How many elements an array, or members an object has; 0 for anything else.
+  /// The number of an array's elements or of an object's members; 0 for other kinds.
   package var count: Int {
     switch kind {
     case .array: unsafe json_array_size(value)
@@ -109,13 +109,13 @@ import TribuneWire
     }
   }
 
-  /// The element at an index of an array; nil where there is none.
+  /// The array's element at this index; nil if there is none.
   package subscript(index: Int) -> JSONNode? {
     guard index >= 0, let element = unsafe json_array_get(value, index) else { return nil }
     return unsafe JSONNode(element, of: document)
   }
 
-  /// The member of an object that has the name; nil where there is none.
+  /// The object's member with this name; nil if there is none.
   package subscript(name: String) -> JSONNode? {
     let bytes = name.utf8Bytes
     let member = unsafe bytes.withUnsafeBytes { bytes in
@@ -125,7 +125,7 @@ import TribuneWire
     return unsafe JSONNode(member, of: document)
   }
 
-  /// The members of an object, in the order in which they were written.
+  /// The members of an object, in the order of the text.
   package var members: Members { unsafe Members(document: document, object: value) }
 
   @safe package struct Members: Sequence, IteratorProtocol {

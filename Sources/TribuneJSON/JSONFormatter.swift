@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes JSON that is known to be right with other spaces in it.
+/// Rewrites the white space of valid JSON.
 package struct JSONFormatter {
-  /// What one level is indented by where lines are broken.
+  /// The indentation of one level in JSON with line breaks.
   package static let indent = "  "
 
   private let bytes: [UInt8]
-  /// What one level is indented by; nil for all on one line.
+  /// The indentation of one level; nil puts everything on one line.
   private let indent: String?
   private var output: [UInt8] = []
   private var depth = 0
@@ -44,7 +44,7 @@ package struct JSONFormatter {
 
   private mutating func open(_ bracket: UInt8) {
     output.append(bracket)
-    // Nothing in it: both brackets stay together. ASCII's `{` and `[` both lie two before their ends.
+    // An empty object or array stays on one line. In ASCII, `}` and `]` are two above `{` and `[`.
     let rest = bytes[position...]
     let next = rest.firstIndex { $0 > UInt8(ascii: " ") } ?? rest.endIndex
     if next < rest.endIndex, bytes[next] == bracket + 2 {
@@ -80,7 +80,7 @@ package struct JSONFormatter {
     }
   }
 
-  /// Copies what is beyond ASCII's printable part, or its escape when it could act on a terminal.
+  /// Copies a character outside printable ASCII, or its escape if it could act on a terminal.
   private mutating func copyScalar() {
     let length =
       switch bytes[position] {
@@ -102,7 +102,7 @@ package struct JSONFormatter {
 }
 
 extension Unicode.Scalar {
-  /// Control characters, line separators and the overrides of writing direction.
+  /// Whether it is a control character, a line separator, or an override of the writing direction.
   var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
@@ -110,7 +110,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// `\u` and four digits, for scalars that need no surrogates.
+  /// `\u` and four digits. The scalar must need no surrogates.
   var jsonEscape: String {
     let digits = String(value, radix: 16)
     return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

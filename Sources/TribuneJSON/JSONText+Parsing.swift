@@ -6,7 +6,7 @@ import TribuneWire
 extension JSONText {
   struct Failure: Error {
     let error: SyntaxError
-    /// It would be right if a number were smaller.
+    /// Whether the only flaw is a number that does not fit.
     let isOverflow: Bool
   }
 

@@ -3,11 +3,11 @@
 import CJansson
 import TribuneWire
 
-/// JSON as somebody wrote it.
+/// JSON in its original form.
 ///
-/// It is checked, and then kept as text: numbers longer than any type of ours stay what they are.
+/// It is validated and then kept as text, so that numbers that exceed every Swift type are preserved.
 package struct JSONText: Equatable, Sendable {
-  /// Why bytes are not JSON, and where.
+  /// Why bytes are not JSON, and where the error is.
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package var line: Int
     package var column: Int
@@ -25,10 +25,10 @@ package struct JSONText: Equatable, Sendable {
   /// UTF-8.
   package let bytes: [UInt8]
 
-  /// Takes any JSON value, an object or another.
+  /// Takes any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
     guard !bytes.isEmpty else { throw SyntaxError(line: 1, column: 0, reason: "there is nothing") }
-    // A number too long for 64 bits is still JSON, and so is a string with a zero in it.
+    // A number too long for 64 bits is valid JSON, and so is a string that contains a zero byte.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
     do throws(Failure) {
@@ -40,7 +40,7 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// The same value without the spaces between its parts, and with what could act on a terminal escaped.
+  /// The same value without white space between its parts. Characters that could act on a terminal are escaped.
   package var compact: String {
     var formatter = JSONFormatter(bytes: bytes, indent: nil)
     return formatter.run()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value that is written, with its members in the order in which they were set.
+/// A JSON value to be written. Members keep the order in which they were given.
 package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
@@ -9,19 +9,19 @@ package indirect enum JSONValue: Sendable {
   /// Seconds, to the microsecond.
   case seconds(Duration)
   case string(String)
-  /// What somebody else wrote.
+  /// JSON from another source.
   case text(JSONText)
   case array([JSONValue])
   case object([(name: String, value: JSONValue)])
 
-  /// On one line, without its end.
+  /// The JSON on one line, without a line feed.
   package var compact: String {
     var output = ""
     write(to: &output)
     return output
   }
 
-  /// Over several lines, without the last one's end.
+  /// The JSON over several lines, without a final line feed.
   package var pretty: String {
     var formatter = JSONFormatter(bytes: Array(compact.utf8), indent: JSONFormatter.indent)
     return formatter.run()
@@ -77,7 +77,7 @@ package indirect enum JSONValue: Sendable {
 }
 
 extension Duration {
-  /// Microseconds, cut, and held inside what 64 bits can say.
+  /// Whole microseconds, truncated and clamped to 64 bits.
   package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -85,7 +85,7 @@ extension Duration {
     return overflow || carry ? (seconds < 0 ? .min : .max) : sum
   }
 
-  /// Seconds in decimal, to the microsecond, without an exponent: `0.000350`, `12`.
+  /// Decimal seconds, to the microsecond, without an exponent: `0.000350`, `12`.
   package var decimalSeconds: String {
     let microseconds = wholeMicroseconds
     let fraction = String((microseconds % 1_000_000).magnitude)
@@ -96,7 +96,7 @@ extension Duration {
   }
 }
 
-/// Bytes as text, RFC 4648 with its padding.
+/// Encodes bytes in base64 with padding (RFC 4648).
 package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []

@@ -2,24 +2,24 @@
 
 package import TribuneWire
 
-/// What keeps a delegate from an object's chain, all of it at once. None of it: it conforms.
+/// Everything that keeps a delegate from an object's chain. If it is empty, the delegate conforms.
 package struct NonConformance: Error, Equatable, Sendable {
   /// The protocol of the object.
   package var protocolName: String
-  /// Protocols that the delegate names and nobody knows.
+  /// Protocols that the delegate names and the library does not have.
   package var unknownProtocols: [String] = []
-  /// It names neither the object's protocol nor one that inherits from it.
+  /// Whether it names neither the object's protocol nor one that inherits from it.
   package var lacksProtocol = false
-  /// Required methods that none of its patterns matches.
+  /// Required methods that no pattern matches.
   package var missing: [String] = []
-  /// Patterns that match no method that it could be sent.
+  /// Patterns that match no method of its protocols.
   package var surplus: [String] = []
 
   package var isNone: Bool {
     unknownProtocols.isEmpty && !lacksProtocol && missing.isEmpty && surplus.isEmpty
   }
 
-  /// What an `error` frame says of it, at most as long as a reason is.
+  /// The error for the `error` frame. The message is at most as long as a reason.
   package var refusal: WireError {
     var parts: [String] = []
     if lacksProtocol {
@@ -42,14 +42,14 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Holds a delegate against the protocol of the object that it wants to attach to.
+  /// Checks a delegate against the protocol of the object that it wants to attach to.
   ///
-  /// It has to say that it conforms to that protocol or to one that inherits from it; to respond to all that
-  /// those require; and to nothing that they do not have.
+  /// It must name that protocol or one that inherits from it. It must respond to every method that those require, and
+  /// to no method that they lack.
   ///
   /// - Parameters:
-  ///   - names: the protocols that the delegate says it conforms to.
-  ///   - patterns: what it responds to.
+  ///   - names: the protocols that the delegate claims to conform to.
+  ///   - patterns: the names that it responds to.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern]
   ) throws(NonConformance) {
@@ -81,7 +81,7 @@ extension ProtocolLibrary {
     if !findings.isNone { throw findings }
   }
 
-  /// Each method once, and required if any of the protocols requires it.
+  /// Each method once; it is required if any of the protocols requires it.
   private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
     var methods: [ProtocolMethod] = []
     var places: [String: Int] = [:]

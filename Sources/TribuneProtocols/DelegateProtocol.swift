@@ -2,24 +2,24 @@
 
 package import TribuneWire
 
-/// What an object's delegate may and must respond to, with all that it inherits.
+/// The methods that an object's delegate may and must respond to, inherited ones included.
 ///
-/// It never changes: who holds one goes on with it, whatever its name means to others later.
+/// It is immutable. Code that holds one keeps it even if its name gets another meaning later.
 package final class DelegateProtocol: Sendable {
   package let name: String
-  /// The comment above it; empty if there is none.
+  /// The comment above the protocol; empty if there is none.
   package let documentation: String
   package let location: SourceLocation
   package let parents: [DelegateProtocol]
-  /// All that it inherits from, each once, and each before those that it inherits from in turn.
+  /// Every protocol that it inherits from, once. Each stands before those that it inherits from in turn.
   package let ancestors: [DelegateProtocol]
-  /// Its own methods as they stand there, then its ancestors'. Each name is there once.
+  /// Its own methods in source order, then its ancestors'. Each name occurs once.
   package let methods: [ProtocolMethod]
-  /// The types that have a name, its own and inherited ones.
+  /// The named types, its own and inherited ones.
   package let types: [String: ValueType]
-  /// The one way in which it is written.
+  /// The canonical text.
   package let text: String
-  /// Likewise, without the documentation.
+  /// The canonical text without the documentation.
   let definition: String
   private let methodsByName: [String: ProtocolMethod]
 
@@ -39,15 +39,15 @@ package final class DelegateProtocol: Sendable {
     methodsByName = Dictionary(methods.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The method that a message of this name calls.
+  /// The method that a message with this name calls.
   package func method(named name: String) -> ProtocolMethod? { methodsByName[name] }
 
-  /// Whether it is called so, or inherits from one that is.
+  /// Whether it has this name, or inherits from a protocol that has.
   package func isOrInherits(from name: String) -> Bool {
     self.name == name || ancestors.contains { $0.name == name }
   }
 
-  /// Whether both mean the same, with all that they inherit. What the comments say is left aside.
+  /// Whether both mean the same, including everything they inherit. Documentation is ignored.
   package func isSame(as other: DelegateProtocol) -> Bool {
     self === other
       || definition == other.definition && ancestors.count == other.ancestors.count
@@ -60,7 +60,7 @@ package final class ProtocolMethod: Sendable {
   package let declaration: MethodDeclaration
   /// The protocol that declares it.
   package let origin: String
-  /// What the types mean that its parameters and its result name.
+  /// The definitions of the types that its parameters and result name.
   package let types: [String: ValueType]
 
   init(_ declaration: MethodDeclaration, origin: String, types: [String: ValueType]) {

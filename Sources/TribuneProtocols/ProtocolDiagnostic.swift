@@ -2,14 +2,14 @@
 
 import TribuneWire
 
-/// What is to be said about a place in a source.
+/// A message about a place in a source.
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// What stands there is wrong, and the protocol around it is left out.
+    /// The text is wrong, and the protocol around it is left out.
     case mistake
-    /// A protocol of this name is defined otherwise already, and stays.
+    /// A different protocol with this name exists already, and stays.
     case conflict
-    /// A connection's definition of this name gives way to this one.
+    /// This definition replaces one that a connection has made.
     case replacement
   }
 
@@ -23,11 +23,11 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// `FILE:LINE:COLUMN: MESSAGE`, harmless to a terminal.
+  /// `FILE:LINE:COLUMN: MESSAGE`, safe for a terminal.
   package var description: String { "\(location): \(message)".escaped }
 }
 
-/// The diagnostics of one source, as many as anybody reads.
+/// The diagnostics of one source, up to the limit.
 struct DiagnosticList {
   private var kept: [ProtocolDiagnostic] = []
   private var last: SourceLocation?
@@ -42,7 +42,7 @@ struct DiagnosticList {
     }
   }
 
-  /// What was kept, and how much was not.
+  /// The diagnostics that were kept, and the number of the others.
   var diagnostics: [ProtocolDiagnostic] {
     guard let last else { return kept }
     return kept + [ProtocolDiagnostic(last, "this is the last of \(count - kept.count) more mistakes")]

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The protocols that there are, by name.
+/// All known protocols, by name.
 ///
-/// Some come from files, all of which are loaded together; others are added by owners, and go with them. A
-/// name means one thing at a time: a file's definition gives way to none, that of an owner to a file's only.
-/// What a name meant before lives on with those who hold it, and so does what a protocol inherits from.
+/// Protocols come from files, which are loaded together, or are added by owners and removed with them. A name has one
+/// meaning at a time: a file's definition never yields; an owner's definition yields only to a file's. Code that
+/// holds a protocol keeps its meaning, including that of its ancestors, when the name gets another one.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
-  /// Why nothing was added: all that is wrong.
+  /// Why nothing was added, with all errors.
   package struct Refusal: Error, Equatable, Sendable {
     package var diagnostics: [ProtocolDiagnostic]
 
-    /// There is nothing wrong but that names are taken.
+    /// Whether the only errors are names that are taken.
     package var isConflict: Bool { diagnostics.allSatisfy { $0.kind == .conflict } }
   }
 
   private struct Entry {
     var linked: DelegateProtocol
     var isFromFile: Bool
-    /// Those who have added it, each once, the first of them first.
+    /// The owners that have added it, each once, in order of their first addition.
     var owners: [Owner]
   }
 
@@ -28,35 +28,35 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
 
   package subscript(name: String) -> DelegateProtocol? { entries[name]?.linked }
 
-  /// All of them, by name.
+  /// All protocols, sorted by name.
   package var protocols: [DelegateProtocol] {
     entries.values.map(\.linked).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
   package var count: Int { entries.count }
 
-  /// Who added the protocol first; nil if a file did.
+  /// The first owner of the protocol; nil if it comes from a file, or does not exist.
   package func owner(of name: String) -> Owner? {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
-  /// Whether the name means what a file says.
+  /// Whether a file defines the name.
   package func isFromFile(_ name: String) -> Bool { entries[name]?.isFromFile == true }
 
-  /// What the owner has added, as it is known now.
+  /// The protocols that the owner has added, in their present meaning.
   package func protocols(of owner: Owner) -> [DelegateProtocol] {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// What sources define, which nobody adds: they mean what they say, whatever the names mean here.
+  /// The protocols that the sources define by themselves, without adding them or regarding the library's names.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// The protocols that the owner has added.
+  /// The number of protocols that the owner has added.
   package func count(of owner: Owner) -> Int { namesByOwner[owner]?.count ?? 0 }
 
-  /// Loads all files anew: what earlier ones defined is forgotten. Protocols with mistakes are left out.
+  /// Loads all files again and forgets what earlier ones defined. Protocols with errors are left out.
   ///
-  /// - Returns: what is to be said, in the order of the sources and their lines.
+  /// - Returns: the diagnostics, in the order of the sources and their lines.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
     var (linked, diagnostics) = Self.link(sources, known: [:])
     var loaded: [String: Entry] = [:]
@@ -79,14 +79,14 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds what a source defines, until the owner is removed. What is there already, and the same, is
-  /// shared.
+  /// Adds what a source defines, until the owner is removed. Identical existing definitions are shared.
   ///
   /// - Parameters:
-  ///   - parents: what it inherits from by their names, whatever else those mean.
-  ///   - yields: a name that a file defines otherwise is no conflict. It keeps meaning what the file says.
+  ///   - parents: protocols that the source may inherit from by name, overriding the library's meaning of those
+  ///     names.
+  ///   - yields: if a file defines a name differently, that is no conflict. The name keeps the file's meaning.
   /// - Returns: what the source defines.
-  /// - Throws: all that is wrong with it; nothing was added then.
+  /// - Throws: all errors in the source; nothing was added then.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],
@@ -108,7 +108,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return linked
   }
 
-  /// Takes back what the owner has added, unless others have, too.
+  /// Removes what the owner has added, unless other owners have added it too.
   package mutating func remove(_ owner: Owner) {
     for name in namesByOwner.removeValue(forKey: owner) ?? [] {
       guard var entry = entries[name] else { continue }

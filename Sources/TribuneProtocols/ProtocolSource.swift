@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text in the language of `.protocol` files.
+/// A text in the language of `.protocol` files.
 package struct ProtocolSource: Equatable, Sendable {
-  /// What diagnostics call it.
+  /// The file's name in diagnostics.
   package var file: String
-  /// UTF-8, if its author was careful. Whoever reads it bounds its length.
+  /// Meant to be UTF-8, which is not checked yet. The caller bounds its length.
   package var text: [UInt8]
 
   package init(file: String, text: [UInt8]) {
@@ -27,6 +27,6 @@ package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
     self.column = column
   }
 
-  /// `FILE:LINE:COLUMN`, as compilers say it.
+  /// `FILE:LINE:COLUMN`, as in compiler messages.
   package var description: String { "\(file):\(line):\(column)" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a field of userInfo can be, in Varlink's type syntax.
+/// The type of a field of userInfo, in Varlink's type syntax.
 package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case bool
   /// 64 bits with a sign.
@@ -12,11 +12,11 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case array(ValueType)
   /// A JSON object whose members all have this type.
   case map(ValueType)
-  /// The type or null; as a field it may be left out.
+  /// The type or null. A field of this type may be left out.
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])
-  /// One that the protocol, or one that it inherits from, calls so.
+  /// A type that the protocol, or one of its ancestors, names.
   case named(String)
 
   /// One field of a struct, or one parameter of a method.
@@ -34,7 +34,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The one way in which the type is written; it reads back as the same type.
+  /// The canonical text of the type. It parses to the same type.
   package var description: String {
     switch self {
     case .bool: "bool"
@@ -53,7 +53,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [ValueType.Field] {
-  /// As a struct, or as a method's parameters.
+  /// The text as a struct, or as a method's parameters.
   package var text: String {
     "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))"
   }

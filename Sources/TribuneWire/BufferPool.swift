@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Buffers that are used again and again, so that a busy bus does not ask the allocator for them.
+/// Reuses buffers, so that a busy bus does not allocate them.
 ///
-/// Nobody gives a buffer back: one is free when nobody but the pool holds it.
+/// Buffers are not returned: a buffer is free when only the pool refers to it.
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []
-    /// The one that was handed out last. Those behind it have had the longest time to become free.
+    /// The index of the buffer that was handed out last. Those after it have had the longest time to become free.
     var last = 0
-    /// How often not to look for a free one, since none was when all were looked at.
+    /// How many requests skip the search, because the last search found no free buffer.
     var pause = 0
   }
 
   /// Bytes in each buffer.
   package let bufferCapacity: Int
-  /// Buffers that are kept; when all are in use, others are made, and go when they have been used.
+  /// The most buffers that are kept. If all are in use, temporary ones are made.
   private let keptMax: Int
   private let kept = Cell(Kept())
 
   /// - Parameters:
   ///   - bufferCapacity: bytes in each buffer.
-  ///   - keptMax: buffers that are kept in memory.
+  ///   - keptMax: the most buffers that are kept.
   package init(bufferCapacity: Int, keptMax: Int) {
     precondition(bufferCapacity > 0 && keptMax > 0)
     self.bufferCapacity = bufferCapacity
     self.keptMax = keptMax
   }
 
-  /// A buffer in which nothing has been written.
+  /// An empty buffer.
   package func take() -> ByteBuffer { takeIfFree() ?? ByteBuffer(capacity: bufferCapacity) }
 
-  /// One of those that are kept; nil if all are in use.
+  /// A kept buffer, emptied; nil if all are in use.
   package func takeIfFree() -> ByteBuffer? {
     guard kept.value.pause == 0 else {
       kept.value.pause -= 1
@@ -41,7 +41,7 @@ package final class BufferPool {
       let index = kept.value.last + 1 == count ? 0 : kept.value.last + 1
       kept.value.last = index
       guard isKnownUniquelyReferenced(&kept.value.buffers[index]) else { continue }
-      // One that had to grow is not kept.
+      // A buffer that has grown is replaced.
       if kept.value.buffers[index].capacity != bufferCapacity {
         kept.value.buffers[index] = ByteBuffer(capacity: bufferCapacity)
       }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that several queues can share: what a read brought in, or what was encoded to go out.
+/// Bytes that several queues can share: input from a read, or encoded output.
 ///
-/// A buffer only grows at its end, and only its owner appends. Everyone else holds a `ByteSlice`: an
-/// offset and a length, never a pointer, so that the storage may move when it grows. While a slice
-/// exists, the bytes under it stay what they are, but for the one field of a frame that the bus
-/// stamps before it hands the slice out.
+/// A buffer only grows at its end, and only its owner appends. All others hold a `ByteSlice`, which is an offset and
+/// a length and no pointer, so that the storage may move when it grows. While a slice exists, the bytes under it do
+/// not change, except for the sender field of a frame, which the bus stamps before it hands the slice out.
 ///
-/// What changes lies behind a pointer rather than in properties: each access to a property of a class is
-/// checked for exclusivity at run time, which was a third of all that the daemon did for a query. The
-/// checks that matter here, of each offset against `count`, are made by hand.
+/// The mutable state is behind a pointer and not in properties: each access to a class property is checked for
+/// exclusivity at run time, which took a third of the daemon's time for a query. The checks that matter here, of each
+/// offset against `count`, are explicit.
 ///
-/// This file is where the wire touches raw memory.
+/// This file is where the wire layer touches raw memory.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
@@ -29,7 +28,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// What belongs to the one frame that the buffer then holds, from its first byte on.
+  /// The file of the one frame that the buffer then holds, from its first byte on.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -40,7 +39,7 @@
         base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity, attachment: attachment))
   }
 
-  /// Makes a buffer of memory that somebody else has allocated, and that is its own from now on.
+  /// Creates a buffer that takes ownership of memory allocated elsewhere.
   ///
   /// - Parameter base: valid for `capacity` bytes, aligned to 16 bytes, and to be freed by `deallocate()`.
   @unsafe package init(adopting base: UnsafeMutableRawPointer, capacity: Int) {
@@ -54,27 +53,26 @@
     unsafe state.deallocate()
   }
 
-  /// Attaches what belongs to the next frame, to a buffer that has no attachment and no bytes.
+  /// Attaches the next frame's file. The buffer must have no attachment and no bytes.
   package func attach(_ file: any AttachedFile) {
     precondition(attachment == nil && count == 0, "the buffer holds another frame")
     unsafe state.pointee.attachment = file
   }
 
-  /// Takes the attachment off, when nobody needs the bytes any more that it belongs to.
+  /// Removes the attachment. The bytes that it belongs to must not be needed any more.
   package func removeAttachment() -> (any AttachedFile)? {
     var removed: (any AttachedFile)?
     unsafe swap(&removed, &state.pointee.attachment)
     return removed
   }
 
-  /// Bytes that fit before the storage has to grow.
+  /// Bytes that fit before the storage must grow.
   @inlinable @inline(__always) package var capacity: Int { unsafe state.pointee.capacity }
 
   /// Bytes that have been written.
   @inlinable @inline(__always) package var count: Int { unsafe state.pointee.count }
 
-  /// The bytes that have been written. Must not be held on to while something is appended: the storage may
-  /// move then.
+  /// The bytes that have been written. Must not be held across an append, which may move the storage.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     @inline(__always) get {
@@ -89,14 +87,14 @@
     bytes.extracting(range)
   }
 
-  /// Makes room for `additional` bytes behind those that were written.
+  /// Reserves capacity for `additional` bytes after those that have been written.
   @inlinable @inline(__always) package func reserve(_ additional: Int) {
     if capacity - count < additional { unsafe grow(by: additional).deallocate() }
   }
 
   /// Moves to longer storage.
   ///
-  /// - Returns: the storage that was left, which the caller frees.
+  /// - Returns: the old storage, which the caller must free.
   @usableFromInline
   func grow(by additional: Int) -> UnsafeMutableRawPointer {
     let grown = max(count + additional, capacity * 2)
@@ -114,7 +112,7 @@
     unsafe state.pointee.count += MemoryLayout<T>.size
   }
 
-  /// Appends `source`, which may be bytes of this same buffer.
+  /// Appends `source`, which may be part of this buffer.
   package func append(_ source: RawSpan) {
     guard source.byteCount > 0 else { return }
     let isFull = capacity - count < source.byteCount
@@ -127,9 +125,9 @@
     unsafe outgrown?.deallocate()
   }
 
-  /// Appends `source`, which is no part of this buffer, if there is room for it.
+  /// Appends `source`, which must not be part of this buffer, if it fits.
   ///
-  /// - Returns: whether there was.
+  /// - Returns: whether it fitted.
   @inlinable package func append(ifItFits source: RawSpan) -> Bool {
     guard capacity - count >= source.byteCount else { return false }
     unsafe source.withUnsafeBytes { bytes in
@@ -140,7 +138,7 @@
     return true
   }
 
-  /// Overwrites the integer at `offset`; all of it must have been written before.
+  /// Overwrites the integer at `offset`, whose bytes must all have been written before.
   @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(
     _ value: T, at offset: Int
   ) {
@@ -148,15 +146,15 @@
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// Takes back everything from `newCount` on. No slice may reach past it.
+  /// Removes everything from `newCount` on. No slice may extend beyond it.
   package func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count)
     unsafe state.pointee.count = newCount
   }
 
-  /// Lets `fill` write into the free space at the end and counts what it says it wrote.
+  /// Lets `fill` write into the free space at the end.
   ///
-  /// - Parameter fill: is handed the free space, and returns how many bytes of it are now written.
+  /// - Parameter fill: gets the free space, and returns how many bytes it has written.
   package func appendFilling<E: Error>(
     _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) {
@@ -167,7 +165,7 @@
     unsafe state.pointee.count += written
   }
 
-  /// The address of `range`, for a system call made while nothing appends.
+  /// The address of `range`, for a system call. Nothing may be appended meanwhile.
   @inlinable @inline(__always) package func withAddress<R, E: Error>(
     of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -177,7 +175,7 @@
   }
 }
 
-/// A part of a buffer that keeps the buffer alive.
+/// A part of a buffer. It keeps the buffer alive.
 @usableFromInline package struct ByteSlice {
   @usableFromInline package let buffer: ByteBuffer
   @usableFromInline package var range: Range<Int>
@@ -190,7 +188,7 @@
 
   @inlinable package var count: Int { range.upperBound - range.lowerBound }
 
-  /// Bytes that wait with the slice: its own, and those of what is attached to it.
+  /// The memory that the slice accounts for: its own bytes and those of the attachment.
   @inlinable package var weight: Int { count + (buffer.attachment?.length ?? 0) }
 
   @inlinable package var bytes: RawSpan {
@@ -198,7 +196,7 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// The same bytes in a buffer of their own, with what is attached to them, for what has to wait for long.
+  /// A copy in a buffer of its own, with the same attachment, for bytes that are kept for long.
   package func copied() -> ByteSlice {
     let own = ByteBuffer(capacity: count, attachment: buffer.attachment)
     own.append(bytes)
@@ -207,7 +205,7 @@
 }
 
 extension RawSpan {
-  /// The little-endian integer at `offset`. Traps when it is not whole inside the span.
+  /// The little-endian integer at `offset`. Traps if it is not entirely inside the span.
   @inlinable @inline(__always)
   package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
     T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
@@ -231,14 +229,14 @@ extension RawSpan {
 }
 
 extension String {
-  /// The text in `bytes`, with what is not UTF-8 replaced.
+  /// The text in `bytes`. Invalid UTF-8 is replaced.
   package init(repairing bytes: RawSpan) {
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
   }
 }
 
 extension String {
-  /// The text's UTF-8 where it lies.
+  /// The text's UTF-8, in place.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -250,7 +248,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The bytes where they lie.
+  /// The bytes, in place.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

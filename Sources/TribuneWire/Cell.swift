@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A variable of a class that is reached without the check for exclusive access.
+/// A variable of a class without the run-time check for exclusive access.
 ///
-/// Each access to a property of a class that the compiler cannot see through is checked at run time, some 80
-/// instructions: a third of all that the daemon did for a post, and a quarter of what it did for a query. For what
-/// every message goes through, this leaves the check out, and nothing else: the value is initialised as long as
-/// there is a cell, and only the isolation of its owner reaches it.
+/// An access to a class property is checked at run time if the compiler cannot prove it exclusive. That takes about
+/// 80 instructions, and took a third of the daemon's work for a post and a quarter for a query. A cell omits this
+/// check for data that every message uses. Everything else holds: the value is initialised as long as the cell
+/// exists, and only its owner's isolation accesses it.
 ///
-/// What holds instead is for the owner to see to, and the reason why few properties are cells: nothing that a
-/// mutating method of the value calls comes back to the same cell.
+/// Instead, the owner must guarantee exclusivity: no code that a mutating method of the value calls may access the
+/// same cell. So few properties are cells.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<Value>
 
@@ -29,8 +29,8 @@
 }
 
 extension Cell where Value: ~Copyable {
-  /// A way to the value that keeps nothing alive: what counts references has to touch the object that owns the cell,
-  /// which costs more than anything else that is done for one of many in turn.
+  /// Access to the value without a reference to the cell's owner. Counting references would touch the owner, which
+  /// costs more than anything else in a loop over many cells.
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<Value>
 
@@ -44,6 +44,6 @@ extension Cell where Value: ~Copyable {
     }
   }
 
-  /// Must be forgotten before the cell is.
+  /// The reference must not be used after the cell is gone.
   @unsafe package var reference: Reference { unsafe Reference(address) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension BinaryInteger {
-  /// `1 connection`, `2 connections`; `1 entry`, `2 entries` where the plural is said.
+  /// `1 connection`, `2 connections`; `1 entry`, `2 entries` if the plural is given.
   package func counted(_ thing: String, _ things: String? = nil) -> String {
     self == 1 ? "1 \(thing)" : "\(self) \(things ?? "\(thing)s")"
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads a frame's fields one after the other, each checked against what is left.
+/// Reads a frame's fields in order. Each field is checked against the remaining bytes.
 package struct FieldReader: ~Escapable {
   private let bytes: RawSpan
   private var position = 0
@@ -23,7 +23,7 @@ package struct FieldReader: ~Escapable {
     return bytes.integer(at: position, as: type)
   }
 
-  /// Text with its length in 16 bits before it. What is not UTF-8 is replaced.
+  /// A text with a 16-bit length before it. Invalid UTF-8 is replaced.
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
@@ -39,18 +39,18 @@ package struct FieldReader: ~Escapable {
     try integer(UInt8.self) != 0
   }
 
-  /// Bytes with their number in 32 bits before them.
+  /// Bytes with a 32-bit length before them.
   @_lifetime(self: copy self)
   package mutating func byteArray() throws(WireError) -> [UInt8] {
     [UInt8](try run("a run of"))
   }
 
-  /// The same where they lie.
+  /// Bytes with a 32-bit length before them, in place.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
 
-  /// Texts with their number in 16 bits before them.
+  /// Texts with a 16-bit count before them.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
@@ -60,7 +60,7 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
-  /// One of the values of an enumeration that has a number on the wire.
+  /// A value of an enumeration, as its number on the wire.
   @_lifetime(self: copy self)
   package mutating func value<T: RawRepresentable>(_ type: T.Type = T.self) throws(WireError) -> T
   where T.RawValue == UInt8 {
@@ -71,7 +71,7 @@ package struct FieldReader: ~Escapable {
     return value
   }
 
-  /// A byte of options, of which each is one of `known`.
+  /// A byte of options, all of which must be in `known`.
   @_lifetime(self: copy self)
   package mutating func options<T: OptionSet>(_ known: T) throws(WireError) -> T where T.RawValue == UInt8 {
     let options = T(rawValue: try integer())
@@ -81,7 +81,7 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// The next `count` bytes as fields of their own: a record that may hold more than this side knows.
+  /// A record with a 32-bit length before it. Its reader ignores fields that this side does not know.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader {
@@ -101,8 +101,8 @@ package struct FieldReader: ~Escapable {
 }
 
 extension ByteBuffer {
-  /// Appends text with its length in 16 bits before it, as `FieldReader.text()` reads it. Longer text
-  /// than that can say is cut at a character's boundary.
+  /// Appends a text with a 16-bit length before it, as `FieldReader.text()` reads it. A longer text is cut at a
+  /// character's boundary.
   package func appendField(_ text: String) {
     let bytes = text.utf8Bytes
     guard bytes.byteCount <= UInt16.max else { return appendField(text.prefix(utf8Length: Int(UInt16.max))) }
@@ -112,22 +112,22 @@ extension ByteBuffer {
 
   package func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }
 
-  /// Appends texts as `FieldReader.texts(max:_:)` reads them.
+  /// Appends texts, as `FieldReader.texts(max:_:)` reads them.
   package func appendFields(_ texts: [String]) {
     append(UInt16(texts.count))
     for text in texts { appendField(text) }
   }
 
-  /// Appends bytes as `FieldReader.byteArray()` reads them.
+  /// Appends bytes, as `FieldReader.byteArray()` reads them.
   package func appendBytesField(_ bytes: [UInt8]) { appendBytesField(bytes.rawBytes) }
 
-  /// Appends bytes as `FieldReader.bytesField()` reads them.
+  /// Appends bytes, as `FieldReader.bytesField()` reads them.
   package func appendBytesField(_ bytes: RawSpan) {
     append(UInt32(bytes.byteCount))
     append(bytes)
   }
 
-  /// Appends a record: its length in 32 bits, then what `body` appends.
+  /// Appends a record: a 32-bit length, and what `body` appends.
   package func appendRecord(_ body: (ByteBuffer) -> Void) {
     let start = count
     append(UInt32(0))
@@ -137,7 +137,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// The longest start of the text that takes at most `length` bytes of UTF-8 and cuts no character.
+  /// The longest prefix of the text that takes at most `length` bytes of UTF-8 and cuts no character.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

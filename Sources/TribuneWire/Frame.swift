@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a frame is. The numbers are the wire's; docs/PROTOCOL.md says who sends which.
+/// The kinds of frames. The numbers are the wire's; docs/PROTOCOL.md says which side sends which kind.
 package enum FrameKind: UInt8, Sendable, CaseIterable {
   case welcome = 1
   case error = 2
@@ -37,18 +37,18 @@ package struct FrameFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// An empty literal, where it is written in another module than this, is some 1,000 instructions: the
-  /// compiler cannot see there what a set is made of.
+  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the set's
+  /// implementation there.
   package static var none: FrameFlags { FrameFlags(rawValue: 0) }
-  /// The sender wants an `ok` when the bus has taken the frame.
+  /// The sender requests an `ok` when the bus has taken the frame.
   package static let acknowledge = FrameFlags(rawValue: 0x01)
-  /// The frame's userInfo lies in a descriptor that comes with it, and its payload is empty.
+  /// The frame's userInfo is in a descriptor that comes with it; the payload is empty.
   package static let descriptor = FrameFlags(rawValue: 0x02)
-  /// Whoever does not know the frame's kind closes the connection rather than go on without it.
+  /// A receiver that does not know the frame's kind must close the connection.
   package static let critical = FrameFlags(rawValue: 0x80)
 }
 
-/// Bytes of fields and of payload in one frame that a side accepts.
+/// The most bytes of fields and of payload in one frame that a side accepts.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int
@@ -58,8 +58,8 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// What a client accepts from the bus, which lists and verdicts can make long, and which sends a
-  /// monitor whole frames as payload.
+  /// What a client accepts from the bus: lists and verdicts can be long, and a monitor receives whole frames as
+  /// payload.
   package static let fromBus = FrameLimits(
     fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
 }
@@ -76,8 +76,8 @@ package struct FrameLimits: Equatable, Sendable {
 ///     24  4   length of the fields
 ///     28  4   zero
 ///
-/// Behind it: the fields, the name, the object, and the payload, which is the rest. Fields come first,
-/// so that name, object and payload are one run of bytes that can go on behind another header.
+/// After it come the fields, the name, the object, and the payload, which is the rest. The fields come first, so that
+/// name, object and payload are contiguous and can follow another header unchanged.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
@@ -86,7 +86,7 @@ package struct FrameHeader: Equatable, Sendable {
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int
-  /// As it came: a peer may send kinds that this side does not know.
+  /// As received: a peer may send kinds that this side does not know.
   package var rawKind: UInt8
   package var flags: FrameFlags
   package var nameLength: Int
@@ -100,9 +100,9 @@ package struct FrameHeader: Equatable, Sendable {
   /// Reads the header at `start`.
   ///
   /// - Parameter limits: what this side accepts.
-  /// - Returns: nil while the 32 bytes are not all there.
-  /// - Throws: `frameTooLong` or `malformedFrame` when the lengths are past their limits or do not fit
-  ///   each other. Nothing has been allocated for the frame by then.
+  /// - Returns: nil until all 32 bytes have arrived.
+  /// - Throws: `frameTooLong` if a length exceeds its limit; `malformedFrame` if the lengths contradict each other.
+  ///   Nothing has been allocated for the frame by then.
   package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
     guard bytes.byteCount - start >= Self.length else { return nil }
     frameLength = Int(bytes.integer(at: start, as: UInt32.self))
@@ -128,7 +128,7 @@ package struct FrameHeader: Equatable, Sendable {
     }
   }
 
-  /// The header at `start` if there is a whole and valid one.
+  /// The header at `start`; nil if it is incomplete or invalid.
   package static func peek(_ bytes: RawSpan, at start: Int, limits: FrameLimits) -> FrameHeader? {
     do throws(WireError) {
       return try FrameHeader(bytes, at: start, limits: limits)
@@ -152,7 +152,7 @@ package struct FrameHeader: Equatable, Sendable {
     frameLength = Self.length + fieldsLength + nameLength + objectLength + payloadLength
   }
 
-  /// Where the parts start, counted from the frame's first byte.
+  /// The starts of the parts, relative to the frame's first byte.
   package var nameStart: Int { Self.length + fieldsLength }
   package var objectStart: Int { nameStart + nameLength }
   package var payloadStart: Int { objectStart + objectLength }
@@ -168,7 +168,7 @@ package struct FrameHeader: Equatable, Sendable {
   }
 }
 
-/// A whole frame, seen where it lies.
+/// A whole frame, in place.
 package struct FrameView: ~Escapable {
   package let header: FrameHeader
   /// The frame's bytes, header included.
@@ -202,17 +202,17 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Reads the frame's fields as `F`.
+  /// Decodes the frame's fields as `F`.
   ///
-  /// - Throws: `malformedFrame` when they end early. What follows the fields that `F` knows is left
-  ///   alone: a newer peer's frames may carry more.
+  /// - Throws: `malformedFrame` if the fields end early. Fields after those that `F` knows are ignored, because newer
+  ///   peers may send more.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
   }
 }
 
-/// The fixed part of one kind of frame.
+/// The fields of one kind of frame.
 package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
   init(from reader: inout FieldReader) throws(WireError)
@@ -220,7 +220,7 @@ package protocol FrameFields: Equatable, Sendable {
 }
 
 extension ByteBuffer {
-  /// Appends a frame's header and fields, for a tail of the given lengths that follows them.
+  /// Appends a frame's header and fields. The caller appends the tail, whose lengths are given.
   package func appendHead<F: FrameFields>(
     of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
@@ -250,7 +250,7 @@ extension ByteBuffer {
     append(payload)
   }
 
-  /// Appends a whole frame whose payload is text, or that has none.
+  /// Appends a whole frame with a text as payload, or without a payload.
   package func appendFrame<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     name: String = "", object: String = "", text: String = ""
@@ -260,7 +260,7 @@ extension ByteBuffer {
       payload: text.utf8Bytes)
   }
 
-  /// Appends the text's UTF-8, without a length.
+  /// Appends the text's UTF-8 without a length.
   package func append(_ text: String) {
     if text.isEmpty { return }
     append(text.utf8Bytes)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first 16 bytes that each side sends: who speaks, and which versions of the protocol.
+/// The first 16 bytes that each side sends: a magic number, and the versions of the protocol that it speaks.
 ///
 ///     0   8   magic, F1 "TRIBUNE"
 ///     8   2   version: the highest that the sender speaks; from the bus, the one that will be spoken
 ///     10  2   minimum: the lowest that the sender speaks
 ///     12  4   capabilities
 ///
-/// The magic's first byte is no text in any encoding that a stray client would open with.
+/// The magic's first byte cannot start a text in any encoding that a stray client would send first.
 package struct Hello: Equatable, Sendable {
   package static let length = 16
   package static let magic: UInt64 = 0x454E_5542_4952_54F1
@@ -17,13 +17,13 @@ package struct Hello: Equatable, Sendable {
   package var minimumVersion: UInt16
   package var capabilities: Capabilities
 
-  /// What the sender can do besides speaking a version. Bits that a reader does not know say nothing to it.
+  /// What the sender supports beyond a version. Readers ignore unknown bits.
   package struct Capabilities: OptionSet, Sendable {
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Takes userInfo as a sealed memfd.
+    /// Accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
   }
 
@@ -38,8 +38,8 @@ package struct Hello: Equatable, Sendable {
 
   /// Reads a hello from the start of `bytes`.
   ///
-  /// - Returns: nil while it is not whole.
-  /// - Throws: `badMagic` as soon as a byte is not the magic's.
+  /// - Returns: nil while it is incomplete.
+  /// - Throws: `badMagic` at the first byte that differs from the magic.
   package init?(_ bytes: RawSpan) throws(WireError) {
     for offset in 0..<min(bytes.byteCount, 8) {
       let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))
@@ -53,9 +53,9 @@ package struct Hello: Equatable, Sendable {
     capabilities = Capabilities(rawValue: bytes.integer(at: 12, as: UInt32.self))
   }
 
-  /// The version that this side speaks with a peer that sent `self`.
+  /// The version to speak with the peer that sent `self`.
   ///
-  /// - Throws: `unsupportedVersion` when there is none.
+  /// - Throws: `unsupportedVersion` if there is no common version.
   package func negotiated() throws(WireError) -> UInt16 {
     guard minimumVersion <= Self.currentVersion, version >= Self.currentVersion else {
       throw WireError(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds that the frame's layout or docs/PROTOCOL.md fixes for everyone. Those that an operator may
-/// set are in the daemon's configuration and announced in `Welcome`.
+/// Limits that the frame's layout or docs/PROTOCOL.md fixes for everyone. The daemon's configuration has the
+/// adjustable limits; `Welcome` announces those.
 package enum WireLimits {
   /// Bytes in a name or a pattern.
   package static let nameLength = 255
@@ -11,24 +11,24 @@ package enum WireLimits {
   package static let fieldsLength = 65_536
   /// Bytes in a label.
   package static let labelLength = 255
-  /// Bytes in a reason or a status; the bus cuts what is longer at a character's boundary.
+  /// Bytes in a reason or a status. The bus cuts longer ones at a character's boundary.
   package static let reasonLength = 4_096
   /// Name patterns in one `attach`.
   package static let patternsPerDelegate = 128
-  /// Name patterns that an `ended` names of the delegate that replaced another.
+  /// Patterns of the replacement delegate that an `ended` lists.
   package static let patternsOfHeir = 16
   /// Protocols that one `attach` conforms to.
   package static let protocolsPerDelegate = 32
   /// Bytes in the name of a protocol.
   package static let protocolNameLength = 255
-  /// Bytes in which one `declare` defines protocols.
+  /// Bytes of protocol definitions in one `declare`.
   package static let definitionLength = 65_536
-  /// Nanoseconds on the monotonic clock at which a hold can expire at the latest: the last moment that the clock can show.
+  /// The latest expiry of a hold, in nanoseconds of the monotonic clock: the largest time that the clock can show.
   package static let expiry = UInt64(Int64.max)
-  /// Bytes of payload that any bus accepts, whatever its settings.
+  /// Bytes of payload that every bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
-  /// Bytes of userInfo from which on it may travel as a memfd.
+  /// Bytes of userInfo from which on it may be sent as a memfd.
   package static let descriptorPayloadLength = 65_536
-  /// Bytes of payload that a bus can be set to accept at most.
+  /// The largest payload limit that can be configured, in bytes.
   package static let payloadLengthCeiling = 1 << 30
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules for names and objects, checked once, where a frame comes in.
+/// The rules for names and objects, which are checked once, when a frame arrives.
 package enum NameSyntax {
-  /// Names under which only the bus itself speaks.
+  /// The prefix of names under which only the bus posts.
   package static let reservedPrefix = "tribune."
 
   /// Whether `bytes` are dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
@@ -22,8 +22,8 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// Whether `bytes` can be an object: UTF-8 without control characters, at most 255 bytes; none at
-  /// all means that the message is about nothing in particular.
+  /// Whether `bytes` can be an object: UTF-8 without control characters, at most 255 bytes. An empty object means
+  /// that the message is about nothing in particular.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -35,7 +35,7 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// The eight bytes of `reservedPrefix`: every post is compared with them.
+  /// The bytes of `reservedPrefix` as an integer. Every post is compared with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
   /// Whether only the bus may use the name.
@@ -43,10 +43,9 @@ package enum NameSyntax {
     name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
-  /// Whether the name, which must be one, announces or reports an action: its last token is `will` or `did`
-  /// and a verb, as in `willClose`. Delegates receive such notifications (AppKit registers a window's
-  /// delegate for them likewise). What the bus says under its own names is no action of an object, and for
-  /// observers only.
+  /// Whether the name, which must be valid, announces or reports an action: its last token is `will` or `did` and a
+  /// verb, as in `willClose`. Delegates receive such notifications, as AppKit registers a window's delegate for them.
+  /// The bus's own names are no actions of an object, and are for observers only.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     var start = name.byteCount
@@ -70,7 +69,7 @@ package enum NameSyntax {
   }
 }
 
-/// A name with `*` for one token, and `**`, last, for one token or more.
+/// A name pattern: `*` stands for one token; `**`, as the last token, stands for one or more.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
@@ -92,22 +91,21 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   /// Whether only one name matches.
   package var isLiteral: Bool { !text.utf8.contains(UInt8(ascii: "*")) }
 
-  /// Whether it matches names that `NameSyntax.isWillOrDid` takes for such.
+  /// Whether it can match names for which `NameSyntax.isWillOrDid` holds.
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
   }
 
-  /// Whether it matches no other names than those under which only the bus speaks.
+  /// Whether it matches only names that are reserved for the bus.
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// Whether who observes the pattern receives what is posted under `name`, which must be a name. A star at the
-  /// beginning does not stand for the bus: what it says itself is for those who ask for that (MQTT has it
-  /// likewise with its topics under `$`).
+  /// Whether an observer of the pattern receives posts under `name`, which must be valid. A leading star does not
+  /// match the bus's own names: those must be asked for explicitly (as in MQTT for topics under `$`).
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
 
-  /// One of the parts between dots.
+  /// One of the parts between the dots.
   package enum Token: ~Escapable {
     case text(RawSpan)
     /// `*`
@@ -132,7 +130,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether each token is fine, up to the first that is not.
+  /// Whether `isFine` holds for all tokens. Stops at the first for which it does not.
   private static func allTokens(of text: RawSpan, _ isFine: (Token, _ isLast: Bool) -> Bool) -> Bool {
     var start = 0
     while start <= text.byteCount {
@@ -152,7 +150,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     return count
   }
 
-  /// Whether `name`, which must be a name, matches.
+  /// Whether `name`, which must be valid, matches.
   package func matches(_ name: RawSpan) -> Bool {
     let pattern = text.utf8Bytes
     var position = 0
@@ -172,7 +170,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
         position = end
         offset = nameEnd
       }
-      // Both stand at a dot, or at their end.
+      // Both positions are at a dot or at the end.
       let patternEnds = position == pattern.byteCount
       let nameEnds = offset == name.byteCount
       if patternEnds || nameEnds { return patternEnds && nameEnds }
@@ -195,7 +193,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawSpan {
-  /// Whether a verb follows the word: anything but a small letter, which would make it another word.
+  /// Whether a verb follows `word`. A lower-case letter would continue the word instead.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes
     guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word) else {
@@ -218,7 +216,7 @@ extension RawSpan {
 }
 
 extension String {
-  /// The text with everything that could act on a terminal or break a line spelled out.
+  /// The text, with an escape for every character that could act on a terminal or break a line.
   package var escaped: String {
     var result = ""
     for scalar in unicodeScalars {

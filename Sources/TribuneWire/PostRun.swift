@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Plain posts of one name and object that lie behind each other: what a poster that has much to say sends, and
-/// what is routed and queued as one.
+/// Consecutive plain posts of one name and object, as a busy poster sends them. They are routed and queued as one.
 ///
-/// All have the same kind, flags and lengths of name and object, so that one comparison of four bytes says as much of
-/// the next; its length, its fields and its name are the rest.
+/// All have the same kind, flags, and lengths of name and object, so one comparison of four bytes checks these for
+/// the next post. Its length, its fields, its name and its object are checked separately.
 package struct PostRun {
   package let range: Range<Int>
-  /// Posts in it.
+  /// The number of posts.
   package let count: Int
 
-  /// Stamps the post at `start`, and those behind it that are alike.
+  /// Stamps the post at `start` and the similar posts after it.
   ///
   /// - Parameters:
-  ///   - first: the header at `start`, of a whole frame.
-  ///   - sender: who sent them.
-  ///   - limits: what of a post is taken. What is wrong with the next is found when it is the first of its run.
-  ///   - isAlone: the run ends with the first.
+  ///   - first: the header at `start`. Its frame must be whole.
+  ///   - sender: the posts' sender.
+  ///   - limits: of the posts. A post beyond them ends the run, and its error is found when it starts the next run.
+  ///   - isAlone: the run has only the first post.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,
     isAlone: Bool
@@ -45,7 +44,7 @@ package struct PostRun {
 }
 
 extension RawSpan {
-  /// Whether the same `count` bytes lie at both offsets.
+  /// Whether `count` bytes at both offsets are equal.
   fileprivate func isEqual(at offset: Int, to other: Int, count: Int) -> Bool {
     guard count >= 8 else {
       for index in 0..<count
@@ -54,7 +53,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight may be some of those before.
+    // The last eight bytes may overlap those that were compared before.
     var index = 0
     while index < count - 8 {
       if integer(at: offset + index, as: UInt64.self) != integer(at: other + index, as: UInt64.self) {

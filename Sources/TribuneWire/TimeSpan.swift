@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A length of time as systemd.time(7) writes it: `5min`, `1h 30min`, `1.5s`; a bare number is seconds.
+/// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in seconds.
 ///
-/// Months are 30.44 days and years 365.25 days, as there. `infinity` is not accepted: everything that
-/// takes a span here is bounded.
+/// As there, a month has 30.44 days and a year 365.25 days. `infinity` is rejected, because every span here must be
+/// bounded.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-  /// Always at least zero, and at most `Int64.max`.
+  /// From 0 to `Int64.max`.
   package let microseconds: Int64
 
   package init(microseconds: Int64) {
@@ -15,7 +15,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package var duration: Duration { .microseconds(microseconds) }
 
-  /// Rounded up, so that what is not zero does not become it.
+  /// Rounded up, so that only zero becomes zero.
   package var milliseconds: Int64 { microseconds / 1000 + (microseconds % 1000 == 0 ? 0 : 1) }
 
   package static func < (one: TimeSpan, other: TimeSpan) -> Bool { one.microseconds < other.microseconds }
@@ -45,7 +45,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// The span in the form that `init(_:)` reads, in at most two units: `1h 30min`, `1.500s`, `350ms`.
+  /// The span in the syntax of `init(_:)`, in at most two units: `1h 30min`, `1.500s`, `350ms`.
   package var description: String {
     if microseconds == 0 { return "0" }
     if microseconds < 1_000 { return "\(microseconds)us" }
@@ -75,7 +75,7 @@ extension TimeSpan: CustomStringConvertible {
   }
 }
 
-/// Reads numbers and units in turn.
+/// Scans numbers and units in turn.
 private struct Scanner {
   let text: String
   private var rest: Substring.UnicodeScalarView
@@ -96,7 +96,7 @@ private struct Scanner {
       skipSpaces()
       let (product, tooLong) = whole.multipliedReportingOverflow(by: unit)
       let (sum, stillTooLong) = total.addingReportingOverflow(product)
-      // Each digit counts a tenth of the one before it; what is under a microsecond is cut.
+      // Each digit counts a tenth of the one before. Fractions of a microsecond are cut.
       var part: Int64 = 0
       var scale = unit
       for digit in fraction {

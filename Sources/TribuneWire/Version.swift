@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The version of these programs; `Hello.currentVersion` is the protocol's.
+/// The version of these programs. The protocol's version is `Hello.currentVersion`.
 package enum Version {
   package static let current = "0.1.0"
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be wrong with something a peer sent or asked for. The numbers are the wire's.
+/// What can be wrong with a frame or a request. The numbers are the wire's.
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
-  // These close the connection: what follows on it can no longer be told apart.
+  // These close the connection, because what follows can no longer be parsed, or because the bus cannot keep it.
   case badMagic = 1
   case unsupportedVersion = 2
   case frameTooLong = 3
@@ -18,7 +18,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case missingDescriptor = 13
   case restarted = 14
 
-  // These refuse one frame; the connection goes on.
+  // These refuse one frame. The connection continues.
   case unknownKind = 64
   case invalidName = 65
   case invalidPattern = 66
@@ -40,11 +40,11 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case conflict = 82
   case invalidDescriptor = 83
 
-  /// Whether the bus closes the connection after it has said this.
+  /// Whether the bus closes the connection after this error.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 
-/// A refusal, as an `error` frame carries it: the code for programs and the text for people.
+/// A refusal as in an `error` frame: a code for programs and a text for people.
 package struct WireError: Error, Equatable, Sendable {
   package let code: ErrorCode
   package let message: String

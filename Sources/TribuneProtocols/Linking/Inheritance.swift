@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Puts one protocol together from its declaration and its parents.
+/// Builds one linked protocol from its declaration and its parents.
 struct Inheritance {
   private let declaration: ProtocolDeclaration
   private let parents: [DelegateProtocol]
@@ -15,10 +15,10 @@ struct Inheritance {
     self.parents = parents
   }
 
-  /// - Returns: nil if something is wrong; the diagnostics say what.
+  /// - Returns: nil if there are errors, which `diagnostics` then lists.
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // Parents before heirs, and the last parent first; turned round at the end.
+    // The last parent is collected first, and ancestors before descendants. The result is then reversed.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {
@@ -78,7 +78,7 @@ struct Inheritance {
     for definition in declaration.types { findCircle(from: definition, &done) }
   }
 
-  /// A type that contains itself in every value has no value.
+  /// Reports a type that always contains a value of itself: no finite value of it exists.
   private mutating func findCircle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
@@ -112,7 +112,7 @@ struct Inheritance {
     var methods = declaration.methods.map { ProtocolMethod($0, origin: declaration.name, types: types) }
     var places = Dictionary(uniqueKeysWithValues: methods.enumerated().map { ($1.name, $0) })
     let ownCount = methods.count
-    // Its own methods that have been told to be wrong.
+    // Own methods for which an error has been reported.
     var wrong: Set<String> = []
     for ancestor in ancestors {
       for method in ancestor.methods where method.origin == ancestor.name {
@@ -146,7 +146,7 @@ struct Inheritance {
     return methods
   }
 
-  /// What is wrong with declaring an inherited method again.
+  /// The error in redeclaring an inherited method; nil if there is none.
   private func objection(to own: MethodDeclaration, over inherited: ProtocolMethod) -> String? {
     let origin = "\"\(inherited.origin)\" (\(inherited.declaration.location))"
     if !own.hasSignature(of: inherited.declaration) {
@@ -159,7 +159,7 @@ struct Inheritance {
     return nil
   }
 
-  /// Whether somebody it inherits from requires the method, be it optional further up.
+  /// Whether a parent requires the method, even if a more distant ancestor has it as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }
@@ -170,7 +170,7 @@ struct Inheritance {
 }
 
 extension ValueType {
-  /// The named types of which each value of this one contains one.
+  /// The named types that every value of this type contains.
   fileprivate var parts: [String] {
     switch self {
     case .named(let name): [name]

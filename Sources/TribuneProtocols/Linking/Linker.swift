@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Gives declarations their parents.
+/// Links declarations to their parents.
 ///
-/// A protocol is linked once all of its parents are, so what is left when no more can be has a circle in it.
-/// One that is wrong, or has a parent that is, is left out, and no others are.
+/// A protocol is linked once all its parents are linked, so when no more can be linked, the rest contains a cycle. A
+/// protocol is left out if it, or one of its parents, has an error; all others are linked.
 struct Linker {
   private enum State {
     case waiting
@@ -11,20 +11,20 @@ struct Linker {
     case broken
   }
 
-  /// The ones that were there before, which stay what they are.
+  /// Protocols that existed before. They stay unchanged.
   private let known: [String: DelegateProtocol]
   private var declarations: [ProtocolDeclaration] = []
   private var indexes: [String: Int] = [:]
   private var states: [State] = []
-  /// For each, the parents among the declarations that still wait.
+  /// For each declaration, how many parents among the declarations are not settled yet.
   private var waitingFor: [Int] = []
-  /// For each, who inherits from it.
+  /// For each declaration, the indexes of those that inherit from it.
   private var heirs: [[Int]] = []
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
-  /// - Returns: the protocols that are right, in the order of their declarations, and what is wrong with the
-  ///   others. What was wrong within a declaration is not told again.
+  /// - Returns: the valid protocols in the order of their declarations, and the errors of the others. Errors within a
+  ///   declaration have been reported by the parser and are not repeated.
   static func link(
     _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
@@ -39,7 +39,7 @@ struct Linker {
 
   private init(known: [String: DelegateProtocol]) { self.known = known }
 
-  /// The first of a name has it.
+  /// If declarations share a name, the first one gets it.
   private mutating func take(_ all: [ProtocolDeclaration]) {
     for declaration in all {
       guard let index = indexes[declaration.name] else {
@@ -95,7 +95,7 @@ struct Linker {
     }
   }
 
-  /// Everyone who still waits has a parent that does: whoever goes from parent to parent comes round.
+  /// Every waiting declaration has a waiting parent, so following the parents leads to a cycle.
   private mutating func breakCircle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]
@@ -110,7 +110,7 @@ struct Linker {
       index = parent
     }
     var circle = Array(path[(places[index] ?? 0)...])
-    // It is told of the one that was declared first.
+    // The error is reported for the declaration that came first.
     guard let first = circle.min(), let place = circle.firstIndex(of: first) else { return }
     circle = Array(circle[place...] + circle[..<place])
     let declaration = declarations[first]
@@ -127,7 +127,7 @@ struct Linker {
     release(heirsOf: first)
   }
 
-  /// - Returns: nil if the protocol has to be left out.
+  /// - Returns: nil if the protocol is left out.
   private mutating func link(_ declaration: ProtocolDeclaration) -> DelegateProtocol? {
     guard let parents = parents(of: declaration), !declaration.isBroken else { return nil }
     var inheritance = Inheritance(declaration, parents)
@@ -141,7 +141,7 @@ struct Linker {
     return nil
   }
 
-  /// - Returns: nil if one is not there, or is left out.
+  /// - Returns: nil if a parent is missing or left out.
   private mutating func parents(of declaration: ProtocolDeclaration) -> [DelegateProtocol]? {
     var parents: [DelegateProtocol] = []
     var broken: ProtocolDeclaration.Reference?
@@ -162,7 +162,7 @@ struct Linker {
     }
     guard areAllThere else { return nil }
     if let broken {
-      // One that has mistakes of its own has been told of.
+      // A declaration with errors of its own has been reported already.
       if !declaration.isBroken {
         report(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
       }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A word or a mark of the language, and where it stands.
+/// A word or punctuation mark, and its position.
 struct Token {
   enum Kind: Equatable {
-    /// A keyword or a name of any kind: what it may be, its place decides.
+    /// A keyword or a name; the parser decides by context.
     case word
     case leftBrace, rightBrace, leftParenthesis, rightParenthesis, leftBracket, rightBracket
     case colon, comma, question, arrow
-    /// A character that means nothing here.
+    /// A character that the language does not use.
     case stray
     case end
   }
@@ -16,23 +16,23 @@ struct Token {
   var range: Range<Int>
   var line: Int
   var column: Int
-  /// The comment that ends on the line before.
+  /// The comment that ends on the line before the token.
   var comment: Range<Int>?
 }
 
-/// Takes a source apart, front to back, in memory that does not grow with it.
+/// Splits a source into tokens, front to back, in constant memory.
 struct Lexer {
   let bytes: [UInt8]
   private var offset = 0
   private var line = 1
   private var column = 1
   private var lastTokenLine = 0
-  /// Where the first comment was that is not UTF-8.
+  /// The position of the first comment that is not UTF-8.
   private(set) var malformedComment: (line: Int, column: Int)?
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    // The mark that some editors put before UTF-8.
+    // The byte order mark that some editors put before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
   }
 
@@ -94,7 +94,7 @@ struct Lexer {
     }
   }
 
-  /// What is beyond ASCII belongs to a word, so that a wrong name is told whole.
+  /// Non-ASCII bytes belong to a word, so that a diagnostic shows the whole invalid name.
   private func isWord(at offset: Int) -> Bool {
     guard offset < bytes.count else { return false }
     return switch bytes[offset] {
@@ -129,12 +129,12 @@ struct Lexer {
     offset += 1
   }
 
-  /// What the token says, as it stands there.
+  /// The token's text.
   func text(of token: Token) -> String {
     String(decoding: bytes[token.range], as: UTF8.self)
   }
 
-  /// What a comment says, without its marks.
+  /// The text of a comment, without `#`.
   func documentation(in comment: Range<Int>) -> String {
     let lines = bytes[comment].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return lines.map { line in

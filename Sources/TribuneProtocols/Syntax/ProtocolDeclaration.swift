@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A protocol as it stands in a source, before anybody knows its parents.
+/// A protocol as parsed from a source, before it is linked to its parents.
 struct ProtocolDeclaration: Sendable {
   /// A name that stands for something defined elsewhere.
   struct Reference: Sendable {
@@ -23,12 +23,12 @@ struct ProtocolDeclaration: Sendable {
   var parents: [Reference] = []
   var types: [TypeDefinition] = []
   var methods: [MethodDeclaration] = []
-  /// The named types that its types and methods use.
+  /// The named types that its types and methods refer to.
   var references: [Reference] = []
-  /// Something in it is wrong, and has been told.
+  /// Whether it has an error, which has been reported.
   var isBroken = false
 
-  /// The one way in which the protocol is written; it reads back as the same protocol.
+  /// The canonical text of the protocol. It parses to the same protocol.
   func text(withDocumentation: Bool) -> String {
     func comment(_ documentation: String, indent: String) -> String {
       guard withDocumentation, !documentation.isEmpty else { return "" }
@@ -52,18 +52,18 @@ package struct MethodDeclaration: Sendable, CustomStringConvertible {
   package var kind: MethodKind
   package var isRequired: Bool
   package var parameters: [ValueType.Field]
-  /// Only of a method that gives a value.
+  /// Nil unless it is a value method.
   package var result: [ValueType.Field]?
-  /// The comment above it; empty if there is none.
+  /// The comment above the method; empty if there is none.
   package var documentation: String
   package var location: SourceLocation
 
-  /// Whether whoever can be sent the one can be sent the other.
+  /// Whether both methods can receive the same messages.
   package func hasSignature(of other: MethodDeclaration) -> Bool {
     kind == other.kind && parameters == other.parameters && result == other.result
   }
 
-  /// `optional value list.row (index: int) -> (title: string)`; it reads back as the same method.
+  /// `optional value list.row (index: int) -> (title: string)`. It parses to the same method.
   package var description: String {
     let text = "\(isRequired ? "required" : "optional") \(kind) \(name) \(parameters.text)"
     return result.map { "\(text) -> \($0.text)" } ?? text

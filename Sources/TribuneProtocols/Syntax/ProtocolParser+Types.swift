@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ProtocolParser {
-  /// - Parameter depth: the types around it.
+  /// - Parameter depth: how many types enclose this one.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
       report("types lie in each other at most \(ProtocolLimits.typeDepth) deep")
@@ -53,7 +53,7 @@ extension ProtocolParser {
     return .map(try parseType(depth: depth + 1))
   }
 
-  /// What the word after the parenthesis is followed by tells a struct from an enum.
+  /// The token after the first word tells a struct from an enum.
   private mutating func parseParentheses(depth: Int) throws(Misread) -> ValueType {
     let start = following
     if start.kind == .rightParenthesis { return .structure(try parseFields(depth: depth)) }
@@ -64,9 +64,9 @@ extension ProtocolParser {
     return .structure(try parseFields(depth: depth, isOpen: true))
   }
 
-  /// The fields of a struct.
+  /// Parses the fields of a struct.
   ///
-  /// - Parameter isOpen: the parenthesis has been read.
+  /// - Parameter isOpen: whether the opening parenthesis has been consumed.
   mutating func parseFields(depth: Int, isOpen: Bool = false) throws(Misread) -> [ValueType.Field] {
     if !isOpen { try take(.leftParenthesis, expected: "\"(\"") }
     var fields: [ValueType.Field] = []
@@ -96,7 +96,7 @@ extension ProtocolParser {
     }
   }
 
-  /// The values of an enum, from the first on.
+  /// Parses the values of an enum, after the opening parenthesis.
   private mutating func parseValues() throws(Misread) -> [String] {
     var values: [String] = []
     while true {

@@ -13,20 +13,20 @@ import TribuneWire
 ///     value    = "bool" | "int" | "float" | "string" | "object" | NAME | struct | enum
 ///              | "[" "]" value | "[" "string" "]" value | "?" value
 ///
-/// A mistake is told, and the reader goes on with the next member or the next protocol, so that all mistakes
-/// of a source are told at once. Words are keywords only where one can stand: a field may be called `type`.
+/// An error is reported, and the parser continues with the next member or protocol, so that one run reports all
+/// errors of a source. Words are keywords only where a keyword can stand: a field may be called `type`.
 struct ProtocolParser {
-  /// A mistake that has been told; whoever catches it looks for the place to go on from.
+  /// An error that has been reported. The code that catches it looks for a place to continue.
   struct Misread: Error {}
 
   let file: String
   var lexer: Lexer
   var token: Token
-  /// The one after it, which tells a keyword from a name.
+  /// The next token, which tells a keyword from a name.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []
-  /// The one being read.
+  /// The declaration that is being parsed.
   var current: ProtocolDeclaration
 
   static func parse(_ source: ProtocolSource) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
@@ -70,11 +70,11 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // Nobody can inherit from what has no name.
+    // A protocol without a name cannot be inherited from.
     if !current.name.isEmpty { declarations.append(current) }
   }
 
-  /// - Returns: whether the members follow.
+  /// - Returns: whether members follow.
   private mutating func parseHead() -> Bool {
     do throws(Misread) {
       current.name = try take(Word.protocolName)
@@ -215,7 +215,7 @@ struct ProtocolParser {
     return fields
   }
 
-  /// A delegate is told of will and did by the names alone, so they have to say what they are.
+  /// Delegates receive will- and did-notifications by their names, so the names must have the form of the kind.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       report("\"\(name)\" is the bus's own: names under \"\(NameSyntax.reservedPrefix)\" are", location)
@@ -235,7 +235,7 @@ struct ProtocolParser {
 
   var location: SourceLocation { SourceLocation(file: file, line: token.line, column: token.column) }
 
-  /// What the token says, if it is a word.
+  /// The token's text if it is a word; else empty.
   var text: String { token.kind == .word ? lexer.text(of: token) : "" }
 
   private var startsProtocol: Bool { text == "protocol" && following.kind == .word }
@@ -253,7 +253,7 @@ struct ProtocolParser {
     if token.kind != .end { following = lexer.next() }
   }
 
-  /// Leaves out what `isSkipped`, up to the end.
+  /// Skips tokens while `isSkipped` holds, at most to the end.
   private mutating func skip(while isSkipped: (borrowing ProtocolParser) -> Bool) {
     while token.kind != .end, isSkipped(self) { advance() }
   }
@@ -280,7 +280,7 @@ struct ProtocolParser {
     return documentation
   }
 
-  // MARK: Mistakes
+  // MARK: Errors
 
   mutating func report(_ message: String, _ place: SourceLocation? = nil) {
     list.append(ProtocolDiagnostic(place ?? location, message))

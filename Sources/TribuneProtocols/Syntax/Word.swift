@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// What a word may be where a name stands. The rules for types and fields are Varlink's.
+/// The kinds of names and their syntax. The rules for types and fields are Varlink's.
 enum Word {
   case protocolName, typeName, fieldName, enumValue, methodName
 
@@ -14,7 +14,7 @@ enum Word {
     case .protocolName: return first.isLetter && bytes.allSatisfy { $0.isLetterOrDigit || $0.isUnderscore }
     case .typeName: return first.isUpperCaseLetter && bytes.allSatisfy(\.isLetterOrDigit)
     case .fieldName, .enumValue:
-      // Underscores stand one at a time between others.
+      // Underscores are single, and stand between letters or digits.
       var wasUnderscore = false
       for byte in bytes {
         guard byte.isLetterOrDigit || byte.isUnderscore, !(wasUnderscore && byte.isUnderscore) else {
@@ -26,7 +26,7 @@ enum Word {
     }
   }
 
-  /// What it is and what it is made of.
+  /// The kind and the syntax, for diagnostics.
   var expected: String {
     switch self {
     case .protocolName: "a protocol's name (a letter, then letters, digits and _)"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observer has done what an awaited notification wanted done first, or could not.
+/// An observer has finished its work for an awaited notification, or has failed.
 package struct Done: FrameFields {
   package static let kind = FrameKind.done
 
-  /// The notification: the sender and the serial of its frame.
+  /// The notification, identified by the sender and the serial of its frame.
   package var poster: ConnectionID
   package var post: Serial
-  /// It could not; the payload is why.
+  /// Whether the observer failed; the payload then has the reason.
   package var hasFailed: Bool
 
   package init(poster: ConnectionID, post: Serial, hasFailed: Bool = false) {
@@ -29,27 +29,27 @@ package struct Done: FrameFields {
   }
 }
 
-/// Who was waited for, told to the poster of an awaited notification under its serial.
+/// The reply to the poster of an awaited notification, with the serial of the post.
 package struct Awaited: FrameFields {
   package static let kind = FrameKind.awaited
 
   package enum Failure: UInt8, Sendable, CaseIterable {
-    /// It had not done it at the deadline.
+    /// It had not acknowledged at the deadline.
     case timedOut = 0
-    /// Its connection ended first.
+    /// Its connection ended before it acknowledged.
     case gone = 1
-    /// It said that it could not.
+    /// It reported a failure.
     case failed = 2
   }
 
-  /// One that had not done it.
+  /// An observer that has not acknowledged.
   package struct Missing: Equatable, Sendable {
     package var connection: ConnectionID
     package var peer: PeerIdentity
     package var failure: Failure
-    /// What it said; else empty.
+    /// The reason that it gave; empty if none.
     package var reason: String
-    /// Microseconds from the post to that.
+    /// Microseconds from the post to the failure.
     package var elapsed: UInt64
 
     package init(
@@ -79,7 +79,7 @@ package struct Awaited: FrameFields {
     }
   }
 
-  /// How many have done it.
+  /// How many observers have acknowledged.
   package var acknowledged: UInt32
   package var missing: [Missing]
 

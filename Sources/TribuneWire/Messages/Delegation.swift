@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a delegate that says nothing, or breaks, counts as.
+/// How a delegate counts that times out or fails.
 package enum FailurePolicy: UInt8, Sendable, CaseIterable {
   case veto = 0
   case abstain = 1
 }
 
-/// Who is at the other end of a connection, as the kernel and systemd know it.
+/// The process at the other end of a connection, as the kernel and systemd know it.
 package struct PeerIdentity: Equatable, Sendable {
   package var pid: UInt32
   package var uid: UInt32
   package var gid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  /// The process's name (comm), at most 15 bytes; empty if the process had gone before its name was read.
   package var process: String
-  /// The systemd unit, empty if none.
+  /// The systemd unit; empty if none.
   package var unit: String
 
   package init(pid: UInt32, uid: UInt32, gid: UInt32, process: String, unit: String) {
@@ -41,19 +41,19 @@ package struct PeerIdentity: Equatable, Sendable {
   }
 }
 
-/// Joins the chain of the frame's object; no object: of any object.
+/// Joins the delegate chain of the frame's object; without an object, the chain for any object.
 package struct Attach: FrameFields {
   package static let kind = FrameKind.attach
 
-  /// Place in the chain: lower is earlier, equal goes by time of attaching.
+  /// The place in the chain: lower comes first; equal values are ordered by the time of attaching.
   package var order: Int32
   package var failurePolicy: FailurePolicy
-  /// Milliseconds of silence before it counts as timed out; 0 is the bus's own setting.
+  /// Milliseconds without an answer until it times out; 0 selects the bus's default.
   package var timeout: UInt32
   package var label: String
   /// The names that the delegate responds to.
   package var patterns: [String]
-  /// Whether it replaces the chain of the object, rather than join it.
+  /// Whether it replaces the chain of the object instead of joining it.
   package var isSet: Bool
   /// Protocols that the delegate conforms to.
   package var protocols: [String]
@@ -92,7 +92,7 @@ package struct Attach: FrameFields {
   }
 }
 
-/// A delegate as others see it.
+/// How a delegate is identified to others.
 package struct DelegateIdentity: Equatable, Sendable {
   package var id: DelegateID
   package var label: String
@@ -117,12 +117,12 @@ package struct DelegateIdentity: Equatable, Sendable {
   }
 }
 
-/// A standing veto. The frame's name is a pattern, its object a filter, either left out is any; the payload
-/// says why.
+/// A standing veto. The frame's name is a pattern and its object a filter; either may be left out, which means any.
+/// The payload has the reason.
 package struct Hold: FrameFields {
   package static let kind = FrameKind.hold
 
-  /// Nanoseconds on the host's monotonic clock; 0 for none.
+  /// The expiry in nanoseconds of the host's monotonic clock; 0 for none.
   package var expiry: UInt64
 
   package init(expiry: UInt64 = 0) { self.expiry = expiry }
@@ -136,7 +136,7 @@ package struct Hold: FrameFields {
   }
 }
 
-/// The bus has ended a registration. The serial is that of the frame which made it.
+/// The bus has ended a registration. The serial is that of the frame that registered it.
 package enum Ended: FrameFields {
   /// Another delegate was set in this one's place.
   case replaced(by: DelegateEntry)
@@ -166,12 +166,12 @@ package enum Ended: FrameFields {
   }
 }
 
-/// Declares the protocol of the delegates of the frame's object. The payload is text that defines protocols,
-/// or empty; without an object that is all it does.
+/// Declares the protocol for the delegates of the frame's object. The payload defines protocols, or is empty. Without
+/// an object, the frame only defines protocols.
 package struct Declare: FrameFields {
   package static let kind = FrameKind.declare
 
-  /// Empty without an object.
+  /// Empty if there is no object.
   package var protocolName: String
 
   package init(protocolName: String = "") { self.protocolName = protocolName }

@@ -2,15 +2,15 @@
 
 package struct HoldEntry: Equatable, Sendable {
   package var connection: ConnectionID
-  /// Ids of holds and of delegates are never the same.
+  /// Holds and delegates never share an id.
   package var delegate: DelegateIdentity
   package var pattern: String
-  /// Empty for any.
+  /// Empty for any object.
   package var object: String
   package var why: String
-  /// Microseconds since it was taken.
+  /// Microseconds since the hold was taken.
   package var age: UInt64
-  /// Microseconds until it expires; 0 if it does not.
+  /// Microseconds until the hold expires; 0 if it does not.
   package var remaining: UInt64
 
   package init(
@@ -47,9 +47,9 @@ package struct HoldEntry: Equatable, Sendable {
   }
 }
 
-/// A delegate that the configuration requires, and that is not attached.
+/// A delegate that the configuration requires and that is not attached.
 package struct MissingEntry: Equatable, Sendable {
-  /// Its label or its unit.
+  /// The delegate's label or unit.
   package var name: String
 
   package init(
@@ -68,12 +68,12 @@ package struct MissingEntry: Equatable, Sendable {
 }
 
 package struct ObjectEntry: Equatable, Sendable {
-  /// Or a pattern of objects, from the configuration.
+  /// An object, or a pattern of objects from the configuration.
   package var object: String
-  /// Empty when it was not declared.
+  /// Empty if the object was not declared.
   package var protocolName: String
   package var delegates: UInt32
-  /// Who declared it; the bus, when the configuration did, or nobody.
+  /// The connection that declared it; the bus if the configuration did, or if it was not declared.
   package var connection: ConnectionID
 
   package init(
@@ -103,9 +103,9 @@ package struct ObjectEntry: Equatable, Sendable {
 package struct ProtocolEntry: Equatable, Sendable {
   package var name: String
   package var parents: [String]
-  /// Inherited ones included.
+  /// Counts inherited ones.
   package var members: UInt32
-  /// Who defined it; the bus, when a file did.
+  /// The connection that defined it; the bus if a file did.
   package var connection: ConnectionID
   package var documentation: String
 
@@ -138,14 +138,14 @@ package struct ProtocolEntry: Equatable, Sendable {
 
 /// A method of a protocol, its own or inherited.
 package struct MemberEntry: Equatable, Sendable {
-  /// The protocol that it comes from.
+  /// The protocol that declares it.
   package var origin: String
   package var kind: MethodKind
   package var isRequired: Bool
   package var name: String
-  /// In Varlink's type syntax, parentheses included.
+  /// In Varlink's type syntax, with parentheses.
   package var parameters: String
-  /// Likewise; empty unless it gives a value.
+  /// In the same syntax; empty unless the method returns a value.
   package var result: String
   package var documentation: String
 
@@ -183,14 +183,14 @@ package struct MemberEntry: Equatable, Sendable {
   }
 }
 
-/// What is done with a method of a protocol.
+/// How a method of a protocol is called.
 package enum MethodKind: UInt8, Sendable, CaseIterable {
-  /// It is asked, and can be vetoed.
+  /// A query, which can be vetoed.
   case should = 0
-  /// It is posted, before something happens.
+  /// A notification before something happens.
   case will = 1
-  /// It is posted, after something happened.
+  /// A notification after something happened.
   case did = 2
-  /// It is asked for a value.
+  /// A query for a value.
   case value = 3
 }

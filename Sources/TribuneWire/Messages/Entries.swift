@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus as a whole. Counters count from its start.
+/// The bus as a whole. The counters count from its start.
 package struct BusEntry: Equatable, Sendable {
   package var pid: UInt32 = 0
   package var software = ""
@@ -62,23 +62,23 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var age: UInt64
   package var observations: UInt32
   package var delegates: UInt32
-  /// Queries that it has asked and that are not over.
+  /// Pending queries that it has asked.
   package var queries: UInt32
-  /// Bytes that wait for it to read.
+  /// Bytes that are queued for it.
   package var queued: UInt64
-  /// Notifications that it lost because it did not read.
+  /// Notifications that were dropped because it did not read.
   package var lost: UInt64
   /// Notifications that it posted.
   package var posted: UInt64
-  /// The bus is not reading from it, to let its observers catch up.
+  /// The bus does not read from it, so that its observers can catch up.
   package var isPaused: Bool
-  /// It does not read, and loses notifications.
+  /// It does not read, and so loses notifications.
   package var isLossy: Bool
   /// It has suspended its notifications.
   package var isSuspended: Bool
-  /// Bytes that are held for it until it resumes.
+  /// Bytes that are buffered for it until it resumes.
   package var held: UInt64
-  /// It goes on when the bus is restarted, as far as any does. An older bus says so of all.
+  /// Whether it survives a restart of the bus, if any connection does. An older bus reports true for all.
   package var isSurviving: Bool
 
   package init(
@@ -139,7 +139,7 @@ package struct ConnectionEntry: Equatable, Sendable {
 package struct ObservationEntry: Equatable, Sendable {
   package var connection: ConnectionID
   package var pattern: String
-  /// Empty for any.
+  /// Empty for any object.
   package var object: String
   package var suspension: SuspensionBehavior
   package var isAwaited: Bool
@@ -175,7 +175,7 @@ package struct ObservationEntry: Equatable, Sendable {
 package struct DelegateEntry: Equatable, Sendable {
   package var connection: ConnectionID
   package var delegate: DelegateIdentity
-  /// Empty for any.
+  /// Empty for any object.
   package var object: String
   package var order: Int32
   package var failurePolicy: FailurePolicy
@@ -217,11 +217,11 @@ package struct DelegateEntry: Equatable, Sendable {
   }
 }
 
-/// The last notification of its name and object that was to be kept.
+/// The retained notification of a name and an object.
 package struct RetainedEntry: Equatable, Sendable {
-  /// Who posted it.
+  /// The connection that posted it.
   package var connection: ConnectionID
-  /// Whose account it counts in.
+  /// The user to whose account it counts.
   package var uid: UInt32
   package var name: String
   package var object: String

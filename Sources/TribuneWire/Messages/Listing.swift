@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be listed.
+/// The subjects of a `list`.
 package enum ListSubject: UInt8, Sendable, CaseIterable {
   case bus = 0
   case connections = 1
   case observations = 2
   case delegates = 3
-  /// What a query of the frame's name and object would meet: holds, required delegates that are missing, and
-  /// the delegates that it would be put to, in order.
+  /// What a query with the frame's name and object would meet: holds, required delegates that are missing, and the
+  /// delegates that it would be put to, in order.
   case chain = 4
   case holds = 5
   /// Objects that are declared or have delegates of their own.
   case objects = 6
   case protocols = 7
-  /// What the protocol of the frame's object has, or the protocol that is so called.
+  /// The members of a protocol: that of the frame's object, or the protocol with this name.
   case members = 8
   /// Retained notifications.
   case retained = 9
 }
 
-/// Asks for one `entry` each of what there is, and an `ok` behind the last.
+/// Requests an `entry` for each item of the subject, followed by an `ok`.
 package struct List: FrameFields {
   package static let kind = FrameKind.list
 
   package var subject: ListSubject
-  /// Only what belongs to this connection; 0 for all.
+  /// Only entries of this connection; 0 for all.
   package var connection: UInt64
 
   package init(_ subject: ListSubject, connection: UInt64 = 0) {
@@ -43,7 +43,7 @@ package struct List: FrameFields {
   }
 }
 
-/// One of what was listed. Its serial is that of the `list`.
+/// One listed item. Its serial is that of the `list`.
 package enum Entry: FrameFields {
   case bus(BusEntry)
   case connection(ConnectionEntry)

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a poster wants done with a notification, beyond having it delivered.
+/// Options of a post beyond plain delivery.
 package struct PostOptions: OptionSet, Sendable {
   package let rawValue: UInt8
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// As with `FrameFlags.none`, what an empty literal is in other modules.
+  /// Cheaper than an empty literal, as `FrameFlags.none` is.
   package static var none: PostOptions { PostOptions(rawValue: 0) }
-  /// Is for suspended connections, too, after what they were spared until now.
+  /// Delivered to suspended connections too, after what is buffered for them.
   package static let immediately = PostOptions(rawValue: 1)
-  /// Is kept as the last of its name and object; without userInfo, what was kept is forgotten.
+  /// Kept as the last of its name and object. Without userInfo, the kept one is removed.
   package static let retain = PostOptions(rawValue: 2)
-  /// Takes the place of those of the same name that wait to be delivered.
+  /// Replaces waiting notifications of the same name.
   package static let coalesceByName = PostOptions(rawValue: 4)
-  /// Takes the place of those about the same object. With `coalesceByName`: of the same name and object.
+  /// Replaces waiting notifications about the same object; with `coalesceByName`, of the same name and object.
   package static let coalesceByObject = PostOptions(rawValue: 8)
-  /// The poster waits until those who observe it so have done their work.
+  /// The poster waits until the awaited observers have acknowledged.
   package static let awaited = PostOptions(rawValue: 16)
 
   package static let coalescing: PostOptions = [.coalesceByName, .coalesceByObject]
   package static let all: PostOptions = [.immediately, .retain, .coalescing, .awaited]
 }
 
-/// When a notification is delivered, as with Cocoa's NSNotificationQueue.
+/// When a notification is delivered; the styles of Cocoa's NSNotificationQueue.
 package enum PostingStyle: UInt8, Sendable, CaseIterable {
   case now = 0
-  /// At the end of the pass of the run loop that it came in with.
+  /// At the end of the bus's loop iteration in which it arrived.
   case asSoonAsPossible = 1
-  /// When the run loop has nothing else to do.
+  /// When the bus has nothing else to do.
   case whenIdle = 2
 }
 
-/// A notification. Name, object and userInfo are the frame's tail. Observers receive the frame that
-/// the poster sent, byte for byte but for the sender.
+/// A notification. Name, object and userInfo are the frame's tail. Observers receive the poster's frame, byte for
+/// byte except for the sender.
 ///
-/// A plain one, which wants nothing in particular, has no fields at all.
+/// A post without options has no fields at all.
 package struct Post: FrameFields {
   package static let kind = FrameKind.post
-  /// Where the length lies in the fields.
+  /// The offset of the length in the fields.
   static let lengthOffset = 6
 
   package var options: PostOptions
   package var style: PostingStyle
-  /// Milliseconds until the poster of an awaited notification goes on anyway; 0 is the bus's own setting.
+  /// Milliseconds until the poster of an awaited notification gets a reply; 0 selects the bus's default.
   package var deadline: UInt32
-  /// Bytes of userInfo in the descriptor that came with the frame; 0 without one.
+  /// Bytes of userInfo in the descriptor that came with the frame; 0 without a descriptor.
   package var length: UInt32
 
   package init(
@@ -75,7 +75,7 @@ package struct Post: FrameFields {
   }
 }
 
-/// How many notifications the bus had to drop for this connection at this place in its stream.
+/// How many notifications the bus has dropped for this connection at this point of its stream.
 package struct Lost: FrameFields {
   package static let kind = FrameKind.lost
   /// Bytes of a whole frame.
@@ -94,16 +94,16 @@ package struct Lost: FrameFields {
   }
 }
 
-/// What becomes of notifications for a connection that has suspended itself, as with Cocoa's
+/// What happens to notifications while a connection is suspended; the behaviours of Cocoa's
 /// NSDistributedNotificationCenter.
 package enum SuspensionBehavior: UInt8, Sendable, CaseIterable {
-  /// The last of each name and object is delivered afterwards.
+  /// The last of each name and object is delivered on resumption.
   case coalesce = 0
-  /// They are not delivered.
+  /// They are dropped.
   case drop = 1
-  /// All are delivered afterwards, as far as there is room to hold them.
+  /// All are delivered on resumption, as far as the buffer holds them.
   case hold = 2
-  /// They are delivered all the same, after what was held.
+  /// They are delivered at once, after what is buffered.
   case deliverImmediately = 3
 }
 
@@ -112,17 +112,17 @@ package struct ObserveOptions: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// What is retained and matches comes first.
+  /// Matching retained notifications are delivered first.
   package static let retained = ObserveOptions(rawValue: 1)
-  /// Whoever posts an awaited notification waits for this observer.
+  /// Posters of awaited notifications wait for this observer.
   package static let awaited = ObserveOptions(rawValue: 2)
 
   package static let all: ObserveOptions = [.retained, .awaited]
 }
 
-/// An observation. The frame's name is a pattern, its object a filter; either left out is any.
+/// An observation. The frame's name is a pattern and its object a filter; either may be left out, which means any.
 ///
-/// A plain one has no fields at all.
+/// A plain observation has no fields at all.
 package struct Observe: FrameFields {
   package static let kind = FrameKind.observe
 
@@ -148,7 +148,7 @@ package struct Observe: FrameFields {
   }
 }
 
-/// Suspends the sender's notifications, or resumes them.
+/// Suspends or resumes the delivery of notifications to the sender.
 package struct Suspend: FrameFields {
   package static let kind = FrameKind.suspend
 
@@ -165,16 +165,16 @@ package struct Suspend: FrameFields {
   }
 }
 
-/// A retained notification, for an observation that wanted the snapshot, under whose serial it comes. Its
-/// sender is who posted it; name, object and userInfo are the tail.
+/// A retained notification, for an observation that asked for retained ones. It has that observation's serial, and
+/// the poster as its sender. Name, object and userInfo are the frame's tail.
 package struct Retained: FrameFields {
   package static let kind = FrameKind.retained
-  /// Where the length lies in the fields.
+  /// The offset of the length in the fields.
   static let lengthOffset = 8
 
   /// Microseconds since it was posted.
   package var age: UInt64
-  /// Bytes of userInfo in the descriptor that comes with the frame; 0 without one.
+  /// Bytes of userInfo in the descriptor that comes with the frame; 0 without a descriptor.
   package var length: UInt32
 
   package init(age: UInt64, length: UInt32 = 0) {
@@ -193,7 +193,7 @@ package struct Retained: FrameFields {
   }
 }
 
-/// Asks for a copy of all that passes under the frame's name, a pattern; left out is any.
+/// Requests a copy of all traffic under the frame's name, which is a pattern; without a name, of all traffic.
 package struct Monitor: FrameFields {
   package static let kind = FrameKind.monitor
 
@@ -202,16 +202,16 @@ package struct Monitor: FrameFields {
   package func append(to buffer: ByteBuffer) {}
 }
 
-/// One frame that passed, for a monitor. The frame is the payload, whole.
+/// A copy of one frame, for a monitor. The payload is the whole frame.
 package struct Traffic: FrameFields {
   package static let kind = FrameKind.traffic
 
   /// Microseconds since 1970, UTC.
   package var time: UInt64
   package var from: ConnectionID
-  /// Whom it went to; the bus, when it went to no single connection.
+  /// The receiver; the bus if there was no single receiver.
   package var to: ConnectionID
-  /// How many received it.
+  /// The number of receivers.
   package var receivers: UInt32
 
   package init(time: UInt64, from: ConnectionID, to: ConnectionID, receivers: UInt32) {

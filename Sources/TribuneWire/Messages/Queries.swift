@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a query goes through the chain.
+/// How a query is put to the delegate chain.
 package enum QueryMode: UInt8, Sendable, CaseIterable {
-  /// All are asked at once; the first veto is the verdict.
+  /// All delegates are asked at once; the first veto is the verdict.
   case parallel = 0
-  /// All are asked at once and all are waited for.
+  /// All delegates are asked at once, and all answers are awaited.
   case all = 1
-  /// One is asked at a time; none after a veto.
+  /// One delegate is asked at a time, until one vetoes.
   case order = 2
-  /// One is asked at a time, until one has a value.
+  /// One delegate is asked at a time, until one has a value.
   case first = 3
-  /// All are asked at once, and each may have a value.
+  /// All delegates are asked at once, and each may have a value.
   case collect = 4
 
-  /// Whether values are wanted, not leave.
+  /// Whether the query is for values, not for permission.
   package var isForValues: Bool { self == .first || self == .collect }
-  /// Whether one is asked at a time.
+  /// Whether one delegate is asked at a time.
   package var isSequential: Bool { self == .order || self == .first }
 }
 
@@ -24,17 +24,17 @@ package enum VerdictKind: UInt8, Sendable, CaseIterable {
   case vetoed = 1
 }
 
-/// What a delegate says.
+/// A delegate's answer.
 package enum AnswerKind: UInt8, Sendable, CaseIterable {
   case approve = 0
   case veto = 1
   case abstain = 2
   case failed = 3
-  /// The payload is a value: what a data source says.
+  /// The payload is a value, as a data source returns it.
   case value = 4
 }
 
-/// What came of one delegate. `held` is for standing vetoes, `answered` for values.
+/// The outcome of one delegate. `held` is for holds, `answered` for values.
 package enum OutcomeKind: UInt8, Sendable, CaseIterable {
   case approved = 0
   case vetoed = 1
@@ -46,15 +46,15 @@ package enum OutcomeKind: UInt8, Sendable, CaseIterable {
   case answered = 7
 }
 
-/// How a query ended, for those who were asked.
+/// How a query ended, for the delegates that were asked.
 package enum ConclusionKind: UInt8, Sendable, CaseIterable {
   case allowed = 0
   case vetoed = 1
-  /// The asker took it back, or is gone.
+  /// The asker cancelled the query, or is gone.
   case cancelled = 2
 }
 
-/// What is different about a query.
+/// Options of a query.
 package struct QueryFlags: OptionSet, Sendable {
   package let rawValue: UInt8
 
@@ -62,11 +62,11 @@ package struct QueryFlags: OptionSet, Sendable {
 
   /// Cheaper than an empty literal, as `FrameFlags.none` is.
   package static var none: QueryFlags { QueryFlags(rawValue: 0) }
-  /// Nothing will come of it, and the delegates are told so.
+  /// Nothing will come of the query, and the delegates are told so.
   package static let isDryRun = QueryFlags(rawValue: 0x01)
-  /// Vetoes do not keep the asker: it gives a reason.
+  /// The asker overrides vetoes, and gives a reason.
   package static let overrides = QueryFlags(rawValue: 0x02)
-  /// The asker wants `progress` for each delegate that is asked and that settles, too.
+  /// The asker also wants `progress` when a delegate is asked, and when its outcome is known.
   package static let tellsProgress = QueryFlags(rawValue: 0x04)
 
   package static let known: QueryFlags = [.isDryRun, .overrides, .tellsProgress]
@@ -76,15 +76,15 @@ package struct QueryFlags: OptionSet, Sendable {
 package struct Ask: FrameFields {
   package static let kind = FrameKind.ask
 
-  /// Milliseconds until there must be a verdict; 0 is the bus's own setting.
+  /// Milliseconds until there must be a verdict; 0 selects the bus's default.
   package var deadline: UInt32
   package var mode: QueryMode
-  /// The verdict when nobody says anything.
+  /// The verdict if no delegate approves or vetoes.
   package var fallback: VerdictKind
-  /// The query that the asker is answering meanwhile; 0 if none.
+  /// The query that the asker is answering itself meanwhile; 0 if none.
   package var parent: UInt64
   package var flags: QueryFlags
-  /// Why vetoes are overridden; empty unless they are.
+  /// The reason for overriding vetoes; empty without an override.
   package var overrideReason: String
 
   package init(
@@ -118,18 +118,18 @@ package struct Ask: FrameFields {
   }
 }
 
-/// A query, as it is put to one delegate. The frame's sender is the asker, its serial that of the
-/// `attach`, its tail that of the `ask`.
+/// A query as it is put to one delegate. The frame's sender is the asker, its serial is that of the `attach`, and its
+/// tail is that of the `ask`.
 package struct Question: FrameFields {
   package static let kind = FrameKind.question
 
   package var query: QueryID
   package var delegate: DelegateID
-  /// Milliseconds that the delegate has.
+  /// Milliseconds until the delegate times out.
   package var timeout: UInt32
   package var asker: PeerIdentity
   package var isDryRun: Bool
-  /// A value is wanted, not leave.
+  /// Whether a value is wanted, not permission.
   package var wantsValue: Bool
 
   package init(
@@ -163,8 +163,7 @@ package struct Question: FrameFields {
   }
 }
 
-/// What a delegate says to a question. The payload is the reason for a veto, the error for a failure, the
-/// value for a value.
+/// A delegate's answer to a question. The payload is the reason for a veto, the error of a failure, or the value.
 package struct Answer: FrameFields {
   package static let kind = FrameKind.answer
 
@@ -191,14 +190,14 @@ package struct Answer: FrameFields {
   }
 }
 
-/// "I am at it": asks for more time. The payload is what to tell the asker.
+/// Requests more time for an answer. The payload is a status text for the asker.
 ///
-/// Any connection of the delegate's user may send it, for what runs under the delegate.
+/// Any connection of the delegate's user may send it, on behalf of a process that works for the delegate.
 package struct Defer: FrameFields {
   package static let kind = FrameKind.defer
 
   package var query: QueryID
-  /// 0 for the one delegate of the sender's user that is waited for.
+  /// 0 selects the only pending delegate of the sender's user.
   package var delegate: DelegateID
   /// Milliseconds from now.
   package var extensionTime: UInt32
@@ -222,15 +221,15 @@ package struct Defer: FrameFields {
   }
 }
 
-/// Where a query is with one delegate.
+/// The stage of a query with one delegate.
 package enum ProgressStage: UInt8, Sendable, CaseIterable {
   case deferred = 0
   case asked = 1
   case settled = 2
 }
 
-/// How a query goes on with one delegate: it has deferred, and where the asker wants to know, it was asked,
-/// or something came of it. The serial is that of the `ask`, the payload what the delegate says.
+/// Progress of a query with one delegate: it has deferred; or, if the asker wants to know, it was asked or its
+/// outcome is known. The serial is that of the `ask`; the payload is the delegate's text.
 package struct Progress: FrameFields {
   package static let kind = FrameKind.progress
 
@@ -239,7 +238,7 @@ package struct Progress: FrameFields {
   /// Milliseconds that the delegate now has.
   package var timeout: UInt32
   package var stage: ProgressStage
-  /// What came of it, where it has settled; means nothing else.
+  /// The outcome, if it has settled; else meaningless.
   package var outcome: OutcomeKind
 
   package init(
@@ -270,15 +269,15 @@ package struct Progress: FrameFields {
   }
 }
 
-/// What came of one delegate, in a verdict.
+/// The outcome of one delegate, in a verdict.
 package struct Outcome: Equatable, Sendable {
   package var delegate: DelegateIdentity
   package var outcome: OutcomeKind
-  /// Why, or the error; empty if nothing was said.
+  /// The reason or the error; empty if none was given.
   package var reason: String
-  /// Microseconds from the question to what came of it.
+  /// Microseconds from the question to the outcome.
   package var elapsed: UInt64
-  /// What it answered, if `answered`.
+  /// The value, if the outcome is `answered`.
   package var value: [UInt8]
 
   package init(
@@ -308,17 +307,17 @@ package struct Outcome: Equatable, Sendable {
   }
 }
 
-/// What came of a query. The serial is that of the `ask`.
+/// The result of a query. The serial is that of the `ask`.
 package struct Verdict: FrameFields {
   package static let kind = FrameKind.verdict
 
   package var query: QueryID
   package var verdict: VerdictKind
-  /// Nobody approved or vetoed: the verdict is the asker's own default.
+  /// Whether no delegate approved or vetoed. The verdict is then the asker's own default.
   package var isUnanswered: Bool
-  /// One for each delegate of which something came, in the chain's order.
+  /// The outcomes, one for each delegate that has one, in the chain's order.
   package var outcomes: [Outcome]
-  /// There are vetoes, and the asker went past them.
+  /// Whether there were vetoes that the asker overrode.
   package var isOverridden: Bool
   package var isDryRun: Bool
 
@@ -361,7 +360,7 @@ package struct Verdict: FrameFields {
   }
 }
 
-/// How a query ended that this delegate was asked in. The serial is that of the `attach`.
+/// How a query ended in which this delegate was asked. The serial is that of the `attach`.
 package struct Concluded: FrameFields {
   package static let kind = FrameKind.concluded
 

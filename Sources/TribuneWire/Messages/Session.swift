@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus's first frame: who the peer is to it, and what it accepts.
+/// The bus's first frame: the peer's id, and the bus's limits.
 package struct Welcome: FrameFields {
   package static let kind = FrameKind.welcome
 
@@ -11,7 +11,7 @@ package struct Welcome: FrameFields {
   package var observationsMax: UInt32
   package var delegatesMax: UInt32
   package var queriesMax: UInt32
-  /// Milliseconds that a query may take, and takes when its asker does not say.
+  /// Milliseconds: the longest deadline of a query, and the deadline if the asker names none.
   package var deadlineMax: UInt32
   package var deadlineDefault: UInt32
   package var busPID: UInt32
@@ -58,12 +58,12 @@ package struct Welcome: FrameFields {
   }
 }
 
-/// A refusal. Its serial is that of the frame it answers, or 0 when the connection as a whole is meant;
-/// the payload is the text for people.
+/// A refusal. Its serial is that of the refused frame, or 0 if it concerns the whole connection. The payload is a
+/// text for people.
 package struct Refusal: FrameFields {
   package static let kind = FrameKind.error
 
-  /// As it came: a newer bus may know more codes.
+  /// As received: a newer bus may know more codes.
   package var rawCode: UInt16
 
   package init(_ code: ErrorCode) { rawCode = code.rawValue }
@@ -79,14 +79,14 @@ package struct Refusal: FrameFields {
   }
 }
 
-/// The bus has done what the frame of this serial asked for.
+/// The bus has done what the frame with this serial requested.
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
-  /// The serial under which the registration is known, which is an earlier one when the same thing had
-  /// been attached before; 0 when nothing was registered.
+  /// The serial that identifies the registration: an earlier one if the same thing was registered before, 0 if
+  /// nothing was registered.
   package var registration: Serial
-  /// The delegate's id, for an `attach`; else 0.
+  /// The delegate's id for an `attach`; else 0.
   package var delegate: UInt64
 
   package init(registration: Serial = 0, delegate: UInt64 = 0) {
@@ -105,8 +105,8 @@ package struct Okay: FrameFields {
   }
 }
 
-/// Takes back what the sender's frame `target` asked for or registered: a query, an observation, a
-/// delegate, a monitor.
+/// Cancels what the sender's frame `target` requested or registered: a query, an observation, a delegate, a monitor
+/// or the like.
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
@@ -123,14 +123,14 @@ package struct Cancel: FrameFields {
   }
 }
 
-/// The sender is what has become of a connection that a restart of the bus ended: it has registered again, and
-/// wants to know what was missed in between.
+/// Resumes a connection that a restart of the bus has ended. The sender has registered again, and asks what was
+/// missed meanwhile.
 package struct Succeed: FrameFields {
   package static let kind = FrameKind.succeed
 
   /// The connection that ended.
   package var predecessor: ConnectionID
-  /// How many notifications that one had received, with those that it was told were lost.
+  /// How many notifications that connection had received, including those that were reported to it as lost.
   package var received: UInt64
 
   package init(predecessor: ConnectionID, received: UInt64) {
@@ -149,12 +149,11 @@ package struct Succeed: FrameFields {
   }
 }
 
-/// The sender is a bus that is to take the place of this one. Behind the `ok`, the connection speaks another language,
-/// that of two daemons.
+/// Sent by a daemon that replaces this bus. After the `ok`, the connection uses the protocol between two daemons.
 package struct Replace: FrameFields {
   package static let kind = FrameKind.replace
 
-  /// The highest version of a bus's state that the sender reads.
+  /// The highest version of a bus's write-ahead log that the sender reads.
   package var version: UInt32
 
   package init(version: UInt32) { self.version = version }
