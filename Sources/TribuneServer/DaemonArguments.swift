@@ -16,12 +16,12 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  /// Where to listen when systemd passes no socket.
+  /// The socket's path if systemd passes no socket.
   package var listenPath: String?
   package var configurationDirectory = Configuration.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
-  /// Whether it takes the place of the bus that listens there, with everything that one has.
+  /// Whether to replace the bus that listens there, and to take over everything that it has.
   package var replaces = false
 
   package init() {}

@@ -2,22 +2,21 @@
 
 package import TribuneCore
 
-/// How many lines in a second something may take in the log that peers can cause as often as they like, and how
-/// many it would have taken beyond that.
+/// Limits the log lines per second for events that peers can cause at will, and counts the lines beyond the limit.
 nonisolated package struct LineBudget {
   package static let periodNanoseconds: UInt64 = 1_000_000_000
 
   private let linesPerSecond: Int
   private var used = 0
   private var end = Instant(nanoseconds: 0)
-  /// Lines that were left out since this was last taken.
+  /// Lines omitted since the count was last taken.
   package private(set) var omittedCount = 0
 
   package init(linesPerSecond: Int) {
     self.linesPerSecond = linesPerSecond
   }
 
-  /// Whether there is another line; else it is counted.
+  /// Whether another line may be written; if not, it is counted.
   package mutating func take(at now: Instant) -> Bool {
     if end <= now {
       end = now.advanced(byNanoseconds: Self.periodNanoseconds)

@@ -4,12 +4,12 @@ import Glibc
 import TribuneSystem
 package import TribuneWire
 
-/// What the daemon tells its operator: entries with fields in the journal where standard error leads
-/// there, else lines on standard error.
+/// The daemon's messages to its operator: journal entries with fields if standard error leads to the journal, else
+/// lines on standard error.
 ///
-/// A message or a field may hold a peer's text as it came: everything is escaped here.
+/// A message or a field may contain a peer's unmodified text, so everything is escaped here.
 package final class Log {
-  /// The numbers are syslog's.
+  /// The numbers are those of syslog.
   nonisolated package enum Level: Int32, Comparable, CaseIterable, Sendable {
     case error = 3
     case warning = 4
@@ -17,10 +17,10 @@ package final class Log {
     case info = 6
     case debug = 7
 
-    /// As `[Log] Level=` says it.
+    /// The name as in `[Log] Level=`.
     package var name: String { "\(self)" }
 
-    /// More important is less.
+    /// A more important level compares as less.
     package static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
   }
 
@@ -29,19 +29,19 @@ package final class Log {
     case standardError
   }
 
-  /// Names and values for the journal; the names are `TRIBUNE_SOMETHING`.
+  /// Names and values for the journal; a name is `TRIBUNE_SOMETHING`.
   package typealias Fields = KeyValuePairs<StaticString, String>
 
   private let threshold: Cell<Level>
-  /// What is less important is left out.
+  /// Less important messages are omitted.
   package var level: Level {
     get { threshold.value }
     set { threshold.value = newValue }
   }
-  /// Nil where messages are lines on standard error.
+  /// Nil if messages go to standard error.
   private let journal: JournalWriter?
 
-  /// Writes to `destination`; to standard error where the journal cannot be written to without waiting.
+  /// Writes to `destination`, or to standard error if the journal's thread cannot be started.
   package convenience init(level: Level = .info, destination: Destination = .current) {
     guard destination == .journal else {
       self.init(level: level, journal: nil)
@@ -80,7 +80,7 @@ package final class Log {
     write(.debug, message(), fields())
   }
 
-  /// The other methods under a level that is a value.
+  /// Writes a message at the given level, as the methods above do.
   package func write(
     _ level: Level, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]
   ) {
@@ -94,19 +94,19 @@ package final class Log {
     journal.write(.entry(entry))
   }
 
-  /// Gives the journal a bounded time to take what it has not yet.
+  /// Gives the journal a bounded time to accept the remaining entries.
   package func flush(within limit: Duration) {
     journal?.flush(within: limit)
   }
 
   // MARK: Verdicts
 
-  /// Whether such a verdict is written down at all.
+  /// Whether such a verdict is logged at all.
   package func wants(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
     level(of: VerdictEntry.level(of: verdict, isOverridden: isOverridden)) <= level
   }
 
-  /// Writes a verdict down: an entry with its fields in the journal, or its one line on standard error.
+  /// Logs a verdict: an entry with fields in the journal, or one line on standard error.
   package func write(_ verdict: VerdictEntry) {
     guard level(of: verdict.level) <= level else { return }
     if let journal {
@@ -116,23 +116,23 @@ package final class Log {
     }
   }
 
-  /// Without a journal to look them up in, verdicts are for those who asked; but that somebody went past a
-  /// veto is news anywhere.
+  /// Without a journal in which to look them up, ordinary verdicts are logged at debug level. An overridden veto is
+  /// always worth a warning.
   private func level(of verdict: Level) -> Level {
     journal == nil && verdict > .warning ? .debug : verdict
   }
 }
 
 nonisolated extension Log.Destination {
-  /// Where this process's standard error leads.
+  /// The destination of this process's standard error.
   package static var current: Self {
     guard let stream = unsafe getenv("JOURNAL_STREAM") else { return .standardError }
     return unsafe of(STDERR_FILENO, journalStream: String(cString: stream))
   }
 
-  /// Where a descriptor leads, given the `DEVICE:INODE` that systemd has connected to the journal
-  /// (systemd.exec(5), "$JOURNAL_STREAM"). The variable is inherited by processes whose standard error
-  /// has since been turned elsewhere, so the descriptor has to be that very stream.
+  /// The destination of a descriptor, given the `DEVICE:INODE` of the stream that systemd connected to the journal
+  /// (systemd.exec(5), "$JOURNAL_STREAM"). Processes inherit the variable even if their standard error was redirected
+  /// since, so the descriptor must be that very stream.
   package static func of(_ descriptor: CInt, journalStream: String) -> Self {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return .standardError }

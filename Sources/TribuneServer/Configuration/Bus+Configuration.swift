@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneWire
 
 extension Bus {
-  /// Puts a configuration in force.
+  /// Applies a configuration.
   mutating func apply(_ configuration: Configuration, log: Log) {
     limits = configuration.busLimits
     policy = configuration.policy

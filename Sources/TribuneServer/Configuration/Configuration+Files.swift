@@ -4,14 +4,14 @@ import TribuneProtocols
 import TribuneSystem
 
 nonisolated extension Configuration {
-  /// Where the system's bus finds its configuration unless it is told otherwise.
+  /// The default configuration directory of the system's bus.
   package static let systemDirectory = "/etc/tribune"
 
   /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names, and
-  /// `protocols.d/*.protocol`. What is not there leaves the defaults.
+  /// `protocols.d/*.protocol`. Missing files leave the defaults.
   ///
-  /// - Returns: the configuration, which is to be used only if no diagnostic is an error, and what is to be
-  ///   said about the files, in the order of files and lines, of the protocols last.
+  /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
+  ///   files and lines, with those about protocols last.
   package static func load(
     from directory: String, defaults: Configuration = Configuration()
   ) -> (Configuration, [Diagnostic]) {
@@ -32,7 +32,7 @@ nonisolated extension Configuration {
     return reader.finish()
   }
 
-  /// The files in a directory that are meant, in the order of their names.
+  /// The files in a directory with this suffix that are not hidden, in the order of their names.
   private static func paths(in directory: String, endingIn suffix: String) throws(Errno) -> [String] {
     try ConfigurationFiles.names(in: directory)
       .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
@@ -40,7 +40,7 @@ nonisolated extension Configuration {
       .map { "\(directory)/\($0)" }
   }
 
-  /// Byte by byte, whatever the locale.
+  /// Compares bytes, independently of the locale.
   private static func precedes(_ one: String, _ other: String) -> Bool {
     one.utf8.lexicographicallyPrecedes(other.utf8)
   }

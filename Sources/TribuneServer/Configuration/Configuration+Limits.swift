@@ -8,7 +8,7 @@ extension Configuration {
     FrameLimits(fields: WireLimits.fieldsLength, payload: payloadMaxBytes)
   }
 
-  /// The part that the core keeps to.
+  /// The limits that the core enforces.
   nonisolated var busLimits: BusLimits {
     var limits = BusLimits()
     limits.observationsMax = observationsMax

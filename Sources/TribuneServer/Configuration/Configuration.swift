@@ -4,22 +4,22 @@ package import TribuneCore
 package import TribuneProtocols
 import TribuneWire
 
-/// What an operator can set. Every property starts with the default; `Setting.all` says under which key of
-/// `tribuned.conf` it is found, and config/tribuned.conf what it is for.
+/// The settings of an operator. Every property starts with its default. `Setting.all` has the key of each in
+/// `tribuned.conf`; config/tribuned.conf explains the keys.
 nonisolated package struct Configuration: Equatable, Sendable {
   // [Bus]
   package var connectionsMax = 16_384
   package var payloadMaxBytes = 16 << 20
-  /// Of one connection, as are the two that follow.
+  /// For one connection, as are the two that follow.
   package var observationsMax = 4_096
   package var delegatesMax = 4_096
   package var queriesMax = 1_024
   package var helloTimeoutNanoseconds: UInt64 = 10_000_000_000
-  /// How long a frame that has begun may take to be whole.
+  /// Longest time from the first byte of a frame to its last.
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
-  /// Of all frames of more than 16 KiB together that are not whole yet.
+  /// For all partial frames of more than 16 KiB together.
   package var partialFramesMemoryMaxBytes = 256 << 20
-  /// Of one of the two areas that what survives a restart is written to in turn.
+  /// For one of the two segments that hold the write-ahead log in turn.
   package var stateMaxBytes = 64 << 20
 
   // [Queue]
@@ -27,11 +27,11 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var lowMarkBytes = 256 << 10
   package var hardLimitBytes = 64 << 20
   package var paceMaxNanoseconds: UInt64 = 100_000_000
-  /// Of all queues together.
+  /// For all queues together.
   package var queuesMemoryMaxBytes = 1 << 30
 
   // [Notifications]
-  /// For one connection that is suspended.
+  /// For one suspended connection.
   package var heldMaxBytes = 1 << 20
   package var retainedUserMaxBytes = 4 << 20
   package var retainedMaxBytes = 32 << 20
@@ -41,16 +41,16 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var deadlineNanoseconds: UInt64 = 30_000_000_000
   package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
 
-  /// Who may override, and the `[Query …]` sections.
+  /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
 
-  /// The `[Object …]` sections: a pattern once, in the order of the sections.
+  /// The `[Object …]` sections, each pattern once, in the order of the sections.
   package var objects: [ObjectRule] = []
-  /// What `protocols.d` has.
+  /// The files of `protocols.d`.
   package var protocolSources: [ProtocolSource] = []
 
   // [Socket]
-  /// Permission bits of a socket that the daemon makes itself.
+  /// Permission bits of a socket that the daemon creates itself.
   package var socketMode: UInt32 = 0o666
 
   // [Log]
@@ -66,18 +66,18 @@ nonisolated package struct Configuration: Equatable, Sendable {
     return configuration
   }
 
-  /// What is in force after a reload: what was loaded, or still this one if that has any error.
+  /// The configuration in force after a reload: the loaded one, or still this one if there is any error.
   package func reloaded(as loaded: Configuration, _ diagnostics: [Diagnostic]) -> Configuration {
     diagnostics.contains { $0.severity == .error } ? self : loaded
   }
 }
 
-/// Something that an operator should know about a configuration file.
+/// A message for the operator about a configuration file.
 nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   package enum Severity: Sendable {
-    /// The line is ignored.
+    /// The line is ignored, or its value has a consequence that the operator may not expect.
     case warning
-    /// What stands there is left out, and all else is used.
+    /// The faulty part is left out, and everything else is used.
     case mistake
     /// The configuration is not used.
     case error
@@ -85,9 +85,9 @@ nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConverti
 
   package var severity: Severity
   package var file: String
-  /// Counted from 1; nil when the file as a whole is meant.
+  /// Counted from 1; nil if the message is about the whole file.
   package var line: Int?
-  /// Counted from 1; nil when the line as a whole is meant.
+  /// Counted from 1; nil if the message is about the whole line.
   package var column: Int?
   package var message: String
 
@@ -101,7 +101,7 @@ nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConverti
     self.message = message
   }
 
-  /// `FILE:LINE:COLUMN: error: MESSAGE`, as compilers say it.
+  /// `FILE:LINE:COLUMN: error: MESSAGE`, as in compiler messages.
   package var description: String {
     let place = [line, column].reduce(file.escaped) { place, number in
       number.map { "\(place):\($0)" } ?? place

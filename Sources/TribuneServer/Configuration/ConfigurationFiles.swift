@@ -3,18 +3,18 @@
 import Glibc
 import TribuneSystem
 
-/// Reads the small files that a configuration is made of.
+/// Reads the small files of the configuration.
 nonisolated enum ConfigurationFiles {
-  /// Bytes that one file can have.
+  /// Bytes that one file may have.
   static let lengthMax = 1 << 20
 
-  /// The file's bytes; nil when it is longer than `lengthMax`.
+  /// The file's bytes; nil if it is longer than `lengthMax`.
   static func contents(of path: String) throws(Errno) -> [UInt8]? {
-    // Not waiting for a writer, should somebody have put a pipe there.
+    // Does not wait for a writer, in case the path is a FIFO.
     try InputFile.contents(of: path, lengthMax: lengthMax, waits: false)
   }
 
-  /// The names of what is in a directory, in no order; none when there is no directory.
+  /// The names in a directory, in no particular order; none if the directory does not exist.
   static func names(in directory: String) throws(Errno) -> [String] {
     guard let stream = unsafe opendir(directory) else {
       if Errno.current == .noSuchFile { return [] }
@@ -28,7 +28,7 @@ nonisolated enum ConfigurationFiles {
         if errno != 0 { throw .current }
         return names
       }
-      // The name is as long as it is, whatever length <dirent.h> declares.
+      // A name may be longer than the array that <dirent.h> declares.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
         preconditionFailure("a field has an offset")
       }

@@ -4,31 +4,31 @@ import TribuneCore
 package import TribuneProtocols
 import TribuneWire
 
-/// Reads configuration files one after the other into one configuration. It never stops at a problem:
-/// all of them, of all files, are reported.
+/// Reads configuration files one after the other into one configuration. It continues after an error, so that all
+/// errors of all files are reported.
 nonisolated package struct ConfigurationReader {
   private let defaults: Configuration
   private var configuration: Configuration
   private var diagnostics: [Diagnostic] = []
-  /// Where each setting was last set, by its key; nothing for one that never was.
+  /// The place where each setting was last set, by key. Settings that were never set are missing.
   private var origins: [String: Origin] = [:]
   private var originsCount = 0
-  /// Where each pattern of objects was last given a protocol.
+  /// The place where each object pattern last got its protocol.
   private var objectOrigins: [ObjectPattern: Origin] = [:]
 
-  /// Where a `Key=Value` belongs.
+  /// The section that a `Key=Value` belongs to.
   private enum Section {
     case none
     case plain(String)
     case about(SubjectSection, header: String)
-    /// One that has been reported where it began.
+    /// A section that was reported at its header.
     case ignored
   }
 
   private struct Origin {
     let file: String
     let line: Int
-    /// Grows from one setting to the next, over all files.
+    /// Increases from one setting to the next, across files.
     let order: Int
     let isValid: Bool
   }
@@ -38,10 +38,10 @@ nonisolated package struct ConfigurationReader {
     configuration = defaults
   }
 
-  /// Reads a file's contents. What earlier ones have set is replaced.
+  /// Reads a file's contents. They replace what earlier files set.
   package mutating func read(_ contents: [UInt8], file: String) {
     var bytes = contents[...]
-    // The mark that some editors put before UTF-8.
+    // The byte order mark that some editors put before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     var section = Section.none
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -59,27 +59,27 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// Notes a problem with a file as a whole.
+  /// Records an error about a file as a whole.
   package mutating func failed(_ file: String, _ message: String) {
     report(.error, file, nil, message)
   }
 
-  /// Takes a file of protocols. All of them are linked together.
+  /// Adds a protocol file. All protocol files are linked together in the end.
   package mutating func read(_ source: ProtocolSource) {
     configuration.protocolSources.append(source)
   }
 
-  /// Notes that a file of protocols is not used.
+  /// Records that a protocol file is not used.
   package mutating func leftOut(_ file: String, _ message: String) {
     report(.mistake, file, nil, message)
   }
 
-  /// What was read, once the settings have been held against each other, and the protocols linked.
+  /// Checks the settings against each other, links the protocols, and returns the result.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: configuration) else { continue }
       let origins = rule.keys.compactMap { self.origins[$0] }
-      // A setting that could not be read has been reported, and says nothing about its neighbour.
+      // An invalid setting has been reported already, and does not say whether the rule holds.
       guard origins.allSatisfy(\.isValid), let last = origins.max(by: { $0.order < $1.order }) else {
         continue
       }
@@ -90,7 +90,7 @@ nonisolated package struct ConfigurationReader {
   }
 
   private mutating func checkProtocols() {
-    // What most do not use takes no memory.
+    // Most configurations have no protocols; they need no library.
     if configuration.protocolSources.isEmpty, configuration.objects.isEmpty { return }
     var library = ProtocolLibrary<Never>()
     for mistake in library.load(configuration.protocolSources) {
@@ -114,7 +114,7 @@ nonisolated package struct ConfigurationReader {
     do throws(SettingError) {
       if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
     } catch {
-      // What it would have required, nobody would miss: this is no warning.
+      // An error, not a warning: nobody would notice that the requirements of the section are missing.
       report(.error, file, line, "\(header): \(error.message)")
       return .ignored
     }

@@ -3,19 +3,19 @@
 import CInih
 import Glibc
 
-/// What one line of an ini file says, as libinih reads it.
+/// The meaning of one line of an ini file, as libinih parses it.
 ///
-/// libinih reports no line numbers to its handler, remembers only the first line that it could not read,
-/// says nothing when a section begins, and takes an indented `Key=Value` for more of the value before it.
-/// So it is given each line in a stream of its own, between a section of ours and a key of ours: the
-/// section that our key turns up in tells whether the line began another.
+/// libinih passes no line numbers to its handler, remembers only the first line that it could not read, does not
+/// report the start of a section, and takes an indented `Key=Value` for a continuation of the previous value. So each
+/// line is parsed in a stream of its own, between a section header and a key that this type adds. The section in
+/// which the added key is reported shows whether the line started a section.
 nonisolated enum IniLine: Equatable {
   /// Blank, or a comment.
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
   case section(String, subject: String? = nil)
   case pair(key: String, value: String)
-  /// Reads on from `the line`.
+  /// Continues a message that begins with "the line".
   case unreadable(String)
 
   /// - Parameter line: without its line feed.
@@ -47,10 +47,10 @@ nonisolated enum IniLine: Equatable {
 }
 
 nonisolated extension IniLine {
-  /// A section's header with a subject in quotes; nil when the line is anything else.
+  /// A section header with a quoted subject; nil for any other line.
   ///
-  /// libinih would cut the subject, as every section's name, at 49 bytes, and end it at a bracket. Here it goes
-  /// from the first quote to the one before the bracket that ends the line; there is no escaping in it.
+  /// libinih would cut the subject, like every section name, at 49 bytes, and end it at a bracket. Here the subject
+  /// extends from the first quote to the quote before the bracket that ends the line, without escapes.
   private static func header(of line: some Collection<UInt8>) -> IniLine? {
     let text = String(decoding: line, as: UTF8.self).trimmed
     guard text.first == "[", let open = text.firstIndex(of: "\""), !text[..<open].contains("]") else {
@@ -81,15 +81,15 @@ nonisolated extension StringProtocol where SubSequence == Substring {
   }
 }
 
-/// The stream that libinih reads a line from, and what it found there.
+/// The stream that libinih reads a line from, and the results of parsing it.
 nonisolated private struct IniStream {
-  /// The name of the section before the line and of the key behind it. No file can have it by accident,
-  /// and a file that has it on purpose only loses that line.
+  /// The name of the section and of the key that are added. No file contains it by accident, and a file that contains
+  /// it on purpose only loses that line.
   static let own = "\u{1}"
 
   private var lines: [[UInt8]]
   private var position = 0
-  /// Bytes that the line could have had, when it had more.
+  /// The longest possible line in bytes, if this line is longer.
   private(set) var lengthMax: Int?
   private(set) var pair: (key: String, value: String)?
   private(set) var section = own
@@ -107,7 +107,7 @@ nonisolated private struct IniStream {
     return hasLine ? unsafe buffer : nil
   }
 
-  /// libinih's handler. Nonzero says that all is well.
+  /// libinih's handler. It returns nonzero for success.
   static let handle: ini_handler = { stream, section, key, value in
     guard let stream = unsafe stream?.assumingMemoryBound(to: IniStream.self),
       let section = unsafe section, let key = unsafe key, let value = unsafe value
@@ -121,7 +121,7 @@ nonisolated private struct IniStream {
     guard position < lines.count else { return false }
     var line = lines[position]
     position += 1
-    // Two more, because a file's line would have had its line feed with it.
+    // The buffer also has to hold the line feed, which a file's line would have, and the terminating NUL.
     if line.count + 2 > buffer.count {
       lengthMax = buffer.count - 2
       line = []

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// One key of `tribuned.conf`: where it is written, what it may say, and which property it sets.
+/// One key of `tribuned.conf`: its section, its range of values, and the property that it sets.
 nonisolated package struct Setting: Sendable {
   package let section: String
   package let key: String
@@ -20,7 +20,7 @@ nonisolated package struct Setting: Sendable {
     case users(Path<BusPolicy.Overriders>)
   }
 
-  /// Every key there is, section by section.
+  /// All keys, section by section.
   package static let all: [Setting] = [
     Setting("Bus", "ConnectionsMax", .count(\.connectionsMax, 1...1_048_576)),
     Setting(
@@ -59,9 +59,9 @@ nonisolated package struct Setting: Sendable {
     self.kind = kind
   }
 
-  /// Sets the property to what `text` says.
+  /// Sets the property to the value that `text` states.
   ///
-  /// - Throws: `SettingError` when it says nothing that the property can be; the property stays as it is.
+  /// - Throws: `SettingError` if the property cannot have such a value; the property is unchanged then.
   package func set(_ text: String, in configuration: inout Configuration) throws(SettingError) {
     switch kind {
     case .count(let path, let range):
@@ -87,7 +87,7 @@ nonisolated package struct Setting: Sendable {
     }
   }
 
-  /// Sets the property to what it is in `other`.
+  /// Sets the property to its value in `other`.
   package func copy(from other: Configuration, to configuration: inout Configuration) {
     switch kind {
     case .count(let path, _), .size(let path, _): configuration[keyPath: path] = other[keyPath: path]
@@ -98,7 +98,7 @@ nonisolated package struct Setting: Sendable {
     }
   }
 
-  /// The property's value as it would be written behind the key.
+  /// The property's value as written after the key.
   package func text(in configuration: Configuration) -> String {
     switch kind {
     case .count(let path, _): String(configuration[keyPath: path])
@@ -118,7 +118,7 @@ nonisolated package struct Setting: Sendable {
 }
 
 nonisolated extension Configuration {
-  /// The whole configuration as a file that says it.
+  /// The configuration as a file with the same meaning.
   package var text: String {
     var lines: [String] = []
     var section = ""

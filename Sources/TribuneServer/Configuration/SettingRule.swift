@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What two settings must be to each other.
+/// A relation that two settings must have.
 nonisolated struct SettingRule: Sendable {
   let severity: Diagnostic.Severity
   /// The two settings.
@@ -38,7 +38,7 @@ nonisolated struct SettingRule: Sendable {
     self.isKept = isKept
   }
 
-  /// What is wrong with the two in `configuration`, for people; nil when nothing is.
+  /// The violation of the rule in `configuration`, for people; nil if there is none.
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in

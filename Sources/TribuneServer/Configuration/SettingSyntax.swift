@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Why a value is none.
+/// Why a value is invalid.
 nonisolated package struct SettingError: Error, Equatable, Sendable {
   /// Begins with the value in quotes, if there is one.
   package let message: String
@@ -16,12 +16,12 @@ nonisolated package struct SettingError: Error, Equatable, Sendable {
   fileprivate init(_ error: TimeSpan.SyntaxError) { message = error.description }
 }
 
-/// How values are written: what systemd's own files say, but for the fractions of a size.
+/// The syntax of values, which is that of systemd's files without fractions of sizes.
 nonisolated enum SettingSyntax {
-  /// The units of sizes, each 1,024 of the one before.
+  /// The units of sizes, each 1,024 times the one before.
   private static let sizeUnits: [Character] = ["K", "M", "G", "T"]
 
-  /// The units of spans that `text(span:)` writes, in nanoseconds.
+  /// The units that `text(span:)` uses, in nanoseconds.
   private static let spanUnits: [(name: String, nanoseconds: UInt64)] = [
     ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000),
     ("ms", 1_000_000), ("us", 1_000),
@@ -32,7 +32,7 @@ nonisolated enum SettingSyntax {
     return count
   }
 
-  /// Bytes: a whole number, and `K`, `M`, `G` or `T` behind it.
+  /// Bytes: a whole number, optionally followed by `K`, `M`, `G` or `T`.
   static func size(_ text: String) throws(SettingError) -> Int {
     var digits = text[...]
     var shift = 0
@@ -72,7 +72,7 @@ nonisolated enum SettingSyntax {
     return level
   }
 
-  /// `*` for everyone, `none`, or names and ids of users with spaces between.
+  /// `*` for everyone, `none`, or user names and ids separated by spaces.
   static func users(_ text: String) throws(SettingError) -> BusPolicy.Overriders {
     if text == "*" { return .everyone }
     if text == "none" { return .users([]) }
@@ -82,7 +82,7 @@ nonisolated enum SettingSyntax {
   }
 
   private static func user(_ text: String) throws(SettingError) -> UInt32 {
-    // -1 is no user, but what calls that change an owner take for "leave it".
+    // -1 is no user: chown(2) and the like take it for "no change".
     if number(text[...]) != nil {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is no user's id") }
       return id
@@ -98,7 +98,7 @@ nonisolated enum SettingSyntax {
     return id
   }
 
-  /// Labels or units, with spaces between; none for an empty text.
+  /// Labels or units, separated by spaces; none for an empty text.
   static func delegateNames(_ text: String) throws(SettingError) -> [String] {
     let names = words(of: text)
     for name in names where name.utf8.count > WireLimits.labelLength {
@@ -128,7 +128,7 @@ nonisolated enum SettingSyntax {
     return "\(size)\(unit)"
   }
 
-  /// The span in the largest unit of which it is a whole number.
+  /// The span in the largest unit that divides it.
   static func text(span nanoseconds: UInt64) -> String {
     guard nanoseconds != 0 else { return "0" }
     for unit in spanUnits where nanoseconds % unit.nanoseconds == 0 {

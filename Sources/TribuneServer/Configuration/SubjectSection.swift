@@ -3,15 +3,15 @@
 import TribuneCore
 import TribuneWire
 
-/// A section whose header names what it is about, as `[Query "backup.*"]` does. There can be any number of
-/// them, about the same thing too: what they say adds up.
+/// A section whose header has a subject, such as `[Query "backup.*"]`. There may be several, also with the same
+/// subject; their contents add up.
 nonisolated enum SubjectSection: Equatable, Sendable {
   case query(Pattern)
   case object(ObjectPattern)
 
-  /// Reads a header; nil when no such section has a subject.
+  /// Parses a header; nil if no section of this name has a subject.
   ///
-  /// - Throws: what is wrong with the subject.
+  /// - Throws: when the subject is missing or invalid.
   init?(name: String, subject: String?) throws(SettingError) {
     switch name {
     case "Query":
@@ -45,9 +45,9 @@ nonisolated enum SubjectSection: Equatable, Sendable {
     }
   }
 
-  /// Adds what `text` says to a key, one of `keys`. An empty text takes back what earlier ones said.
+  /// Adds a value to a key, which is one of `keys`. An empty value removes the earlier ones.
   ///
-  /// - Throws: when it says nothing that can be; the configuration stays as it is.
+  /// - Throws: when the value is invalid; the configuration is unchanged then.
   func add(_ text: String, to key: String, in configuration: inout Configuration) throws(SettingError) {
     switch self {
     case .query(let pattern):
@@ -62,17 +62,17 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       requirements.removeAll { $0.names.isEmpty }
       configuration.policy.requirements = requirements
     case .object(let pattern):
-      // An object has one protocol: the last value counts.
+      // An object has one protocol, so the last value counts.
       configuration.objects.removeAll { $0.pattern == pattern }
       guard !text.isEmpty else { return }
       configuration.objects.append(ObjectRule(pattern: pattern, protocolName: text))
     }
   }
 
-  /// All such sections of a configuration, as they would be written.
+  /// All such sections of a configuration, as they are written in a file.
   static func lines(of configuration: Configuration) -> [String] {
     configuration.policy.requirements.flatMap { requirement in
-      // One line each: a line has its limit.
+      // One line for each name, because the length of a line is limited.
       ["", "[Query \"\(requirement.pattern.text)\"]"] + requirement.names.map { "RequireDelegate=\($0)" }
     }
       + configuration.objects.flatMap { rule in

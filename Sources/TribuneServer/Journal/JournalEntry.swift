@@ -5,11 +5,11 @@ import Glibc
 import TribuneSystem
 import TribuneWire
 
-/// One entry of the journal: names and values, as sd_journal_sendv(3) takes them.
+/// One journal entry: names and values for sd_journal_sendv(3).
 ///
-/// A value may hold a peer's text as it came: all of them are escaped here.
+/// A value may contain a peer's unmodified text, so every value is escaped here.
 nonisolated package struct JournalEntry: Equatable, Sendable {
-  /// `NAME=VALUE`, one behind the other.
+  /// The fields as `NAME=VALUE`, concatenated.
   private var bytes: [UInt8] = []
   private var ranges: [Range<Int>] = []
 
@@ -19,21 +19,21 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
     append("SYSLOG_IDENTIFIER", "tribuned")
   }
 
-  /// Adds a field. One name can have several values; the journal does not keep their order.
+  /// Adds a field. A name may have several values; the journal does not keep their order.
   package mutating func append(_ name: StaticString, _ value: String) {
     let start = bytes.count
     bytes += "\(name)=\(value.escaped)".utf8
     ranges.append(start..<bytes.count)
   }
 
-  /// Bytes in all its fields.
+  /// The bytes of all fields.
   package var byteCount: Int { bytes.count }
 
-  /// Each field as `NAME=VALUE`, in the order of adding.
+  /// Each field as `NAME=VALUE`, in the order in which they were added.
   package var fields: [String] { ranges.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  /// Hands the entry to the journal, and waits for as long as that does not take it. Without a journal that
-  /// does, the message goes to standard error, which is better than nothing.
+  /// Sends the entry to the journal, and blocks until the journal accepts it. If it fails, the message goes to
+  /// standard error.
   package func send() {
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in

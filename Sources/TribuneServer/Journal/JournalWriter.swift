@@ -7,27 +7,26 @@ import TribuneWire
 
 /// Writes to the journal from a thread of its own.
 ///
-/// The journal takes an entry through a datagram socket, and whoever sends to it waits when the socket is
-/// full: for as long as journald is stopped, hangs, or is itself waiting for a disk. The bus must not wait
-/// with it. So entries go into a queue, and one thread, which does nothing else, takes them out and waits.
+/// The journal receives entries through a datagram socket, and a sender blocks while that socket is full: as long as
+/// journald is stopped, hangs, or waits for a disk. The bus must not block. So entries go into a queue, and a thread
+/// that does nothing else sends them.
 ///
-/// The queue is bounded in entries and in bytes, what is being sent counted in. An entry that does not fit
-/// is dropped, and counted; the count is the next thing that is written, ahead of what still waits. A full queue
-/// takes nothing more until it is half empty, and then says what else was dropped, so that a journal which is
-/// too slow is not given counts in place of entries. When the bus ends, it gives the journal a bounded time to
-/// take the rest.
+/// The queue is bounded in entries and in bytes, including the entries that are being sent. An entry that does not
+/// fit is dropped and counted. The count is written next, ahead of waiting entries. Once full, the queue accepts
+/// nothing until it is half empty, and then reports what else was dropped, so that a slow journal does not get counts
+/// instead of entries. When the bus ends, the journal gets a bounded time to accept the rest.
 ///
-/// This is one of the few places that two threads share, and so has a lock. It is held for the moment in
-/// which an entry goes in or out, never while one is written.
+/// Two threads share the queue, which is one of the few places with a lock. The lock is held only while an entry is
+/// added or removed, never while one is written.
 nonisolated package final class JournalWriter: Sendable {
-  /// Entries that wait at a time, and their bytes.
+  /// The most entries that wait at a time, and their bytes.
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20
 
   private let queue: JournalQueue
 
-  /// - Parameter send: hands one entry to the journal, and may wait as long as it must.
-  /// - Throws: when there can be no thread for it, or no descriptors.
+  /// - Parameter send: sends one entry to the journal. It may block.
+  /// - Throws: when no thread or no descriptor is available.
   package init(send: @escaping @Sendable (JournalEntry) -> Void = { $0.send() }) throws(Errno) {
     let queue = try JournalQueue()
     self.queue = queue
@@ -36,20 +35,20 @@ nonisolated package final class JournalWriter: Sendable {
 
   deinit { queue.end() }
 
-  /// Has an entry written, or drops it. Does not wait.
+  /// Queues an entry, or drops it. Does not wait.
   package func write(_ item: JournalItem) { queue.append(item) }
 
   /// Waits until everything has been written, for `limit` at most.
   ///
-  /// - Returns: whether it has.
+  /// - Returns: whether everything has been written.
   @discardableResult
   package func flush(within limit: Duration) -> Bool { queue.drain(within: limit) }
 }
 
-/// What is written: an entry, or what the thread makes one of.
+/// A journal entry, or a verdict that becomes one.
 nonisolated package enum JournalItem: Sendable {
   case entry(JournalEntry)
-  /// Its text is put together by the thread that writes it, so that the bus does not take the time.
+  /// The writer's thread formats it, which saves the bus the time.
   case verdict(VerdictEntry)
 
   fileprivate var entry: JournalEntry {
@@ -67,28 +66,28 @@ nonisolated package enum JournalItem: Sendable {
   }
 }
 
-/// What the writer and its thread share.
+/// The state that the writer and its thread share.
 nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var items: [JournalItem] = []
-    /// Of the queue and of what the thread has taken and not yet written.
+    /// These count waiting entries and those that the thread has taken but not yet written.
     var entryCount = 0
     var byteCount = 0
-    /// Entries for which there was no room, and of which nothing has been said yet.
+    /// Dropped entries that have not been reported yet.
     var droppedCount = 0
     /// The thread waits for `work`.
     var threadIsIdle = false
     var isDraining = false
     var isEnded = false
 
-    /// It was full, and is not half empty yet.
+    /// The queue was full, and is not yet half empty.
     var isFull = false
-    /// What was dropped has been counted once since it was full.
+    /// Drops have been reported once since the queue was full.
     var hasSaidDropped = false
 
     var isEmpty: Bool { entryCount == 0 && droppedCount == 0 }
 
-    /// Whether the entry went in.
+    /// - Returns: whether the entry was added.
     mutating func add(_ item: JournalItem, _ bytes: Int) -> Bool {
       if isFull || entryCount == JournalWriter.entriesMax || byteCount + bytes > JournalWriter.bytesMax {
         isFull = true
@@ -105,7 +104,7 @@ nonisolated private final class JournalQueue: Sendable {
       byteCount -= bytes
     }
 
-    /// How many dropped entries are to be spoken of now.
+    /// The number of dropped entries to report now.
     mutating func takeDropped() -> Int {
       if entryCount <= JournalWriter.entriesMax / 2, byteCount <= JournalWriter.bytesMax / 2 {
         isFull = false
@@ -156,7 +155,7 @@ nonisolated private final class JournalQueue: Sendable {
     }
   }
 
-  /// The thread. Ends once everything is written and nobody can write more.
+  /// The thread's body. It ends when everything is written and no writer is left.
   func run(_ send: (JournalEntry) -> Void) {
     while true {
       let items = state.withLock { state in
@@ -194,7 +193,7 @@ nonisolated private final class JournalQueue: Sendable {
     do {
       _ = try Poll.wait(for: wakeup, timeout: limit)
     } catch {
-      // The kernel has no memory to wait with: a moment later it may.
+      // The kernel has no memory for the wait now, but may have it a moment later.
       usleep(10_000)
     }
     wakeup.clear()

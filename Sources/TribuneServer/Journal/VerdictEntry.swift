@@ -4,21 +4,21 @@ package import TribuneCore
 import TribuneJSON
 package import TribuneWire
 
-/// A verdict as the journal is told of it. docs/SEMANTICS.md has its fields.
+/// A verdict as it is logged in the journal. docs/SEMANTICS.md lists its fields.
 nonisolated package struct VerdictEntry: Sendable {
-  /// The catalogued kinds of entry: systemd/tribune.catalog explains them.
+  /// The message ids that systemd/tribune.catalog explains.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
 
-  /// Outcomes that are listed; those beyond are counted.
+  /// Outcomes that are listed. Further ones are only counted.
   package static let outcomesMax = 64
   /// Bytes of a reason that are written.
   package static let reasonLength = 1_024
 
-  /// One outcome of those that are listed.
+  /// One of the listed outcomes.
   struct Listed: Sendable {
     let outcome: Outcome
-    /// Whether it speaks against what was asked for: the failure policy decides for those that broke.
+    /// Whether it counts as a veto; for failures, the failure policy decides.
     let isVeto: Bool
   }
 
@@ -29,19 +29,19 @@ nonisolated package struct VerdictEntry: Sendable {
   let query: QueryID
   let verdict: VerdictKind
   let isUnanswered: Bool
-  /// Why the asker went past the vetoes; nil when it did not.
+  /// The reason why the asker overrode the vetoes; nil if it did not.
   let overrideReason: String?
   let mode: QueryMode
   /// From the query to its verdict.
   let elapsedMicroseconds: UInt64
-  /// Vetoes come before others when there are too many; the chain's order is kept.
+  /// If there are too many outcomes, vetoes take precedence. The order is that of the chain.
   let listed: [Listed]
   let outcomeCount: Int
   let vetoCount: Int
 
   /// - Parameters:
-  ///   - vetoes: which of the outcomes are vetoes.
-  ///   - overrideReason: of a verdict that is overridden.
+  ///   - vetoes: the indexes of the outcomes that are vetoes.
+  ///   - overrideReason: ignored unless the verdict is overridden.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
     vetoes: OutcomePlaces, overrideReason: String = "", mode: QueryMode, elapsedMicroseconds: UInt64
@@ -59,7 +59,7 @@ nonisolated package struct VerdictEntry: Sendable {
     outcomeCount = verdict.outcomes.count
     vetoCount = vetoes.count
 
-    // Vetoes first for a place, then whoever else there is room for.
+    // Vetoes get the slots first; the other outcomes get the rest.
     var vetoPlaces = min(vetoes.count, Self.outcomesMax)
     var otherPlaces = Self.outcomesMax - vetoPlaces
     var listed: [Listed] = []
@@ -78,14 +78,14 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// Roughly the memory that it takes.
+  /// Approximate memory use.
   var byteCount: Int {
     listed.reduce(name.utf8.count + object.utf8.count + 512) { sum, listed in
       sum + listed.outcome.reason.utf8.count + 256
     }
   }
 
-  /// Notice for a veto, warning for one that was overridden, info for what is allowed.
+  /// Notice for a veto, warning for an overridden one, info for an allowed query.
   package var level: Log.Level { Self.level(of: verdict, isOverridden: overrideReason != nil) }
 
   package static func level(of verdict: VerdictKind, isOverridden: Bool) -> Log.Level {
@@ -95,8 +95,7 @@ nonisolated package struct VerdictEntry: Sendable {
 
   // MARK: For people
 
-  /// `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is running`, on
-  /// one line.
+  /// One line: `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is running`.
   package var message: String {
     let subject = object.isEmpty ? name : "\(name) \(object)"
     var text = "\(subject): \(decision)"
@@ -159,7 +158,7 @@ nonisolated package struct VerdictEntry: Sendable {
     return entry
   }
 
-  /// What the bus posts where vetoes were overridden.
+  /// The members of the notification that the bus posts when vetoes were overridden.
   var override: [(name: String, value: JSONValue)] {
     [
       ("query", .unsigned(query.rawValue)), ("name", .string(name)),
@@ -181,7 +180,7 @@ nonisolated extension VerdictKind {
 nonisolated extension PeerIdentity {
   fileprivate func nameOr(_ other: String) -> String { process.isEmpty ? other : process }
 
-  /// ` (pid 42, restore.service)`; nothing for who has no process.
+  /// ` (pid 42, restore.service)`; empty if there is no process.
   fileprivate var details: String {
     guard pid != 0 else { return "" }
     return unit.isEmpty ? " (pid \(pid))" : " (pid \(pid), \(unit))"
@@ -189,7 +188,7 @@ nonisolated extension PeerIdentity {
 }
 
 nonisolated extension Outcome {
-  /// The delegate's label, or else its process.
+  /// The delegate's label; without one, its process.
   fileprivate var who: String {
     delegate.label.isEmpty ? delegate.peer.nameOr("delegate \(delegate.id.rawValue)") : delegate.label
   }
@@ -207,7 +206,7 @@ nonisolated extension Outcome {
     return reason.isEmpty ? clause : "\(clause): \(VerdictEntry.cut(reason))"
   }
 
-  /// As tribunectl has it in a verdict.
+  /// The same JSON that tribunectl prints for an outcome.
   fileprivate var json: JSONValue {
     let peer = delegate.peer
     return .object([

@@ -5,17 +5,17 @@ package import TribuneCore
 
 /// One Dispatch timer for the earliest of many deadlines.
 ///
-/// It is set only when something is due before what it is set for already. Deadlines that are met leave
-/// it alone, so that most queries never touch it; it then fires once for nothing, and is set for what is
-/// next, if there is anything.
+/// The timer is set only when a deadline is earlier than the one it is set for. A deadline that is met does not
+/// change the timer, so most queries never touch it. The timer then fires once without effect, and is set for the
+/// next deadline, if there is one.
 ///
-/// Each iteration asks for what is next. Nothing refers to the timer weakly: what is referred to so is counted by two
-/// calls into the runtime's slow part each time that it is used.
+/// Each loop iteration schedules the next deadline. Nothing refers to the timer weakly, because each use of a weak
+/// reference costs two calls into the slow path of the runtime's reference counting.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   private let armed: Armed
 
-  /// When it goes off.
+  /// When the timer fires.
   private final class Armed {
     var due: Instant?
     let fired: @MainActor () -> Void
@@ -28,7 +28,7 @@ package final class DeadlineTimer {
     }
   }
 
-  /// - Parameter fired: called on the main queue when the time has come.
+  /// - Parameter fired: called on the main queue when the deadline has come.
   package init(_ fired: @escaping @MainActor () -> Void) {
     let armed = Armed(fired)
     self.armed = armed
@@ -36,10 +36,10 @@ package final class DeadlineTimer {
     source.activate()
   }
 
-  /// When it goes off; nil when it is not set.
+  /// When the timer fires; nil if it is not set.
   package var due: Instant? { armed.due }
 
-  /// Goes off now, as it does by itself where the process's main thread does the main queue's work.
+  /// Fires now, as the timer does by itself if the process's main thread serves the main queue.
   package func fire() { armed.fire() }
 
   package func schedule(_ due: Instant?) {

@@ -5,14 +5,14 @@ import Dispatch
 import Glibc
 package import TribuneSystem
 
-/// What a descriptor that the event loop watches belongs to.
+/// The owner of a descriptor that the event loop watches.
 nonisolated package enum WatchToken: Equatable {
   case mainQueue
   case listener(Int)
   /// The alarm of the event loop's target.
   case alarm
-  /// A connection's slot, and the low bits of its id: a slot may have a new tenant by the time that an
-  /// event of the same wait is looked at.
+  /// A connection's slot, and the low bits of its id, because the slot may be reused before an event of the same wait
+  /// is handled.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {
@@ -37,35 +37,35 @@ nonisolated package enum WatchToken: Equatable {
   }
 }
 
-/// Whom the event loop calls.
+/// The callbacks of the event loop.
 package protocol EventLoopTarget: AnyObject {
-  /// Something woke the loop; called before anything else of the iteration.
+  /// Something woke the loop. Called first in each iteration.
   func beginIteration()
   func isReady(_ token: WatchToken, _ readiness: Readiness)
-  /// Whether there is something to do without anything being ready.
+  /// Whether there is work although nothing is ready.
   var hasWork: Bool { get }
-  /// Whether `isIdle` is to be called when there is nothing else to do.
+  /// Whether to call `isIdle` when there is nothing else to do.
   var wantsIdle: Bool { get }
   /// Nothing was ready. `endIteration` follows.
   func isIdle()
-  /// All that was ready has been looked at.
+  /// Everything that was ready has been handled.
   ///
-  /// - Returns: whether the loop goes on.
+  /// - Returns: whether the loop continues.
   func endIteration() -> Bool
 }
 
-/// The main thread's event loop: one wait over the sockets, the target's alarm and the Dispatch main queue.
+/// The main thread's event loop: one wait for the sockets, the target's alarm and the Dispatch main queue.
 ///
-/// libdispatch says through an eventfd that its main queue has work, and does that work when asked to:
-/// the interface that CFRunLoop uses to host the queue. So signals, timers and tasks on the main actor run
-/// here, between two iterations over the sockets, and a message costs one `epoll_wait` and no thread switch.
+/// libdispatch signals through an eventfd that its main queue has work, and performs that work on request: the
+/// interface by which CFRunLoop hosts the queue. So signals, timers and tasks of the main actor run here, between two
+/// iterations over the sockets, and a message costs one `epoll_wait` and no thread switch.
 package final class EventLoop {
   private static let eventsPerWait = 256
 
   private let epoll: Epoll
   private let mainQueueHandle: CInt
 
-  /// - Parameter hostsMainQueue: false where the process's main thread does that queue's work already.
+  /// - Parameter hostsMainQueue: false if the process's main thread serves that queue already.
   package init(hostsMainQueue: Bool = true) throws(Errno) {
     epoll = try Epoll(capacity: Self.eventsPerWait)
     mainQueueHandle = hostsMainQueue ? _dispatch_get_main_queue_handle_4CF() : -1
@@ -81,7 +81,7 @@ package final class EventLoop {
     try epoll.modify(descriptor, for: interest, token: token.rawValue)
   }
 
-  /// Stops watching a descriptor, which is watched and open.
+  /// Stops watching a descriptor, which must be watched and open.
   package func unwatch(_ descriptor: CInt) {
     do throws(Errno) {
       try epoll.remove(descriptor)
@@ -95,9 +95,9 @@ package final class EventLoop {
     while try iterate(for: target) {}
   }
 
-  /// Waits once, and has the target look at all that is ready.
+  /// Waits once, and lets the target handle everything that is ready.
   ///
-  /// - Returns: whether the loop goes on.
+  /// - Returns: whether the loop continues.
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
     target.beginIteration()
@@ -116,8 +116,8 @@ package final class EventLoop {
     return target.endIteration()
   }
 
-  /// The handle is read before the queue is drained: left unread, it would wake the loop for ever; read
-  /// afterwards, it could swallow the notice of what came in between.
+  /// The handle is read before the queue is drained. If it were not read, it would wake the loop forever; if it were
+  /// read afterwards, the read could swallow the signal for work that arrived meanwhile.
   private func drainMainQueue() {
     var count: UInt64 = 0
     let size = unsafe read(mainQueueHandle, &count, MemoryLayout<UInt64>.size)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether so much of the heap has become free that it is worth giving back.
+/// Decides when enough of the heap is free to return it to the kernel.
 ///
-/// It is when less than half is left of what was in use at the peak, and a good deal has gone. Then there is a new peak to
-/// fall from: however use rises and falls, what is given back costs less than what it took to fill it.
+/// That is when use has fallen below half of its peak, and by at least `leastFall`. The peak is then measured anew, so
+/// however use rises and falls, returning the memory costs less than filling it did.
 nonisolated struct HeapUse {
-  /// Bytes that must have gone: to take so much anew costs a few milliseconds.
+  /// The smallest fall in bytes. Allocating as much again costs a few milliseconds.
   static let leastFall = 32 << 20
 
   private var peak = 0
   private(set) var hasFallen = false
 
-  /// - Parameter byteCount: what is in use now.
+  /// - Parameter byteCount: bytes in use now.
   mutating func note(_ byteCount: Int) {
     if byteCount > peak {
       peak = byteCount
@@ -20,7 +20,7 @@ nonisolated struct HeapUse {
     }
   }
 
-  /// What was free was given back. The next use that is noted is the new peak.
+  /// Resets the peak after the free memory was returned. The next use that is noted is the new peak.
   mutating func beginAnew() {
     self = HeapUse()
   }

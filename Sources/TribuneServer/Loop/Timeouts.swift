@@ -2,37 +2,37 @@
 
 import TribuneCore
 
-/// All deadlines of the server, the earliest first, in whatever order they were added.
+/// All deadlines of the server, earliest first, whatever the order of insertion.
 ///
-/// A timeout that nobody needs any more stays until it is due, or until it is the first and `drop` takes it out: whoever
-/// is told that it is due checks whether there is still something to do.
+/// A timeout that is no longer needed stays until it is due, or until it is the first and `drop` removes it. So the
+/// code that handles a due timeout checks whether there is still something to do.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
-    /// A connection has said hello.
+    /// A connection must have said hello.
     case hello
-    /// A frame that began has ended.
+    /// A frame that began must be complete.
     case frame
-    /// An observer has caught up.
+    /// An observer must have caught up.
     case pace
-    /// A connection has read why it is closed.
+    /// A connection must have read why it is closed.
     case close
-    /// An observer has taken the files that it was sent.
+    /// Check again whether an observer can be sent a file: no event says so.
     case pass
-    /// A connection that has to connect again has done so.
+    /// A detached session must have been resumed.
     case detached
-    /// There may be descriptors again for those who want to connect.
+    /// Try again to accept connections: there may be descriptors by now.
     case accept
-    /// What the log leaves out has been counted.
+    /// Report how many lines the log omitted.
     case log
   }
 
   typealias Timeout = (kind: Kind, token: WatchToken)
 
   private var deadlines = DeadlineHeap()
-  /// By their numbers among the deadlines.
+  /// Indexed by the items of `deadlines`.
   private var timeouts: [Timeout] = []
   private var free: [Int] = []
-  /// The earliest deadline, kept because every loop iteration reads it and few change it.
+  /// The earliest deadline, cached because every loop iteration reads it and few change it.
   private(set) var nextDue: Instant?
 
   mutating func insert(_ kind: Kind, _ token: WatchToken, due: Instant) {
@@ -42,7 +42,7 @@ nonisolated struct Timeouts {
     nextDue = deadlines.first?.due
   }
 
-  /// Takes out the earliest timeout, if it is due.
+  /// Removes and returns the earliest timeout, if it is due.
   mutating func popDue(at now: Instant) -> Timeout? {
     guard let first = deadlines.first, first.due <= now else { return nil }
     let timeout = timeouts[first.item]
@@ -50,7 +50,7 @@ nonisolated struct Timeouts {
     return timeout
   }
 
-  /// Takes out the earliest timeouts as long as they are settled, so that nothing wakes up for them.
+  /// Removes the earliest timeouts while they are settled, so that nothing wakes up for them.
   mutating func drop(while isSettled: (Timeout) -> Bool) {
     while let first = deadlines.first, isSettled(timeouts[first.item]) { removeFirst(first.item) }
   }
@@ -59,7 +59,7 @@ nonisolated struct Timeouts {
     deadlines.remove(item)
     free.append(item)
     nextDue = deadlines.first?.due
-    // The memory of a burst is given back.
+    // Frees the memory of a burst.
     if nextDue == nil, timeouts.count > 64 { self = Timeouts() }
   }
 }

@@ -4,15 +4,14 @@ import TribuneJSON
 package import TribuneProtocols
 package import TribuneWire
 
-/// Holds userInfo against the parameters of a method, and what a delegate gives against its result.
+/// Checks userInfo against the parameters of a method, and a delegate's value against its result.
 nonisolated package struct ValueCheck {
-  /// How deep a value can lie in others whose types say what they are. Types that contain themselves have no
-  /// end of their own.
+  /// How many levels below the payload a value may lie. Recursive types set no limit of their own.
   package static let depthMax = 128
 
-  /// What the named types mean.
+  /// The definitions of the named types.
   private let types: [String: ValueType]
-  /// How the value that is looked at is reached.
+  /// The path to the value that is being checked.
   private var path: [Step] = []
 
   private enum Step {
@@ -20,8 +19,8 @@ nonisolated package struct ValueCheck {
     case element(Int)
   }
 
-  /// - Parameter payload: JSON; nothing stands for an object without members.
-  /// - Throws: `invalidParameter`, with the first field that does not fit.
+  /// - Parameter payload: JSON. An empty payload stands for an empty object.
+  /// - Throws: `invalidParameter` for the first field that does not fit.
   package static func check(userInfo payload: RawSpan, for method: ProtocolMethod) throws(WireError) {
     try check(payload, method.declaration.parameters, of: method, "userInfo")
   }
@@ -125,7 +124,7 @@ nonisolated package struct ValueCheck {
     }
   }
 
-  /// A long type says no more than what the protocol's own text does.
+  /// The type as an error names it. The text of a long type would not help: the protocol has it.
   private func shown(_ type: ValueType) -> String {
     switch type {
     case .structure: "an object"

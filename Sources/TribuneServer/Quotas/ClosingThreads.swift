@@ -3,22 +3,22 @@
 import Synchronization
 import TribuneSystem
 
-/// Closes descriptors that clients have passed and the bus does not take, on threads of its own.
+/// Closes descriptors that clients have passed and that the bus does not keep, on threads of its own.
 ///
-/// Closing one asks whoever is behind it: a file system in user space answers when it likes, a socket that is to linger
-/// waits for its peer, and a file in memory may be larger than the bus would ever take. So each has a thread, which ends
-/// with it. Of threads that wait there can be a few, and fewer for one user, who does not keep the others waiting so; what
-/// comes then waits for one of them, and holds a descriptor. How many those of one user are is known (`count(of:)`), for
-/// whom nothing more is taken when they are many.
+/// Closing a descriptor may block: a file system in user space answers when it likes, a socket may linger for its
+/// peer, and a memory file may be larger than any that the bus accepts. So threads close them, and end when nothing
+/// is left for them. The number of threads is limited, and lower for one user, so that no user keeps the others
+/// waiting. Further descriptors stay open until a thread is free. `count(of:)` says how many of one user are still
+/// open; if there are many, the bus accepts no more from that user.
 ///
-/// Nothing helps when the process ends: the kernel then waits for the same answers.
+/// This does not help when the process ends: the kernel then waits for the same answers.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
-  /// Threads that close what one user has passed.
+  /// Threads that close descriptors of one user.
   private static let threadsPerUserMax = 4
 
   private struct Load {
-    /// Those that are not closed yet, and those of them that a thread closes now.
+    /// Descriptors that are not closed yet, and those of them that a thread is closing.
     var unclosedCount = 0
     var closingCount = 0
   }
@@ -26,7 +26,7 @@ nonisolated final class ClosingThreads: Sendable {
   private struct State {
     var threadCount = 0
     var waiting: [(descriptor: Int32, user: UInt32)] = []
-    /// Of each user who has passed some of them.
+    /// For each user with unclosed descriptors.
     var loads: [UInt32: Load] = [:]
 
     func hasThread(for user: UInt32) -> Bool {
@@ -34,13 +34,13 @@ nonisolated final class ClosingThreads: Sendable {
     }
   }
 
-  /// Held for the moment in which something goes in or out.
+  /// Held only while an entry is added or removed.
   private let state = Mutex(State())
 
-  /// How many descriptors that this user has passed are not closed yet.
+  /// The number of unclosed descriptors that this user has passed.
   func count(of user: UInt32) -> Int { state.withLock { $0.loads[user]?.unclosedCount ?? 0 } }
 
-  /// - Parameter user: who has passed it.
+  /// - Parameter user: the user who passed the descriptor.
   func close(_ descriptor: consuming FileDescriptor, of user: UInt32) {
     let descriptor = descriptor.release()
     let isThreadMissing = state.withLock { state in
@@ -54,7 +54,7 @@ nonisolated final class ClosingThreads: Sendable {
     do throws(Errno) {
       try Thread.start { self.run() }
     } catch {
-      // What waits is closed by the next thread, when there is room for one.
+      // The next thread that can be started closes the waiting descriptors.
       state.withLock { $0.threadCount -= 1 }
     }
   }
@@ -71,7 +71,7 @@ nonisolated final class ClosingThreads: Sendable {
     }
   }
 
-  /// - Returns: nil when the thread is to end.
+  /// - Returns: nil if the thread must end.
   private func next() -> (descriptor: Int32, user: UInt32)? {
     state.withLock { state in
       guard let index = state.waiting.firstIndex(where: { state.hasThread(for: $0.user) }) else {

@@ -3,21 +3,21 @@
 import TribuneSystem
 import TribuneWire
 
-/// Bounds what clients pass as descriptors: those that wait for the rest of their frames, files in flight, and those that
-/// are being closed.
+/// Limits the descriptors that clients pass: those that wait for the rest of their frames, in-flight files, and those
+/// that are being closed.
 final class DescriptorQuota {
-  /// Descriptors that may wait for the rest of their frames, of one connection and of all.
+  /// The most descriptors that wait for the rest of their frames, for one connection and for all.
   private static let waitingMax = 16
   private static let waitingInAllMax = 1024
-  /// Files in flight, of all users. One user may have as many as are left for the others.
+  /// In-flight files of all users. One user may have as many as remain free for the others.
   static let filesMax = 1024
-  /// Descriptors of one user that may be waiting to be closed.
+  /// The most unclosed descriptors of one user.
   private static let closingMax = 512
 
   private let closing = ClosingThreads()
   /// Descriptors that wait for the rest of their frames.
   private(set) var waitingCount = 0
-  /// Files in flight.
+  /// In-flight files of all users.
   let files = InFlightFile.Count()
   private var filesByUser: [UInt32: InFlightFile.Count] = [:]
 
@@ -58,10 +58,10 @@ final class DescriptorQuota {
 
   // MARK: Closing
 
-  /// Closes what a user has passed, without waiting for it.
+  /// Closes a descriptor of a user without waiting.
   func close(_ descriptor: consuming FileDescriptor, of user: UInt32) { closing.close(descriptor, of: user) }
 
-  /// - Throws: `outOfMemory` when a user has passed so many descriptors that are not closed yet that no more are to come.
+  /// - Throws: `outOfMemory` if too many descriptors of the user are not closed yet.
   func requireClosed(of user: UInt32) throws(WireError) {
     let count = closing.count(of: user)
     guard count <= Self.closingMax else {
@@ -70,7 +70,7 @@ final class DescriptorQuota {
     }
   }
 
-  // MARK: Files in flight
+  // MARK: In-flight files
 
   func files(of user: UInt32) -> InFlightFile.Count {
     if let count = filesByUser[user] { return count }
@@ -80,7 +80,7 @@ final class DescriptorQuota {
     return count
   }
 
-  /// - Throws: `limitExceeded` when a user may have no more files in flight.
+  /// - Throws: `limitExceeded` if the user may have no more in-flight files.
   func requireFileQuota(of user: UInt32, having count: InFlightFile.Count) throws(WireError) {
     guard count.current < Self.filesMax - files.current else {
       throw WireError(

@@ -3,27 +3,27 @@
 import TribuneSystem
 import TribuneWire
 
-/// Frames whose userInfo lies in a file: each in a buffer of its own, to which the file is attached.
+/// Frames whose userInfo is in a file. Each has a buffer of its own, to which the file is attached.
 ///
-/// A few of these are used again, so that a post with a file allocates nothing. When one has been sent to everybody,
-/// nothing says so, as nothing needs to for others, which go with their last slice: so these are looked at when an iteration
-/// ends, and their files are closed then.
+/// A few buffers are reused, so that a post with a file allocates nothing. Nothing signals that a buffer has been
+/// sent to every receiver: other buffers are freed with their last slice and need no signal. So these buffers are
+/// checked at the end of each loop iteration, and the files of unused ones are closed.
 struct FileFrames {
-  /// Those that are looked at, and those that are kept for later.
+  /// The most buffers that are checked, and the most that are kept for reuse.
   private static let countMax = 8
-  /// Bytes of a frame without its userInfo: the header, few fields, name and object.
+  /// Bytes of a frame without its userInfo: header, a few fields, name and object.
   static let frameLength = 560
 
   private var lent: [ByteBuffer] = []
-  /// Whether there are some to be looked at.
+  /// Whether there are buffers to check.
   var areLent: Bool { !lent.isEmpty }
   private var free: [(buffer: ByteBuffer, file: InFlightFile)] = []
 
-  /// A buffer for one frame.
+  /// Returns a buffer for one frame.
   ///
   /// - Parameters:
-  ///   - file: what is attached to it, `length` bytes long.
-  ///   - counts: of all files, and of those of the user who posted it.
+  ///   - file: attached to the buffer; it has `length` bytes.
+  ///   - counts: of all files, and of those of the poster's user.
   mutating func make(
     with file: consuming FileDescriptor, length: Int,
     countedIn counts: (all: InFlightFile.Count, user: InFlightFile.Count), of user: UInt32
@@ -43,7 +43,7 @@ struct FileFrames {
     return buffer
   }
 
-  /// Closes the files that nobody is to be sent any more. To be called when nothing is under way.
+  /// Closes the files that no receiver needs any more. Must be called while nothing is being sent.
   mutating func collect() {
     var index = 0
     while index < lent.count {
@@ -60,7 +60,7 @@ struct FileFrames {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file has lost it")
     }
-    // What is retained or held for later is a copy of the frame, with the same file.
+    // A retained or buffered notification is a copy of the frame that shares its file.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }
     file.close()
     buffer.truncate(to: 0)

@@ -4,13 +4,13 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// A file in memory that came with a post, for as long as somebody is still to be sent it; and after that, room for the
-/// next one.
+/// A memory file that came with a post, for as long as a receiver still needs it. Afterwards, the object is reused
+/// for the next file.
 ///
-/// It can be asked for by whatever thread lets go of it last, which the compiler cannot know to be the main one: hence
-/// the atomics, which here cost what other integers do.
+/// The last reference may be released on any thread, as far as the compiler knows. Hence the atomics, which cost no
+/// more than plain integers here.
 nonisolated final class InFlightFile: AttachedFile {
-  /// How many there are.
+  /// A count of in-flight files.
   final class Count: Sendable {
     private let value = Atomic(0)
 
@@ -24,11 +24,11 @@ nonisolated final class InFlightFile: AttachedFile {
   private let descriptor = Atomic(InFlightFile.none)
   private let byteCount = Atomic(0)
   private let count: Count
-  /// Of the files of whoever posted it.
+  /// The count of the poster's user.
   let userCount: Count
   let user: UInt32
 
-  /// Holds no file yet.
+  /// Creates an object without a file.
   init(countedIn count: Count, _ userCount: Count, user: UInt32) {
     self.count = count
     self.userCount = userCount
@@ -40,7 +40,7 @@ nonisolated final class InFlightFile: AttachedFile {
   var length: Int { byteCount.load(ordering: .relaxed) }
   var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
 
-  /// Takes a file over, where none is held.
+  /// Takes ownership of a file. There must be none yet.
   func hold(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "a file is held already")

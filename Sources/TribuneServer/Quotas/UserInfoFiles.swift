@@ -4,16 +4,16 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// userInfo that comes as a sealed file in memory, and goes on as the same file to whoever takes one.
+/// userInfo that arrives as a sealed memory file, and is passed on as the same file to observers that accept files.
 ///
-/// The bus never maps such a file. It copies what it reads of one: for observers that take no files, and to check it
-/// against the protocol of an object. A frame with a file has a buffer of its own, so that the buffer it was read into is
-/// not kept for its sake.
+/// The bus never maps such a file. It copies the contents when it needs them: for observers that accept no files, and
+/// to check them against the protocol of an object. A frame with a file gets a buffer of its own, so that it does not
+/// keep the read buffer in use.
 final class UserInfoFiles {
   let quota: DescriptorQuota
   private let log: Log
   private let frames = Cell(FileFrames())
-  /// The last post with a file, and the copy for observers that take no files.
+  /// The last post with a file, and the copy for observers that accept no files.
   private var lastInlined: (original: ByteBuffer, copy: ByteSlice)?
 
   init(_ quota: DescriptorQuota, log: Log) {
@@ -21,9 +21,9 @@ final class UserInfoFiles {
     self.log = log
   }
 
-  /// A buffer for a frame, with the file that came with it.
+  /// Returns a buffer for a frame, with the file that came with it.
   ///
-  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`; the descriptor is closed then.
+  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, `malformedFrame`; the descriptor is closed.
   func frameBuffer(
     for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of user: UInt32, limit: Int
   ) throws(WireError) -> ByteBuffer {
@@ -44,7 +44,7 @@ final class UserInfoFiles {
     return frames.value.make(with: descriptor, length: length, countedIn: (quota.files, count), of: user)
   }
 
-  /// The length of a file that came with a frame and can be taken, in bytes.
+  /// The length in bytes of an acceptable file that came with a frame.
   private func checkedLength(
     of descriptor: CInt, for frame: FrameView, _ count: InFlightFile.Count, of user: UInt32, limit: Int
   ) throws(WireError) -> Int {
@@ -69,9 +69,9 @@ final class UserInfoFiles {
     return length
   }
 
-  /// The same frame with its userInfo as payload, for those who take no files: made once for all of them.
+  /// The same frame with its userInfo as payload, for receivers that accept no files. One copy serves them all.
   ///
-  /// - Returns: nil when the file cannot be read.
+  /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
     if let last = lastInlined, last.original === slice.buffer { return last.copy }
     guard let file = slice.buffer.attachment as? InFlightFile else {
@@ -96,7 +96,7 @@ final class UserInfoFiles {
     return inline
   }
 
-  /// Closes the files that nobody is to be sent any more.
+  /// Closes the files that no receiver needs any more.
   func endIteration() {
     lastInlined = nil
     if frames.value.areLent { frames.value.collect() }

@@ -5,19 +5,19 @@ import Glibc
 import Synchronization
 import TribuneSystem
 
-/// Sends descriptors to the service manager from a thread of its own, in their order, many with one message.
+/// Sends descriptors to the service manager from a thread of its own, in order, many in one message.
 ///
-/// Like `JournalWriter`, this is one of the few places that two threads share, and so has a lock. It is held for the
-/// moment in which something goes in or out, never while the manager is waited for.
+/// Two threads share the queue, which is one of the few places with a lock, like `JournalWriter`. The lock is held
+/// only while an entry is added or removed, never while the thread waits for the manager.
 ///
-/// A manager that takes nothing any more keeps its thread waiting and nobody else, for whatever else notifies it from
-/// this process does not wait (`ServiceNotifier`). What waits is bounded by what the store can hold.
+/// If the manager stops reading, only this thread blocks: the process's other notifications do not wait
+/// (`ServiceNotifier`). The capacity of the store limits what is queued.
 nonisolated final class DescriptorSender: Sendable {
-  /// Descriptors that the kernel passes with one message (SCM_MAX_FD).
+  /// Descriptors that the kernel passes in one message (SCM_MAX_FD).
   static let batchMax = 253
-  /// How long the manager has to notice who has hung up, once it has come past all that was sent.
+  /// How long the manager gets to notice closed connections, after it has read everything that was sent.
   private static let noticingMicroseconds: useconds_t = 20_000
-  /// How long is waited before something is tried again for which the kernel had nothing left.
+  /// The delay before a retry after the kernel ran out of a resource.
   private static let retryMicroseconds: useconds_t = 10_000
   private static let barrierSeconds = 5
 
@@ -26,7 +26,7 @@ nonisolated final class DescriptorSender: Sendable {
   private let work: Wakeup
   private let flushed: Wakeup
 
-  /// - Parameter held: descriptors that the manager has from an earlier process.
+  /// - Parameter held: how many descriptors the manager has from an earlier process.
   init(capacity: Int, held: Int) throws(Errno) {
     self.capacity = capacity
     queue = Mutex(StoreQueue(held: held))
@@ -34,14 +34,14 @@ nonisolated final class DescriptorSender: Sendable {
     flushed = try Wakeup()
   }
 
-  /// - Parameter failed: called on that thread when the manager cannot be reached; then nothing is sent any more.
+  /// - Parameter failed: called on the thread if the manager cannot be reached. Nothing is sent any more then.
   func start(failed: @escaping @Sendable (Errno) -> Void) throws(Errno) {
     try Thread.start { self.run(failed) }
   }
 
   // MARK: The bus's side
 
-  /// - Parameter original: the descriptor that the bus knows it by, of which this is a copy.
+  /// - Parameter original: the bus's own descriptor, of which this is a copy.
   func store(_ copy: consuming FileDescriptor, of original: CInt, as name: StoredName) {
     let copy = copy.release()
     change { $0.append(copy, of: original, as: name) }
@@ -66,7 +66,7 @@ nonisolated final class DescriptorSender: Sendable {
     if threadIsIdle { work.signal() }
   }
 
-  /// Waits until the manager has taken all that was queued, for `limit` at most.
+  /// Waits until the manager has taken everything that was queued, for `limit` at most.
   ///
   /// - Returns: whether it has.
   func flush(within limit: Duration) -> Bool {
@@ -101,9 +101,9 @@ nonisolated final class DescriptorSender: Sendable {
     }
   }
 
-  /// Does what is next.
+  /// Performs the next step.
   ///
-  /// - Returns: what that was.
+  /// - Returns: the step that was performed.
   private func step() throws(Errno) -> StoreQueue.Step {
     let step = queue.withLock { $0.next(capacity: capacity, batchMax: Self.batchMax) }
     switch step {
@@ -118,7 +118,7 @@ nonisolated final class DescriptorSender: Sendable {
     return step
   }
 
-  /// Does all that the thread has to do by now, where there is no thread.
+  /// Performs all pending steps, if there is no thread.
   func sendWaiting() throws(Errno) {
     while true {
       switch try step() {
@@ -128,7 +128,7 @@ nonisolated final class DescriptorSender: Sendable {
     }
   }
 
-  /// Sends a message with its descriptors, of which the copies here are closed then.
+  /// Sends a message with its descriptors, and closes the copies.
   private func send(_ message: StoreMessage) throws(Errno) {
     defer { message.close() }
     while true {
@@ -143,15 +143,15 @@ nonisolated final class DescriptorSender: Sendable {
     }
   }
 
-  /// Gives the manager the time to drop connections that have hung up: what it hears of them comes behind what it is
-  /// sent, so that a store with as much in it as there is room for would be full for what is sent now.
+  /// Gives the manager time to drop connections that have hung up. The manager sees a hang-up only after the messages
+  /// sent before, so an almost full store would otherwise refuse what is sent next.
   private func settle(_ leaving: Int) throws(Errno) {
     guard try barrier() else { return }
     usleep(Self.noticingMicroseconds)
     queue.withLock { $0.left(leaving) }
   }
 
-  /// Waits until the manager has come past all that was sent.
+  /// Waits until the manager has read everything that was sent.
   ///
   /// - Returns: whether it has; it may need longer.
   private func barrier() throws(Errno) -> Bool {
@@ -163,8 +163,8 @@ nonisolated final class DescriptorSender: Sendable {
     return false
   }
 
-  /// Whether the kernel may have again what it had none of now; too many descriptors on their way are fewer when the
-  /// manager has taken some.
+  /// Whether the error may pass: the kernel may regain the resource, and the number of descriptors in flight falls
+  /// when the manager reads some.
   private static func isPassing(_ error: Errno) -> Bool {
     error.isOutOfResources || error == .tooManyPassed || error == .again || error == .interrupted
   }
@@ -173,7 +173,7 @@ nonisolated final class DescriptorSender: Sendable {
     do {
       _ = try Poll.wait(for: wakeup, timeout: limit)
     } catch {
-      // The kernel has no memory to wait with: a moment later it may.
+      // The kernel has no memory for the wait now, but may have it a moment later.
       usleep(retryMicroseconds)
     }
     wakeup.clear()

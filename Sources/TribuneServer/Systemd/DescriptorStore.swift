@@ -4,47 +4,47 @@ import Dispatch
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that the service manager keeps for the daemon, and passes to the next one when this one has ended,
-/// however it ended (systemd.service(5), `FileDescriptorStoreMax=`; sd_notify(3), `FDSTORE=1`).
+/// The descriptors that the service manager keeps for the daemon and passes to the next daemon after this one has
+/// ended for any reason (systemd.service(5), `FileDescriptorStoreMax=`; sd_notify(3), `FDSTORE=1`).
 ///
-/// What goes there is the bus's state, its clients' connections, and files in memory. The manager does not answer:
-/// a store that is full says nothing. So what is in it is counted here, and what has no room is refused.
+/// The store holds the write-ahead log, the clients' connections, and memory files. The manager does not reply: it
+/// does not report that the store is full. So the contents are counted here, and what does not fit is refused.
 ///
-/// A manager can be slow, and whoever tells it something waits while its socket is full. The bus must not: here it
-/// only hands over a copy of the descriptor, and a thread of its own sends it (`DescriptorSender`).
+/// A manager can be slow, and a sender blocks while its socket is full. The bus must not block, so it only queues a
+/// copy of the descriptor, which a thread sends (`DescriptorSender`).
 ///
-/// The manager lets go of a connection by itself when that has hung up, which it has after shutdown(2) on either side;
-/// of the others when it is told to.
+/// The manager drops a connection by itself once it has hung up, as it has after shutdown(2) on either side. It drops
+/// other descriptors on request.
 package final class DescriptorStore {
-  /// Descriptors that the manager keeps.
+  /// The most descriptors that the manager keeps.
   package let capacity: Int
-  /// Descriptors that are there, or on their way.
+  /// Descriptors that are in the store, or on their way to it.
   package private(set) var count: Int
-  /// The manager can be told nothing any more; what was not there yet does not get there.
+  /// Whether the manager cannot be reached any more. What it does not have yet, it will not get.
   package private(set) var hasFailed = false
 
-  /// Places that connections leave for what is stored when the bus is handed over.
+  /// Slots that connections leave free for what is stored during a handover.
   nonisolated package static let handOverRoom = 2
 
-  /// What the kernel takes as one variable, without its name, and the names of the listening sockets.
+  /// The kernel's limit for an environment variable, less room for its name and the names of listening sockets.
   static let namesLengthMax = 128 << 10 - 1 << 10 - 4 << 10
 
   private let log: Log
   private let sender: DescriptorSender
   private let hasThread: Bool
-  /// Bytes that all names take.
+  /// Bytes of all names.
   private var namesLength: Int
   private var stateCount: Int
-  /// Whether a state is there, or on its way. Without one, nobody goes on with what else there is.
+  /// Whether a write-ahead log is stored, or on its way. Without one, nothing else in the store is of use.
   package var hasState: Bool { stateCount > 0 && !hasFailed }
   private var lastFile: UInt64
 
   /// Connects to the store, if there is one.
   ///
-  /// What was passed from it lies in it still, and counts. What is foreign is taken out.
+  /// Descriptors that were passed from the store are still in it, and count. Foreign ones are removed.
   ///
-  /// - Parameter hasThread: false where the caller sends what waits (`sendWaiting`).
-  /// - Returns: nil when no manager keeps descriptors for this process, which is logged where there is a manager.
+  /// - Parameter hasThread: false if the caller sends what is queued (`sendWaiting`).
+  /// - Returns: nil if no manager keeps descriptors, or the store cannot be used; with a manager, this is logged.
   package init?(log: Log, holding passed: PassedAtStart = PassedAtStart(), hasThread: Bool = true) {
     guard Environment.nonEmptyValue(of: "NOTIFY_SOCKET") != nil else { return nil }
     guard let capacity = Self.offeredCapacity else {
@@ -84,8 +84,8 @@ package final class DescriptorStore {
     }
   }
 
-  /// How many descriptors a manager keeps for this process, as far as it says: systemd does from 254 on, and before
-  /// that the unit has to.
+  /// How many descriptors the manager keeps for this process. systemd 254 and later says so; before that, the unit
+  /// must.
   nonisolated package static var offeredCapacity: Int? {
     guard
       let text = Environment.nonEmptyValue(of: "FDSTORE") ?? Environment.nonEmptyValue(of: "TRIBUNE_FDSTORE"),
@@ -94,14 +94,14 @@ package final class DescriptorStore {
     return capacity
   }
 
-  // MARK: What goes in and out
+  // MARK: Storing and removing
 
-  /// Has a copy of the descriptor stored. Does not wait.
+  /// Queues a copy of the descriptor for the store. Does not wait.
   ///
-  /// A state goes in ahead of everything else that waits. What was passed from the store is there already, and is not
-  /// to be stored again.
+  /// A write-ahead log goes ahead of everything else that is queued. Descriptors passed from the store are still in
+  /// it: do not store them again.
   ///
-  /// - Returns: whether it will be there: not when the store is full or has failed, or no descriptor can be had.
+  /// - Returns: whether it will be stored: not if the store is full or has failed, or if no copy can be made.
   package func store(_ descriptor: borrowing FileDescriptor, as name: StoredName) -> Bool {
     guard !hasFailed, count < capacity, namesLength + name.listedLength <= Self.namesLengthMax else {
       return false
@@ -117,28 +117,28 @@ package final class DescriptorStore {
     return true
   }
 
-  /// Has a copy of a file's descriptor stored under a name that no other file has.
+  /// Stores a copy of a file's descriptor under a name that no other file has.
   ///
-  /// - Returns: its number; nil where `store(_:as:)` returns false.
+  /// - Returns: the file's number; nil where `store(_:as:)` returns false.
   package func store(file descriptor: borrowing FileDescriptor) -> UInt64? {
     guard store(descriptor, as: .file(lastFile + 1)) else { return nil }
     lastFile += 1
     return lastFile
   }
 
-  /// A connection that was stored has hung up, or is just going to be shut down. Its descriptor is still open.
+  /// Forgets a stored connection that has hung up, or is about to be shut down. Its descriptor is still open.
   package func forget(connection descriptor: borrowing FileDescriptor) {
     change(by: -1, .connection)
     sender.forget(connection: descriptor.rawValue)
   }
 
-  /// Takes a file out that was stored.
+  /// Removes a stored file.
   package func remove(file number: UInt64) {
     change(by: -1, .file(number))
     sender.remove(file: number)
   }
 
-  /// Takes out every state that was stored so far.
+  /// Removes every write-ahead log that was stored so far.
   package func removeState() {
     guard stateCount > 0 else { return }
     change(by: -stateCount, .state)
@@ -175,7 +175,7 @@ package final class DescriptorStore {
     return !hasFailed && (!hasThread || sender.flush(within: limit))
   }
 
-  /// Sends the manager what waits for it, where no thread does.
+  /// Sends the manager what is queued, if there is no thread.
   package func sendWaiting() {
     precondition(!hasThread, "a thread sends what waits")
     do throws(Errno) {
@@ -192,11 +192,11 @@ package final class DescriptorStore {
       "cannot store descriptors at $NOTIFY_SOCKET, and connections do not survive a restart: \(error)")
   }
 
-  // MARK: Whether it is large enough
+  // MARK: Capacity
 
-  /// Says in the log when what the configuration allows is more than can survive.
+  /// Warns in the log if the configuration allows more than can survive a restart.
   package func check(connectionsMax: Int, filesMax: Int) {
-    // With the state.
+    // Including the write-ahead log.
     let others = filesMax + 1 + Self.handOverRoom
     let needed = connectionsMax + others
     let nameable = (Self.namesLengthMax - filesMax * 8) / StoredName.connection.listedLength

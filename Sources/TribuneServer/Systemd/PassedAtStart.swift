@@ -5,12 +5,12 @@ import Glibc
 package import TribuneSystem
 import TribuneWire
 
-/// What systemd passed to the daemon when it started it, as sd_listen_fds(3) has it: the sockets to listen on, and what
-/// an earlier process has had stored (`DescriptorStore`), which comes behind them and in any order.
+/// The descriptors that systemd passed to the daemon at its start (sd_listen_fds(3)): the sockets to listen on, and
+/// then, in any order, what an earlier process stored (`DescriptorStore`).
 ///
-/// It owns what nobody has taken out of it yet, and closes that in the end.
+/// It owns the descriptors that have not been taken from it, and closes them in the end.
 nonisolated package final class PassedAtStart {
-  /// A socket to listen on, which whoever took it owns and closes.
+  /// A listening socket. Whoever takes it owns and closes it.
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
     /// The unit's `FileDescriptorName=`.
@@ -22,10 +22,10 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// Nothing of the bus's. It is closed.
+  /// A descriptor that is not the bus's. It has been closed.
   package struct Foreign: Equatable, Sendable {
     package let name: String
-    /// Why it is none.
+    /// Why it is foreign.
     package let flaw: String
 
     package init(name: String, flaw: String) {
@@ -34,7 +34,7 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// What was passed is nothing that the daemon can serve on.
+  /// The passed descriptors cannot be used.
   package struct PassedError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
@@ -47,25 +47,25 @@ nonisolated package final class PassedAtStart {
   private var files: [UInt64: (descriptor: CInt, number: UInt64)] = [:]
   package private(set) var foreign: [Foreign] = []
 
-  /// Descriptors that lay in the store when the process started, foreign ones included, and the bytes that their names
-  /// take; unlike the others, these figures stay when something is taken out.
+  /// Descriptors that were in the store when the process started, foreign ones included, and the length of their
+  /// names. These numbers do not change when a descriptor is taken.
   package private(set) var storedCount = 0
   private(set) var namesLength = 0
   private(set) var stateCount = 0
-  /// Whether the kernel is to be asked who connected, rather than the state.
+  /// Whether the peers' identities come from the kernel rather than from the write-ahead log.
   package var knowsPeers = false
-  /// The highest number of a file, and those that there are.
+  /// The highest number of a file, and the numbers in use.
   private(set) var lastFile: UInt64 = 0
   private var fileNumbers: Set<UInt64> = []
 
   /// Nothing was passed.
   package init() {}
 
-  /// Sorts descriptors, which it owns from then on, also when it throws.
+  /// Sorts descriptors, and owns them from now on, even if it throws.
   ///
-  /// - Parameter isStoreKept: whether what is foreign may have come from a store.
-  /// - Throws: `PassedError` naming each that is no listening Unix stream socket, where nothing else was to be expected:
-  ///   when there is no store, or nothing to listen on either, and nothing that had been stored.
+  /// - Parameter isStoreKept: whether foreign descriptors may come from a store.
+  /// - Throws: `PassedError`, which lists the foreign descriptors, if there are any, none of the bus's own came from a
+  ///   store, and there is no store or no listening socket.
   package init(_ passed: [(descriptor: CInt, name: String)], isStoreKept: Bool) throws(PassedError) {
     var wrong: [String] = []
     for (descriptor, name) in passed {
@@ -93,8 +93,8 @@ nonisolated package final class PassedAtStart {
     for one in files.values { FileDescriptor(owning: one.descriptor).close() }
   }
 
-  /// Takes what was passed to this process, close-on-exec. The environment does not speak of it afterwards: it can be
-  /// taken once, and must be while there is one thread.
+  /// Takes what was passed to this process, with close-on-exec set, and clears the environment variables. May be
+  /// called once only, and while there is one thread.
   package static func take(isStoreKept: Bool) throws(PassedError) -> PassedAtStart {
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
@@ -113,9 +113,9 @@ nonisolated package final class PassedAtStart {
     return try PassedAtStart(passed, isStoreKept: isStoreKept)
   }
 
-  /// Takes the descriptor in, where it belongs.
+  /// Takes the descriptor into the collection where it belongs.
   ///
-  /// - Returns: why it belongs nowhere, if so.
+  /// - Returns: why it is foreign; nil if it is not.
   private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> String? {
     let stored = StoredName(name)
     switch stored {
@@ -148,14 +148,14 @@ nonisolated package final class PassedAtStart {
     return nil
   }
 
-  // MARK: What there is
+  // MARK: Contents
 
   package var connectionCount: Int { connections.count }
-  /// The oldest first.
+  /// Sorted, so the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
   package var fileInodes: [UInt64] { files.keys.sorted() }
 
-  /// Whether something of the bus's has this name: under it, nothing foreign can be taken out of the store alone.
+  /// Whether a descriptor of the bus has this name. Then a foreign one with the same name cannot be removed alone.
   func isInUse(_ name: String) -> Bool {
     switch StoredName(name) {
     case .file(let number): fileNumbers.contains(number)
@@ -169,7 +169,7 @@ nonisolated package final class PassedAtStart {
     return listening
   }
 
-  /// The next of what is called a state; nil when there is no more.
+  /// The next descriptor named as a write-ahead log; nil if there are no more.
   package func takeState() -> FileDescriptor? {
     states.popLast().map { FileDescriptor(owning: $0) }
   }
@@ -178,7 +178,7 @@ nonisolated package final class PassedAtStart {
     connections.removeValue(forKey: cookie).map { FileDescriptor(owning: $0) }
   }
 
-  /// Who is at the other end of a connection; nil if that is to be taken from the state, or the connection is not there.
+  /// The peer of a connection; nil if the log has its identity, or if there is no such connection.
   package func peer(cookie: UInt64) -> PeerCredentials? {
     guard knowsPeers, let descriptor = connections[cookie] else { return nil }
     return FileDescriptor.lending(descriptor) { socket in
@@ -190,19 +190,19 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// - Returns: also the number by which the store knows it.
+  /// - Returns: the file, with its number in the store.
   package func takeFile(inode: UInt64) -> PassedFile? {
     guard let file = files.removeValue(forKey: inode) else { return nil }
     return PassedFile(descriptor: FileDescriptor(owning: file.descriptor), number: file.number)
   }
 
-  /// The same, for who leaves it to others as well; nil if it is not there.
+  /// A copy of the file's descriptor, which leaves the file to other users; nil if the file is missing.
   func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
     guard let file = files[inode] else { return nil }
     return try FileDescriptor.duplicate(of: file.descriptor)
   }
 
-  /// A file that lay in the store.
+  /// A file from the store.
   package struct PassedFile: ~Copyable {
     package let descriptor: FileDescriptor
     package let number: UInt64

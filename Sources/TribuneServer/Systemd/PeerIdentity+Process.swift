@@ -6,15 +6,15 @@ package import TribuneSystem
 package import TribuneWire
 
 nonisolated extension PeerIdentity {
-  /// Adds what the kernel and systemd say about the process now. It may have ended since it connected,
-  /// or lie in another namespace: what cannot be known is empty.
+  /// Adds what the kernel and systemd know about the process now. The process may have ended since it connected, or
+  /// may be in another namespace: unknown parts are empty.
   package init(credentials: PeerCredentials) {
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
       process: Self.processName(of: credentials.pid), unit: Self.unitName(of: credentials.pid))
   }
 
-  /// Makes it the one of another process, if the kernel says that it is.
+  /// If the kernel names another process, takes that one's identity.
   package mutating func correct(by credentials: PeerCredentials) {
     guard
       (pid, uid, gid) != (UInt32(clamping: credentials.pid), credentials.uid, credentials.gid)
@@ -36,15 +36,15 @@ nonisolated extension PeerIdentity {
     }
   }
 
-  /// A user's own unit rather than the system's unit around it, which is `user@UID.service` for all.
+  /// The user unit if there is one: the system unit is `user@UID.service` for all processes of a user manager.
   private static func unitName(of pid: pid_t) -> String {
-    // To systemd, 0 is the process that asks.
+    // libsystemd takes 0 for the calling process.
     guard pid > 0 else { return "" }
     let userUnit = unsafe text { unsafe sd_pid_get_user_unit(pid, $0) }
     return unsafe userUnit ?? text { unsafe sd_pid_get_unit(pid, $0) } ?? ""
   }
 
-  /// The text that a call of libsystemd hands out, nil when it has none.
+  /// The text that a libsystemd call returns; nil if there is none.
   private static func text(
     _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt
   ) -> String? {
@@ -54,7 +54,7 @@ nonisolated extension PeerIdentity {
     return unsafe String(cString: text)
   }
 
-  /// `name[pid]`, with the unit if there is one.
+  /// `name[pid]`, with the unit, if there is one.
   var summary: String {
     let name = process.isEmpty ? "?" : process
     return unit.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(unit)"

@@ -6,42 +6,42 @@ import Glibc
 import TribuneSystem
 import TribuneWire
 
-/// Tells the service manager how the daemon is doing, as sd_notify(3) has it.
+/// Reports the daemon's status to the service manager (sd_notify(3)).
 ///
-/// Without a `NOTIFY_SOCKET` nothing is sent. One that leads nowhere is logged once, and again only
-/// after it has worked in between: a bus that serves is worth more than a manager that listens.
+/// Without `NOTIFY_SOCKET`, nothing is sent. A failure is logged once, and again only after a success in between: the
+/// bus keeps serving even if the manager cannot be reached.
 ///
-/// Nothing here waits for the manager. sd_notify does, while the socket is full, which it is when a manager that reads
-/// nothing for a while is sent many descriptors (`DescriptorSender`). What finds no room is tried again a little later,
-/// from the event loop, so that a watchdog is told of one that turns and of no other; what is overtaken meanwhile is
-/// forgotten. Whoever hands over has no event loop any more: that it is stopping is then tried once, and its end says it.
+/// Nothing here blocks. sd_notify(3) would while the socket is full, as it is when a manager that does not read for a
+/// while is sent many descriptors (`DescriptorSender`). What does not fit is sent again a little later from the event
+/// loop, so only a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there
+/// is no event loop: the daemon tries once to report that it is stopping, and its exit tells the rest.
 package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
   }
 
-  /// How long what found no room waits until it is tried again.
+  /// The delay before a notification that did not fit is sent again.
   private static let retryMilliseconds = 100
 
   private let log: Log
   private var socket: ServiceSocket?
   private var isFailing = false
-  /// What the manager is still to be told, in order: of no kind more than one.
+  /// Notifications that are still to be sent, in order; at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
 
   package init(log: Log) { self.log = log }
 
-  /// The daemon listens; or, after `reloading()`, it goes by the new configuration.
+  /// The daemon listens; or, after `reloading()`, the new configuration is in force.
   package func ready(status: String) { send(.ready, "READY=1", "STATUS=\(status.escaped)") }
 
   /// The line that `systemctl status` shows.
   package func status(_ status: String) { send(.status, "STATUS=\(status.escaped)") }
 
-  /// The event loop turns.
+  /// The event loop runs.
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
-  /// `ready(status:)` must follow.
+  /// The daemon is reloading. `ready(status:)` must follow.
   package func reloading() {
     var now = timespec()
     guard unsafe clock_gettime(CLOCK_MONOTONIC, &now) == 0 else {
@@ -54,7 +54,7 @@ package final class ServiceNotifier {
   /// The daemon is ending.
   package func stopping(status: String) { send(.stopping, "STOPPING=1", "STATUS=\(status.escaped)") }
 
-  /// Within how many nanoseconds of each other the manager wants its `watchdog()`; nil when it wants none.
+  /// The longest interval in nanoseconds between two calls of `watchdog()`; nil if the manager expects none.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -71,13 +71,13 @@ package final class ServiceNotifier {
     sendWaiting()
   }
 
-  /// Whether there is nothing in an earlier notification that counts any more.
+  /// Whether the later notification makes the earlier one obsolete.
   private static func overtakes(_ later: Kind, _ earlier: Kind) -> Bool {
     switch earlier {
     case .watchdog: later == .watchdog
     case .status: later != .watchdog
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that has asked for it waits for both, this and `ready`.
+    // A manager that has asked for the reload waits for both this one and `ready`.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }
@@ -94,7 +94,7 @@ package final class ServiceNotifier {
     }
   }
 
-  /// - Returns: whether it was sent, or never will be.
+  /// - Returns: whether it was sent, or never can be.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
       try send(text)

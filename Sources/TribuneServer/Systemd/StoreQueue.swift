@@ -2,11 +2,11 @@
 
 import TribuneSystem
 
-/// What goes to the service manager at a time.
+/// One message to the service manager.
 nonisolated package struct StoreMessage: Equatable, Sendable {
-  /// As sd_notify(3) has it.
+  /// In the format of sd_notify(3).
   package let text: String
-  /// Owned by whoever has taken the message.
+  /// Owned by the caller that took the message.
   package let descriptors: [Int32]
 
   package func close() {
@@ -14,24 +14,24 @@ nonisolated package struct StoreMessage: Equatable, Sendable {
   }
 }
 
-/// What waits for the service manager, and what it has by now.
+/// The queue for the service manager, with a count of what the manager has by now.
 ///
-/// The state goes before connections and files, which go in the order in which they came; connections that lie behind
-/// each other are one message. What is taken back before it was sent is not sent.
+/// The write-ahead log goes first. Connections and files follow in the order of their arrival; adjacent connections
+/// share one message. A request that is taken back in time is never sent.
 nonisolated package struct StoreQueue {
-  /// What the thread is to do now.
+  /// What the thread has to do next.
   package enum Step: Equatable {
     case send(StoreMessage)
-    /// The store may be full, but for so many connections that the manager drops or has dropped.
+    /// The store may be full until the manager has dropped this many connections.
     case settle(leaving: Int)
-    /// All is sent, and somebody waits for the manager to have taken it.
+    /// Everything was sent, and a caller waits until the manager has taken it.
     case flush(ticket: UInt64)
     case idle
     case ended
   }
 
   private enum Request {
-    /// The bus's descriptor, and the copy that is to be sent.
+    /// The bus's descriptor, and the copy to send.
     case connection(of: Int32, copy: Int32)
     case file(UInt64, copy: Int32)
     case removal(name: String, count: Int)
@@ -43,21 +43,21 @@ nonisolated package struct StoreQueue {
   }
 
   private var stateRequests: [StateRequest] = []
-  /// By number, from `head` on; what was taken back is missing.
+  /// By number, from `head` on. Numbers that were taken back are missing.
   private var requests: [UInt64: Request] = [:]
   private var head: UInt64 = 0
   private var tail: UInt64 = 0
   private var waitingConnections: [Int32: UInt64] = [:]
   private var waitingFiles: [UInt64: UInt64] = [:]
 
-  /// Descriptors that the manager has at most: those that leave are counted until it is certain to have dropped them.
+  /// The most descriptors that the manager can have. A leaving connection counts until it has certainly been dropped.
   private var held: Int
   /// Connections among them that have hung up.
   private var leaving = 0
 
   private var lastTicket: UInt64 = 0
   private var flushWanted: UInt64?
-  /// The last for which the manager has taken everything.
+  /// The last flush for which the manager has taken everything.
   package var flushDone: UInt64 = 0
   /// The thread waits for work.
   package var threadIsIdle = false
@@ -65,7 +65,7 @@ nonisolated package struct StoreQueue {
 
   package init(held: Int) { self.held = held }
 
-  // MARK: What goes in
+  // MARK: Adding
 
   package mutating func append(_ copy: Int32, of original: Int32, as name: StoredName) {
     guard !isEnded else { return FileDescriptor(owning: copy).close() }
@@ -104,9 +104,9 @@ nonisolated package struct StoreQueue {
     stateRequests.append(.removal(count: count))
   }
 
-  /// Has the thread find out when the manager has taken everything.
+  /// Makes the thread find out when the manager has taken everything.
   ///
-  /// - Returns: what `flushDone` is then at least.
+  /// - Returns: the value that `flushDone` then reaches.
   package mutating func beginFlush() -> UInt64 {
     lastTicket += 1
     flushWanted = lastTicket
@@ -115,7 +115,7 @@ nonisolated package struct StoreQueue {
 
   package mutating func endFlush() { flushWanted = nil }
 
-  /// Nothing more is sent.
+  /// Sends nothing more, and closes what is queued.
   package mutating func end() {
     for case .store(let copy) in stateRequests { FileDescriptor(owning: copy).close() }
     stateRequests = []
@@ -123,7 +123,7 @@ nonisolated package struct StoreQueue {
     isEnded = true
   }
 
-  /// - Returns: whether it still waited.
+  /// - Returns: whether it was still queued.
   @discardableResult
   private mutating func takeBack(_ number: UInt64?) -> Bool {
     guard let number, let request = requests.removeValue(forKey: number) else { return false }
@@ -139,13 +139,13 @@ nonisolated package struct StoreQueue {
     return true
   }
 
-  // MARK: What goes out
+  // MARK: Taking
 
   package mutating func next(capacity: Int, batchMax: Int) -> Step {
     if isEnded { return .ended }
     while head < tail, requests[head] == nil { head += 1 }
     if case .removal? = requests[head] {
-      // It makes room.
+      // A removal goes first, because it makes room.
     } else if let first = stateRequests.first {
       return takeState(first, capacity: capacity)
     }
@@ -168,13 +168,13 @@ nonisolated package struct StoreQueue {
     }
   }
 
-  /// So many connections that were leaving are gone.
+  /// This many leaving connections have been dropped.
   package mutating func left(_ count: Int) {
     leaving -= count
     held -= count
   }
 
-  /// Whether the manager has room for another one for certain. Where nobody leaves there must be: no more was taken.
+  /// Whether the manager certainly has room for one more. It has if no connection is leaving: no more was accepted.
   private func hasRoom(_ capacity: Int) -> Bool { held < capacity || leaving == 0 }
 
   private mutating func takeState(_ request: StateRequest, capacity: Int) -> Step {
@@ -209,7 +209,7 @@ nonisolated package struct StoreQueue {
   }
 
   private static func storing(_ name: StoredName, _ copies: [Int32]) -> StoreMessage {
-    // Only a connection is watched by the manager, which drops it when it has hung up.
+    // The manager watches connections only, and drops one that has hung up.
     let polling = name == .connection ? "" : "\nFDPOLL=0"
     return StoreMessage(text: "FDSTORE=1\nFDNAME=\(name)\(polling)", descriptors: copies)
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Under what name a descriptor lies in the service manager's store.
+/// The name of a descriptor in the service manager's store.
 ///
-/// The names of all of them together are one variable of the environment, `LISTEN_FDNAMES`, when they are passed
-/// back, and a variable can have 128 KiB: so they are short.
+/// Names are short because all of them are passed back in one environment variable, `LISTEN_FDNAMES`, which is
+/// limited to 128 KiB.
 nonisolated package enum StoredName: Hashable, Sendable, CustomStringConvertible {
-  /// The bus's state.
+  /// The write-ahead log.
   case state
-  /// A client's connection; all have this name.
+  /// A client's connection. All connections share this name.
   case connection
-  /// A file in memory; each has a number of its own, so that it can be taken out again.
+  /// A memory file. Each has its own number, so that it can be removed alone.
   case file(UInt64)
 
-  /// - Returns: nil when the bus gives nothing such a name.
+  /// - Returns: nil if it is none of the bus's names.
   package init?(_ text: String) {
     switch text {
     case "state": self = .state
@@ -20,7 +20,7 @@ nonisolated package enum StoredName: Hashable, Sendable, CustomStringConvertible
     default:
       guard text.hasPrefix("f"), let number = UInt64(text.dropFirst(), radix: 36) else { return nil }
       self = .file(number)
-      // One number is written in one way.
+      // Each number has exactly one spelling.
       guard description == text else { return nil }
     }
   }
@@ -33,7 +33,7 @@ nonisolated package enum StoredName: Hashable, Sendable, CustomStringConvertible
     }
   }
 
-  /// Bytes that it takes in the list of names, with the colon that separates it from the next.
+  /// Bytes in the list of names, including the separating colon.
   var listedLength: Int {
     switch self {
     case .connection: 2
