@@ -3,9 +3,9 @@
 import Synchronization
 import Tribune
 
-/// Whether the bus of a connection is there, as far as the connection has told.
+/// Whether a connection's bus is reachable, according to the connection's events.
 final class BusPresence: Sendable {
-  /// Since when it is there; nil while it is looked for, and after it was looked for in vain.
+  /// When the bus was last found; nil while the connection looks for it, and after the search has failed.
   private let since = Mutex<ContinuousClock.Instant?>(.now)
 
   var isAway: Bool { since.withLock { $0 == nil } }
@@ -19,11 +19,11 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Returns when the bus has been there for so long without a break, from now on; or when the task is cancelled.
+  /// Returns when the bus has been there for `limit` from now on without a break, or when the task is cancelled.
   func whole(_ limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {
-      // Where it is away, it has not been there for the limit before that is over once more.
+      // While the bus is away, the whole limit still lies ahead.
       let left = since.withLock { since in
         since.map { limit - max($0, start).duration(to: .now) } ?? limit
       }

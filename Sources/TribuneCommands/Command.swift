@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A verb, ready to run: made from a command line whose options and number of operands are right.
+/// A verb that is ready to run. Its options and the number of its operands have been checked.
 protocol Command: Sendable {
-  /// The signals that the verb takes itself, through `Context.signals`. The others do what they do.
+  /// The signals that the verb handles itself, through `Context.signals`. Other signals keep their effect.
   static var signals: [Int32] { get }
 
-  /// - Throws: what is wrong with an operand.
+  /// - Throws: when an operand is wrong.
   init(_ invocation: Invocation) throws(CommandError)
 
   /// - Returns: the status to exit with.

@@ -5,23 +5,23 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// What every verb is given besides its own operands: the global options, and where to write.
+/// What every verb gets besides its own operands: the global options and the output.
 struct Context: Sendable {
   enum JSON: Equatable, Sendable {
     case off, short, pretty
   }
 
   let terminal: Terminal
-  /// The verb's signals, as they come.
+  /// The verb's signals, as they arrive.
   let signals: SignalWatch
   let json: JSON
   let showsLegend: Bool
   let isQuiet: Bool
-  /// How long the bus is waited for.
+  /// How long to wait for the bus.
   let timeout: Duration
-  /// How long a bus is looked for that is gone.
+  /// How long to look for a bus that is gone.
   let patience: Duration
-  /// As it was given; nil for what the library finds.
+  /// The address from the command line; nil leaves the choice to the library.
   let address: Address?
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -29,7 +29,7 @@ struct Context: Sendable {
     self.signals = signals
     showsLegend = !invocation.has(.noLegend)
     isQuiet = invocation.has(.quiet)
-    // A delegate's is the time for an answer, and says nothing of the bus.
+    // For a delegate, --timeout is the time for an answer and does not concern the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     patience = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
@@ -47,7 +47,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Somebody looks on while a query is under way.
+  /// Whether a person watches while a query runs.
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
 
   /// Writes one line to the standard output.
@@ -55,7 +55,7 @@ struct Context: Sendable {
     try write(line + "\n")
   }
 
-  /// Writes one JSON value to the standard output, in the form that was asked for.
+  /// Writes one JSON value to standard output, in the requested format.
   func print(_ value: JSONValue) throws(CommandError) {
     try print(json == .pretty ? value.pretty : value.compact)
   }
@@ -72,7 +72,7 @@ struct Context: Sendable {
     do {
       try terminal.write(bytes: bytes)
     } catch {
-      // Whoever read has had enough; that is no failure.
+      // The reader has closed the pipe, which is no failure.
       if error.isClosed { throw .ended(ExitStatus.success) }
       throw .failure("standard output: \(error.errno)")
     }
@@ -82,8 +82,8 @@ struct Context: Sendable {
     style.apply(to: text, isColoured: terminal.isColoured)
   }
 
-  /// Says that what stays is in place: on the standard error for people and scripts, and to the service
-  /// manager where there is one.
+  /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if
+  /// there is one.
   func reportReady(_ line: String) {
     if !isQuiet { terminal.reportLine(line) }
     do {
@@ -95,7 +95,7 @@ struct Context: Sendable {
 
   /// Connects to the bus.
   ///
-  /// - Parameter limit: how long it is waited for; nil is what was said for all.
+  /// - Parameter limit: how long to wait for it; nil means the global option.
   func connect(within limit: Duration? = nil) async throws(TribuneError) -> Connection {
     let (address, limit, patience) = (address, limit ?? timeout, patience)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
@@ -103,9 +103,9 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
+  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameter thing: what it can have missed some of meanwhile.
+  /// - Parameter thing: what the verb may have missed meanwhile, as a singular noun.
   func connectToStay(missing thing: String) async throws(TribuneError) -> Connection {
     try await connectToStay { lost in
       switch lost {
@@ -116,13 +116,13 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects for a verb that goes on when the bus was restarted, and has it say so then.
+  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
   /// - Parameters:
-  ///   - presence: where it is noted whether the bus is there.
-  ///   - saysLoss: whether it is said also when only what is wrong is to be said, unless nothing was missed.
-  ///   - consequence: what that means for it, if something, behind "; ". It is given how many notifications were
-  ///     missed meanwhile, or nil when the bus that is there knew nothing of this connection.
+  ///   - presence: records whether the bus is there.
+  ///   - saysLoss: reports also with --quiet, unless nothing was missed.
+  ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is how many notifications were
+  ///     missed; nil when the bus did not know this connection.
   func connectToStay(
     noting presence: BusPresence? = nil, sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
@@ -139,7 +139,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects, and asks for something that takes no longer than the bus takes to answer.
+  /// Connects and makes a request that takes no longer than the bus takes to answer.
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {
@@ -156,6 +156,6 @@ struct Context: Sendable {
 }
 
 extension Duration {
-  /// A limit that is not reached before the command's own, which says how long it was.
+  /// A library limit that ends after the command's own limit, whose message names the span.
   fileprivate static func notBefore(_ limit: Duration) -> Duration { limit + .seconds(1) }
 }

@@ -4,21 +4,21 @@ import Glibc
 import Tribune
 import TribuneSystem
 
-/// Stops this process and lets it go on, as Ctrl-Z and `fg` want it, and has the bus know: a connection that is not
-/// read is suspended, so that what it observes waits as each observation says and delays nobody.
+/// Stops and continues this process for Ctrl-Z and `fg`. It suspends the connection on the bus first, because nothing
+/// is read while the process is stopped: notifications are then treated as each observation says, and delay nobody.
 actor JobControl {
   static let signals = [SIGTSTP, SIGCONT]
 
-  /// How long the bus may take to suspend the connection. The process stops all the same.
+  /// How long the bus may take to suspend the connection. The process stops after that in any case.
   private static let patience = Duration.seconds(2)
 
   private let connection: Connection
   private let context: Context
   private let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// What the signals want.
+  /// What the last signal asked for.
   private var isToStop = false
-  /// It has been stopped since it was last to go on.
+  /// Whether the process has been stopped since the last SIGCONT.
   private var wasStopped = false
   private var isSuspended = false
 
@@ -27,7 +27,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Takes the signals; returns at the first that is none of these. Nobody may wait a second time.
+  /// Handles the signals, and returns at the first one of another kind. May be called once only.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -41,8 +41,8 @@ actor JobControl {
     }
   }
 
-  /// Does what the signals want. What they want may change while the bus is waited for; a process that was told
-  /// to go on by then is not stopped.
+  /// Carries out what the signals ask for. That may change while the bus is waited for: if SIGCONT has arrived by
+  /// then, the process is not stopped.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {
@@ -63,7 +63,7 @@ actor JobControl {
         if isSuspended { try await connection.suspend() } else { try await connection.resume() }
       }
     } catch {
-      // A connection that has ended is told where it is read.
+      // Reading the connection reports that it has ended.
       guard error.code == .unreachable else { return }
       let what = isSuspended ? "suspended" : "resumed"
       context.terminal.report("nobody knows whether the bus has \(what) this: \(error.message.terminalSafe)")

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The operands that several verbs have, checked before the bus is bothered.
+/// The operands that several verbs have, checked before the verb connects to the bus.
 extension Invocation {
   /// The operand at `index`, as a name.
   func name(at index: Int) throws(CommandError) -> String {
@@ -48,7 +48,7 @@ extension Invocation {
     return text
   }
 
-  /// The operand at `index`, as JSON, if it is there: standard input where it is `-`.
+  /// The operand at `index` as JSON, if there is one. For `-`, the JSON is read from standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else { return .none }
     let text = operands[index]
@@ -75,10 +75,10 @@ extension Invocation {
     return bytes
   }
 
-  /// The time for something that the bus counts in 32 bits of milliseconds.
+  /// The time-out, in a range that fits the 32 bits of milliseconds of the wire.
   func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout, of: "--timeout") }
 
-  /// Whether and how long those who are awaited are waited for; nil when they are not.
+  /// How long to wait for the awaited observers; nil without --wait.
   func waiting() throws(CommandError) -> Waiting? {
     has(.wait) ? Waiting(deadline: try wireSpan(.wait, of: "--wait")) : nil
   }
@@ -94,7 +94,7 @@ extension Invocation {
   }
 }
 
-/// The query that this process answers, when it runs under a delegate's command.
+/// The query that this process answers, if it runs under a delegate's command.
 func parentQuery(reportingTo terminal: Terminal) -> UInt64? {
   guard let text = Environment.nonEmptyValue(of: "TRIBUNE_QUERY") else { return nil }
   guard let query = UInt64(text) else {

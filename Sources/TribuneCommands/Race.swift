@@ -4,8 +4,8 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// What the first of several works brings. The others are cancelled and not waited for: one that does
-/// not react must not keep a command from ending.
+/// The result of the first task that finishes. The others are cancelled but not awaited, because a task that ignores
+/// its cancellation must not keep a command from ending.
 func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async -> Result? {
   let (results, continuation) = AsyncStream<Result>.makeStream()
   let tasks = works.map { work in
@@ -17,11 +17,11 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// What a work brings, unless it takes too long.
+/// The result of `work`, unless it takes longer than `limit`.
 ///
-/// - Parameter presence: of the bus that it needs. While that is looked for, the limit does not run, and it begins anew
-///   when the bus is there again: the work has to end by itself when the bus is not found.
-/// - Throws: `unreachable` when it does.
+/// - Parameter presence: of the bus that the work needs. While the connection looks for the bus, the limit does not
+///   run; it starts again when the bus is back. If the bus is not found, the work must end by itself.
+/// - Throws: `unreachable` when the limit is exceeded.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
@@ -41,18 +41,18 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Sleeps, for less when the task is cancelled.
+/// Sleeps, and returns early if the task is cancelled.
 func sleep(_ duration: Duration) async {
   do {
     try await Task.sleep(for: duration)
   } catch {
-    // Only cancellation ends it early, and whoever cancelled does not wait for it.
+    // Only cancellation ends the sleep early, and the canceller does not wait for it.
     return
   }
 }
 
 extension Duration {
-  /// As systemd.time(7) writes it.
+  /// The span as systemd.time(7) writes it.
   var inWords: String {
     TimeSpan(microseconds: max(0, wholeMicroseconds)).description
   }

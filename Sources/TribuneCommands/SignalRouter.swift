@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-/// Where the signals of a guard or a hold go: before its command runs they are a reason not to run it; from then on they
-/// are the command's.
+/// Routes the signals of a guard or a hold. Before the command runs, a signal is a reason not to run it. From then
+/// on, signals are passed on to the command.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
@@ -15,21 +15,21 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // What a terminal sends, it sends to the command too.
+    // The terminal sends its signals to the command as well.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 
-  /// The first signal that comes before the command runs.
+  /// Waits for the first signal before the command runs.
   nonisolated func interruption() async -> Int32 {
     for await number in interruptions { return number }
-    // The task was cancelled, and nobody waits.
+    // The task was cancelled, so nobody uses the result.
     return 0
   }
 
-  /// The first signal that has come before the command runs; nil if none.
+  /// The first signal that came before the command ran; nil if none.
   var interrupted: Int32? { early.first?.number }
 
-  /// Passes on to the command what comes from now on, and what came while it was being started.
+  /// Passes all later signals on to the command, and those that came while it was being started.
   func relay(to command: ChildProcess) {
     self.command = command
     for signal in early { command.send(signal: signal.number) }

@@ -5,23 +5,23 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// What ends a verb that stays: also that its terminal goes, so that no command of its is left running.
+  /// The signals that end a staying verb. SIGHUP is one, so that no command is left running when the terminal closes.
   static let interrupting = [SIGINT, SIGTERM, SIGHUP]
 
-  /// Returns at the first signal. Nobody may wait a second time.
+  /// Returns at the first signal. May be called once only.
   func interruption() async {
     for await _ in signals { return }
   }
 }
 
-/// Reads a sequence until it ends, the reader has had enough, or it is interrupted; then what the
-/// sequence already holds is still read.
+/// Reads a sequence until it ends, until enough elements were read, or until an interruption. After an interruption,
+/// the elements that the sequence already holds are still read.
 ///
 /// - Parameters:
-///   - interruption: returns when it is interrupted.
-///   - count: how many elements that count are enough; nil for no end.
-///   - cancel: ends the sequence behind what it holds.
-///   - show: returns whether the element counts.
+///   - interruption: returns when the verb is interrupted.
+///   - count: how many counted elements are enough; nil for no limit.
+///   - cancel: ends the sequence after the elements that it holds.
+///   - show: shows an element, and returns whether it counts.
 /// - Returns: the status to exit with.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
@@ -53,7 +53,7 @@ func stay<S: AsyncSequence & Sendable>(
       let rest = await first(
         of: { await reading.value },
         { () async -> Result<Int32, CommandError> in
-          // Whoever reads the output may have stopped.
+          // The program that reads the output may have stopped.
           await sleep(.seconds(2))
           return .success(ExitStatus.success)
         })

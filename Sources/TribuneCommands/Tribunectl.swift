@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// The program: reads the line, runs the verb, says what went wrong.
+/// The program: parses the command line, runs the verb, and reports errors.
 package struct Tribunectl: Sendable {
   private let terminal: Terminal
   private let prepared: Result<Prepared, CommandError>
@@ -12,10 +12,10 @@ package struct Tribunectl: Sendable {
     var context: Context
   }
 
-  /// Reads the line. Has to be called while the process has one thread: the verb's signals are blocked
-  /// here, for all threads to come.
+  /// Parses the command line. Must be called while the process has a single thread, because it blocks the verb's
+  /// signals for all threads that start later.
   ///
-  /// - Parameter arguments: without the program's own name.
+  /// - Parameter arguments: without the program's name.
   package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
     self.terminal = terminal

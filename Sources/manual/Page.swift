@@ -9,12 +9,12 @@ struct PageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A man page: prose from docs/man, and in it what the table of options and the configuration say.
+/// A man page: the text of docs/man, completed from the option table and the configuration file.
 struct Page {
   let text: String
 
-  /// - Parameter template: man(7), in which `@version@` stands for the version, and a line `@verbs@`, `@options@`,
-  ///   `@about-configuration@` or `@settings@` for what is so called.
+  /// - Parameter template: man(7) source. `@version@` is replaced by the version, and a line `@verbs@`, `@options@`,
+  ///   `@about-configuration@` or `@settings@` by the text of that name.
   init(template: String, settings: SettingsText) throws(PageError) {
     var lines: [String] = []
     for line in template.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -2,14 +2,14 @@
 
 import TribuneCommands
 
-/// What tribuned.conf says of itself and of each key, for tribuned.conf(5).
+/// The comments of tribuned.conf about the file and its keys, for tribuned.conf(5).
 ///
-/// In the file, comments stand above the keys that they are about, `#Key=default`; those above the first section
-/// are about all. A line that begins with three spaces is part of an example.
+/// In the file, a comment stands above the keys (`#Key=default`) that it describes. Comments above the first section
+/// describe the whole file. A line with three spaces after its `#` is part of an example.
 struct SettingsText {
-  /// What is said of the file.
+  /// The text about the whole file.
   private(set) var about: [String] = []
-  /// What is said of its sections and keys.
+  /// The text about the sections and keys.
   private(set) var sections: [String] = []
 
   private enum Part {
@@ -17,7 +17,7 @@ struct SettingsText {
     case example([String])
   }
 
-  /// The comment that has been read, and the keys below it.
+  /// The current comment, and the keys below it.
   private var parts: [Part] = []
   private var keys: [String] = []
   private var isInSection = false
@@ -55,7 +55,7 @@ struct SettingsText {
     }
   }
 
-  /// A comment is over, and with it what it is about.
+  /// Ends a comment, and writes it with its keys.
   private mutating func end() {
     var lines: [String] = []
     if let first = keys.first {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes, when the programs are built, what is read about them (the man pages) and what shells read (completions).
+// Generates the man pages and the shell completions when the programs are built.
 //
 //   manual page TEMPLATE CONFIGURATION    a page of docs/man, filled in
 //   manual completion SHELL               the completion of tribunectl's command lines
 //
-// Both are written to the standard output.
+// Both commands write to standard output.
 
 import Glibc
 import TribuneCommands

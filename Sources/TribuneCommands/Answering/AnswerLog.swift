@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// Writes down what a delegate answers and to whom, and what it is told, on the standard output.
+/// Prints a delegate's answers, and the notifications that it receives, on standard output.
 final class AnswerLog: Sendable {
   private let context: Context
   private let hasReportedOutput = Mutex(false)
@@ -12,9 +12,9 @@ final class AnswerLog: Sendable {
 
   init(in context: Context) { self.context = context }
 
-  /// Writes down an answer; nil is that nobody waits for one any more.
+  /// Prints an answer; nil means that the query was withdrawn.
   ///
-  /// - Parameter label: which of several delegates says it.
+  /// - Parameter label: which of several delegates answers.
   func show(_ answer: Answer?, to question: Question, by label: String? = nil) {
     write { () throws(CommandError) in
       if context.json == .off {
@@ -25,12 +25,12 @@ final class AnswerLog: Sendable {
     }
   }
 
-  /// Writes down what is about to happen or has happened, as `observe` does.
+  /// Prints a will- or did-notification as `observe` does.
   func show(_ delivery: Delivery) {
     write { () throws(CommandError) in try context.print(delivery) }
   }
 
-  /// Another delegate was set in this one's place: there is nothing left to answer.
+  /// Ends the command: another delegate was set in place of this one.
   func replaced(by delegate: DelegateInfo) {
     let who = delegateInWords(
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
@@ -45,7 +45,7 @@ final class AnswerLog: Sendable {
     } catch  where error.message.isEmpty {
       end.yield(error)
     } catch {
-      // A disk that is full must not lift a veto.
+      // A full disk must not lift a veto.
       let isFirst = hasReportedOutput.withLock { hasReported in
         defer { hasReported = true }
         return !hasReported
@@ -54,16 +54,16 @@ final class AnswerLog: Sendable {
     }
   }
 
-  /// Returns when nobody reads any more what is written down, or when the delegate was replaced.
+  /// Returns when nobody reads the output any more, or when the delegate was replaced.
   func ended() async -> CommandError {
     for await end in ends { return end }
-    // The task was cancelled, and nobody waits.
+    // The task was cancelled, so nobody uses the result.
     return .ended(ExitStatus.success)
   }
 }
 
 extension Question {
-  /// `time  :asker  name  object  userInfo  label  → vetoed: reason`; no answer when the question was withdrawn.
+  /// `time  :asker  name  object  userInfo  label  → vetoed: reason`. A withdrawn question has no answer.
   fileprivate func line(with answer: Answer?, by label: String?, in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),

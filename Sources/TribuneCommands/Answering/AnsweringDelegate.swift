@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// A delegate that says the same to everything, or lets a command answer.
+/// A delegate that gives one fixed answer, or lets a command answer.
 final class AnsweringDelegate: Delegate {
   private enum Way: Sendable {
     case answer(Answer)
@@ -25,11 +25,11 @@ final class AnsweringDelegate: Delegate {
   func answer(_ question: Question) async -> Answer {
     let answer =
       switch way {
-      // Neither is an answer to what wants a value.
+      // An approval or a veto is no value.
       case .answer(let answer): question.wantsValue ? .abstain : answer
       case .command(let command, let runner): await runner.answer(question, by: command)
       }
-    // Cancelled means that the question was withdrawn: nobody hears the answer.
+    // The task is cancelled when the question is withdrawn. Nobody receives the answer then.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }

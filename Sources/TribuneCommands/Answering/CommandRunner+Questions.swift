@@ -6,15 +6,15 @@ import TribuneSystem
 
 /// Commands that answer questions.
 extension CommandRunner {
-  /// Bytes of output that are kept for a reason; the bus keeps no more.
+  /// Bytes of output that are kept as a reason. The bus keeps no more.
   private static let reasonLength = 4_096
 
-  /// Runs a command to its end, and takes that for the answer.
+  /// Runs a command to its end and turns the result into an answer.
   ///
-  /// How long it may be silent is the bus's to judge: what runs under it can defer over a connection of its own.
-  /// When the query is over without it, the task is cancelled, and that ends the command.
+  /// The bus, not this function, limits the time: a process under the command can defer over its own connection. If
+  /// the query ends first, the task is cancelled, which ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
-    // One byte more than is taken tells that there were more.
+    // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
     let run = await run(
       command, setting: Self.variables(of: question), input: question.userInfo,
@@ -33,7 +33,7 @@ extension CommandRunner {
   }
 
   static func answer(for ending: ChildProcess.Ending) -> Answer {
-    // What a command wrote for a value before it failed may be long.
+    // A command that was asked for a value may have written a long output before it failed.
     let output = String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed
     switch ending.termination {
     case .exited(0): return .approve
@@ -46,7 +46,7 @@ extension CommandRunner {
     }
   }
 
-  /// What a command wrote that was asked for a value.
+  /// Reads a value from a command's output.
   static func value(in output: [UInt8], upTo length: Int) -> Answer {
     guard output.count <= length else { return .failed("its value is over \(length) bytes") }
     do throws(JSONText.SyntaxError) {
@@ -69,7 +69,7 @@ extension CommandRunner {
 }
 
 extension String {
-  /// Without the white space around it.
+  /// The text without surrounding white space.
   var trimmed: String {
     let start = self.drop { $0.isWhitespace }
     guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }

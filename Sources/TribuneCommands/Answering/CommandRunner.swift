@@ -4,15 +4,15 @@ import Glibc
 import Tribune
 import TribuneSystem
 
-/// Runs commands for what comes over the bus, a bounded number at a time.
+/// Runs commands for questions and notifications, a bounded number at a time.
 actor CommandRunner {
-  /// What came of a command.
+  /// The result of a command.
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
     case cannotStart(Errno)
-    /// It was not started: so many run already.
+    /// Not started: this many commands run already.
     case tooMany(Int)
-    /// It was not started: no command is any more.
+    /// Not started: the runner has ended.
     case ending
   }
 
@@ -22,12 +22,12 @@ actor CommandRunner {
   private var running: [Int32: ChildProcess] = [:]
   private var hasEnded = false
 
-  /// Commands that run at a time. Whoever wants more than that goes without.
+  /// Commands that run at a time. Beyond that, no command is started.
   private static let commandsMax = 64
-  /// Bytes that a value may have, whatever the bus takes: as many as 64 commands may write at a time.
+  /// The bound of `valueLength`, whatever the bus accepts, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
-  /// - Parameter valueLength: bytes that the bus takes for a value; nothing where nobody is asked for one.
+  /// - Parameter valueLength: bytes that the bus accepts in a value; 0 if no values are asked for.
   init(in context: Context, valueLength: Int = 0) {
     self.context = context
     self.valueLength = min(valueLength, Self.valueLengthMax)
@@ -36,14 +36,14 @@ actor CommandRunner {
   /// Runs a command to its end, in a process group of its own. Cancelling the task ends the command.
   ///
   /// - Parameters:
-  ///   - variables: what its environment has beside this program's own; nil for what it has not, even if this
-  ///     program's own has.
-  ///   - input: what it reads as its standard input, as far as it wants to.
+  ///   - variables: set in the command's environment on top of this program's own. A variable with the value nil is
+  ///     unset.
+  ///   - input: the command's standard input, which it need not read.
   func run(
     _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
     output: ChildProcess.Output
   ) async -> Run {
-    // Nobody would be left to wait for it.
+    // Nothing would wait for the command.
     if hasEnded { return .ending }
     if running.count >= Self.commandsMax { return .tooMany(running.count) }
     let child: ChildProcess
@@ -64,7 +64,7 @@ actor CommandRunner {
     return .ended(ending)
   }
 
-  /// Ends the commands that still run, and returns when they have ended. No others are started.
+  /// Ends the running commands and returns when they have ended. No further command is started.
   func end() async {
     hasEnded = true
     let left = running.values
@@ -74,7 +74,7 @@ actor CommandRunner {
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {
     var set = variables.compactMap { variable in variable.value.map { (name: variable.name, value: $0) } }
-    // A tribunectl that the command runs means the same bus.
+    // A tribunectl that the command runs talks to the same bus.
     if let address = context.address { set.append(("TRIBUNE_ADDRESS", address.description)) }
     let unset = variables.filter { $0.value == nil }.map { "\($0.name)=" }
     return Environment.entries(setting: set).filter { entry in
@@ -84,7 +84,7 @@ actor CommandRunner {
 }
 
 extension ChildProcess {
-  /// Asks the child and its group to end, and a second later makes them.
+  /// Sends SIGTERM to the child and its group, and SIGKILL a second later.
   fileprivate func terminate() {
     send(signal: SIGTERM)
     Task {

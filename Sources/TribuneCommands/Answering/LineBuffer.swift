@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Puts lines together from the pieces in which input comes.
+/// Assembles lines from input that arrives in pieces.
 struct LineBuffer: Sendable {
-  /// Bytes of a line that are kept; the rest of it is left out.
+  /// Bytes of a line that are kept; the rest is dropped.
   private let limit: Int
   private var begun: [UInt8] = []
   private var hasBegun = false
 
   init(limit: Int) { self.limit = limit }
 
-  /// Takes a piece.
+  /// Takes a piece of input.
   ///
-  /// - Returns: the lines that it ends, without their ends.
+  /// - Returns: the lines that it completes, without their line feeds.
   mutating func append(_ piece: [UInt8]) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     var rest = piece[...]
@@ -27,7 +27,7 @@ struct LineBuffer: Sendable {
     return lines
   }
 
-  /// The line that was begun and not ended; nil if none was.
+  /// The unfinished last line; nil if there is none.
   mutating func finish() -> [UInt8]? {
     guard hasBegun else { return nil }
     defer {

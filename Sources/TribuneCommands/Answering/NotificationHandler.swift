@@ -6,14 +6,14 @@ import TribuneWire
 
 /// Runs a command for each notification, one after the other.
 ///
-/// While a command runs, what comes waits in the observation's own queue, which is bounded and tells what it drops.
+/// While a command runs, notifications wait in the observation's bounded queue, which reports what it drops.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
   private let context: Context
-  /// Notifications that were dropped since the last command was started.
+  /// Notifications dropped since the last command was started.
   private var lost = 0
-  /// Since then nobody knows how many there were beside these.
+  /// Set when an unknown number of notifications was missed since then.
   private var isInterrupted = false
 
   init(running command: [[UInt8]], in context: Context) {
@@ -22,10 +22,10 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command to its end, if this is a notification; its poster, if it waits, is told how it ended.
+  /// If this is a notification, runs the command to its end and tells a waiting poster the result.
   ///
   /// - Returns: whether it was a notification.
-  /// - Throws: that the command cannot be started, and that none is any more.
+  /// - Throws: when the command cannot be started, or when the handler has ended.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):
@@ -33,7 +33,7 @@ actor NotificationHandler {
       lost = isTooMany ? .max : sum
       context.terminal.report("lost \(count.counted("notification"))")
       return false
-    // The connection has told of it.
+    // The connection has reported it already.
     case .interrupted:
       isInterrupted = true
       return false
@@ -63,13 +63,13 @@ actor NotificationHandler {
         message: "\(name.terminalSafe) cannot be run: \(error)",
         status: ExitStatus.ofCommand(notStarted: error))
     case .ending, .tooMany:
-      // One runs at a time, so that there are never too many.
+      // Only one command runs at a time, so there are never too many.
       notification.acknowledgement?.failed("the observer is ending")
       throw .ended(ExitStatus.success)
     }
   }
 
-  /// Ends the command that runs, and returns when it has ended. No other is started.
+  /// Ends the running command and returns when it has ended. No further command is started.
   func end() async { await runner.end() }
 
   static func variables(
@@ -85,7 +85,7 @@ actor NotificationHandler {
 }
 
 extension ChildProcess.Termination {
-  /// How it went wrong; nil if it went well.
+  /// Describes the failure; nil for success.
   var failureInWords: String? {
     switch self {
     case .exited(0): nil

@@ -2,30 +2,29 @@
 
 import Tribune
 
-/// The questions that somebody at a terminal answers, one after the other. Questions and lines go in; what
-/// to show and what to answer comes out.
+/// The queue of questions that a person at a terminal answers, one after the other. Questions and lines go in;
+/// effects (what to show, what to answer) come out.
 ///
-/// The first of the queue is on the screen, with a prompt behind it, and a line that is read is about that
-/// one alone. So a question that goes takes what was typed for it along, and no answer meets the next.
+/// Only the first question is on the screen, with a prompt, and each line applies to it alone. When it leaves the
+/// queue, the text typed for it is discarded, so that it never answers the next question.
 struct QuestionDesk: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// What it is known by here; no other has it.
+    /// Identifies the question; never reused.
     var ticket: Ticket
-    /// Who asks, and what for: lines, each with its end.
+    /// The asker and the subject, as lines that each end in a line feed.
     var text: String
-    /// When an answer is too late, on the clock of `now`.
+    /// The deadline for the answer, on the clock of `now`.
     var end: Duration
   }
 
   enum Effect: Equatable, Sendable {
-    /// Write these lines; the cursor is at the start of one.
+    /// Write these lines. The cursor is at the start of a line.
     case show(String)
-    /// Ask for a line.
+    /// Show the prompt.
     case prompt
-    /// Put these words in the place of the prompt and of what was typed behind it, and forget what was
-    /// typed and not read.
+    /// Replace the prompt, and the text typed after it, with these words. Discard typed input that was not read yet.
     case takeBack(String)
     case answer(Ticket, Answer)
   }
@@ -54,14 +53,14 @@ struct QuestionDesk: Sendable {
     return queue.count == 1 ? showFirst(at: now) : []
   }
 
-  /// A question needs no answer any more; one that has its answer already is left alone.
+  /// Removes a question that needs no answer any more. An answered question is not affected.
   mutating func withdraw(_ ticket: Ticket, _ why: Withdrawal, at now: Duration) -> [Effect] {
     guard let place = queue.firstIndex(where: { $0.ticket == ticket }) else { return [] }
     queue.remove(at: place)
     return place == 0 ? [.takeBack(why.rawValue)] + showFirst(at: now) : []
   }
 
-  /// Takes a line, without its end.
+  /// Takes a line, without its line feed.
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
     guard let first = queue.first else {
@@ -74,12 +73,12 @@ struct QuestionDesk: Sendable {
     return [.answer(first.ticket, answer)] + showFirst(at: now)
   }
 
-  /// Something is to be shown that is no question; one that is on the screen is prompted for again.
+  /// Shows a line that is no question, and repeats the prompt if a question is on the screen.
   func tell(_ line: String) -> [Effect] {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }
 
-  /// Nobody answers any more: what is open has failed.
+  /// Stops answering. Open questions fail.
   mutating func end() -> [Effect] {
     hasEnded = true
     let open = queue
@@ -106,7 +105,7 @@ struct QuestionDesk: Sendable {
 }
 
 extension Duration {
-  /// To the nearest second, and what is less than a second as it is.
+  /// Rounded to the nearest second; spans below one second stay as they are.
   var roundedToSeconds: Duration {
     self < .seconds(1) ? self : .seconds((self + .milliseconds(500)).components.seconds)
   }

@@ -3,12 +3,12 @@
 import Tribune
 import TribuneSystem
 
-/// The delegate that asks whoever sits at the terminal: puts questions to the `QuestionDesk`, and does what
-/// that says.
+/// The delegate that asks the person at the terminal. It passes questions to the `QuestionDesk` and performs the
+/// effects that the desk returns.
 actor TerminalDelegate: Delegate {
-  /// The time for an answer unless another was given: a person has to read first.
+  /// The default time for an answer, long enough for a person to read the question.
   static let timeout = Duration.seconds(60)
-  /// More of a line is left out; a reason that is longer is cut by the bus anyway.
+  /// Bytes of a line that are kept. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
   /// Characters of userInfo that are shown.
   private static let userInfoLength = 2_000
@@ -30,7 +30,7 @@ actor TerminalDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // Whoever says yes or no has no value to give.
+    // A person who answers yes or no has no value to give.
     if question.wantsValue {
       if writesApart { log.show(.abstain, to: question) }
       return .abstain
@@ -48,8 +48,8 @@ actor TerminalDelegate: Delegate {
     }
     timer.cancel()
     if let answer { return answer }
-    // Somebody else may have deferred for this delegate: that its time is over is the bus's to say, and it is
-    // not to be told sooner that this one has failed.
+    // Another process may have deferred for this delegate. Only the bus decides that the time is over, so this
+    // delegate must not report a failure earlier.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("nobody has answered within \(question.timeout.inWords)")
   }
@@ -66,7 +66,7 @@ actor TerminalDelegate: Delegate {
 
   /// Reads answers until the input ends.
   ///
-  /// - Returns: the end of the command.
+  /// - Returns: how the command ends.
   func readAnswers() async -> CommandError {
     var lines = LineBuffer(limit: Self.lineLength)
     do throws(Errno) {
@@ -82,12 +82,12 @@ actor TerminalDelegate: Delegate {
     return .ended(ExitStatus.success)
   }
 
-  /// Has what is open fail, and what comes from now on.
+  /// Makes open questions, and all later ones, fail.
   func end() {
     perform(desk.end())
   }
 
-  /// What is written down goes elsewhere than to the terminal, which has shown it already, or is for programs.
+  /// Whether answers are logged: not on a terminal, which shows them already, unless the output is JSON.
   private var writesApart: Bool { !context.terminal.isTerminal || context.json != .off }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -95,7 +95,7 @@ actor TerminalDelegate: Delegate {
   private func put(
     _ question: Question, _ ticket: QuestionDesk.Ticket, to answered: CheckedContinuation<Answer?, Never>
   ) {
-    // What cancels it from here on finds it at the desk.
+    // A cancellation from here on finds the question at the desk.
     if Task.isCancelled {
       answered.resume(returning: nil)
       return
@@ -135,7 +135,7 @@ actor TerminalDelegate: Delegate {
     }
   }
 
-  /// Who asks and what for, harmless to a terminal.
+  /// The asker and the subject, safe for a terminal.
   private func text(of question: Question) -> String {
     let asker = question.asker
     let line = question.userInfo.line

@@ -3,27 +3,27 @@
 import Tribune
 import TribuneWire
 
-/// What passes over the bus as a pcapng file, block by block: one packet for each item of traffic, which is the
-/// `traffic` frame whole, and one for each loss, which is a `lost` frame.
+/// The bus's traffic as a pcapng file, block by block. Each item of traffic is one packet, which holds the whole
+/// `traffic` frame. Each loss is one packet, which holds a `lost` frame.
 struct CaptureFile: Sendable {
-  /// Lost since the last packet that was not about a loss.
+  /// Messages lost since the last packet that was not about a loss.
   private var dropped = 0
-  /// The bus was away since the last packet.
+  /// Whether the bus was away since the last packet.
   private var isInterrupted = false
 
-  /// What the first packet after an interruption says.
+  /// The comment of the first packet after an interruption.
   static let interruption = "The bus was away before this packet, and nobody knows how much was missed"
 
-  /// What the file begins with.
+  /// The blocks that the file begins with.
   static var opening: [UInt8] {
     PcapngBlock.sectionHeader(application: "tribunectl \(Version.current)").bytes
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// The block for one element of traffic; nothing for a loss of which nobody knows how large it is, which the next
-  /// one's comment tells.
+  /// The block for one element of traffic. It is empty for a loss of unknown size, which the next packet's comment
+  /// reports.
   ///
-  /// - Parameter now: microseconds since 1970, when a loss is noticed.
+  /// - Parameter now: microseconds since 1970; the time of a loss packet.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
     case .interrupted:

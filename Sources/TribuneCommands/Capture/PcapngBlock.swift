@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One block of a pcapng file, with the bytes that it is written as.
+/// One block of a pcapng file, as the bytes that are written.
 ///
-/// Little endian, as the section header says. The form is that of draft-ietf-opsawg-pcapng: a type, the length of
-/// the block, its body padded to four bytes, and the length once more.
+/// The format is that of draft-ietf-opsawg-pcapng, little endian: a type, the block's length, the body padded to four
+/// bytes, and the length again.
 struct PcapngBlock: Sendable {
-  /// LINKTYPE_USER0: what is in a packet is between its writer and its reader.
+  /// LINKTYPE_USER0: writer and reader agree privately on what a packet holds.
   static let linkType: UInt16 = 147
-  /// Bytes of one packet that Wireshark reads; a file with a longer one is broken to it.
+  /// Bytes of one packet that Wireshark reads. It reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -21,39 +21,39 @@ struct PcapngBlock: Sendable {
     for (index, byte) in Self.littleEndian(length).enumerated() { bytes[4 + index] = byte }
   }
 
-  /// What a file begins with.
+  /// The block that a file begins with.
   ///
-  /// - Parameter application: what writes it.
+  /// - Parameter application: the program that writes the file.
   static func sectionHeader(application: String) -> PcapngBlock {
     PcapngBlock(type: 0x0A0D_0D0A) { block in
       block.append(UInt32(0x1A2B_3C4D))
       block.append(UInt16(1))
       block.append(UInt16(0))
-      // How long the section is, nobody knows yet.
+      // The section's length is unknown.
       block.append(UInt64.max)
       block.append(option: 4, application.utf8)
       block.endOptions()
     }
   }
 
-  /// Where the packets behind it come from. Their times are in microseconds.
+  /// The source of the packets that follow. Their times are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)
       block.append(UInt16(0))
-      // No limit to what is captured of a packet.
+      // The captured length is unlimited.
       block.append(UInt32(0))
       block.append(option: 2, name.utf8)
       block.endOptions()
     }
   }
 
-  /// A packet, of which no more is written than can be read.
+  /// A packet, cut to the length that Wireshark reads.
   ///
   /// - Parameters:
   ///   - time: microseconds since 1970.
   ///   - dropCount: how many packets are missing before it.
-  ///   - comment: what is to be said of it, for people.
+  ///   - comment: a remark for people.
   static func packet(
     _ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil
   ) -> PcapngBlock {
@@ -80,7 +80,7 @@ struct PcapngBlock: Sendable {
     bytes += Self.littleEndian(value)
   }
 
-  /// Appends bytes, and zeros up to a multiple of four.
+  /// Appends bytes and pads them with zeros to a multiple of four.
   private mutating func append(padding content: some Collection<UInt8>) {
     bytes += content
     bytes += repeatElement(0, count: (4 - content.count % 4) % 4)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Values of `order` for things that come one by one and are to be asked in their own order: spread, so that
-/// there is room for more between them.
+/// Assigns `order` values to items that arrive one by one but have an order of their own. The values are spread so
+/// that later items fit between them.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
-  /// From one place to the next, where nothing has to fit in.
+  /// Distance between two places, where no item has to fit in.
   static var spacing: Int64 { 1 << 16 }
 
-  /// By key, and so by order.
+  /// Sorted by key, which is also the order of the places.
   private var places: [(key: Key, order: Int32)] = []
 
-  /// Nobody has a place.
+  /// Creates an empty list.
   init() {}
 
-  /// Everybody has one, with as much room between them as there is.
+  /// Gives every key a place, as far apart as possible up to `spacing`.
   init(_ keys: some Collection<Key>) {
     let room = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
     precondition(room > 0, "there are not as many places as files")
@@ -28,7 +28,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return index < places.count && places[index].key == key ? places[index].order : nil
   }
 
-  /// Where the first stands that does not come before `key`.
+  /// The index of the first key that does not precede `key`.
   private func index(of key: Key) -> Int {
     var (low, high) = (0, places.count)
     while low < high {
@@ -40,7 +40,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
 
   /// Finds a place for a key that has none.
   ///
-  /// - Returns: nil if there is no room between its neighbours; then nothing has changed.
+  /// - Returns: nil if there is no free value between its neighbours; nothing has changed then.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

@@ -3,11 +3,11 @@
 import TribuneSystem
 import TribuneWire
 
-/// An executable in `DIR/NAME/`: a delegate that responds to that name.
+/// An executable in `DIR/NAME/`: a delegate that responds to NAME.
 ///
-/// Files are asked in the order of their own names, byte by byte, whichever folder they are in.
+/// Files are asked in the byte order of their own names, whichever folder they are in.
 struct DelegateFile: Hashable, Comparable, Sendable {
-  /// The names that it responds to: a pattern, which is what its folder is called.
+  /// The folder's name: a pattern of the names that the delegate responds to.
   var pattern: String
   var name: [UInt8]
 
@@ -16,14 +16,14 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     return one.pattern.utf8.lexicographicallyPrecedes(other.pattern.utf8)
   }
 
-  /// What verdicts call it.
+  /// The delegate's name in verdicts.
   var label: String { String(decoding: name, as: UTF8.self) }
 
-  /// For people.
+  /// The path relative to DIR, safe for a terminal.
   var description: String { "\(pattern)/\(label)".terminalSafe }
 
-  /// Names that no delegate has: what is hidden, what editors leave behind, and what package tools have
-  /// not put into its place yet, or keep beside it.
+  /// Whether a file is ignored: hidden files, editors' backups, and files that package tools keep beside the real one
+  /// or have not put in place yet.
   static func isLeftAside(_ name: [UInt8]) -> Bool {
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
@@ -34,16 +34,16 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   }
 }
 
-/// What a folder of delegates holds at one moment, and what in it cannot be used.
+/// The usable files of a delegate folder at one moment, and the problems found in it.
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
 }
 
 extension DelegateFolderContents {
-  /// Looks through a folder.
+  /// Reads a folder.
   ///
-  /// - Parameter watch: called for each folder before it is looked through.
+  /// - Parameter watch: called for each folder before it is read.
   static func read(_ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void)
     -> DelegateFolderContents
   {
@@ -66,12 +66,12 @@ extension DelegateFolderContents {
     return contents
   }
 
-  /// What is in a folder; nothing if it has gone.
+  /// The names in a folder; none if the folder is gone.
   private mutating func names(
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // First the watch: what comes while it is looked through is noticed, if it is not seen.
+      // The watch comes first, so that a file added during the read is either seen or reported as a change.
       try watch(folder)
     } catch {
       let isAbsent = Folder.kind(of: folder) != .folder

@@ -5,13 +5,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Keeps the executables of a folder attached, each as a delegate of its own, and goes along with what
-/// changes there.
+/// Keeps each executable of a folder attached as a delegate of its own, and follows changes in the folder.
 ///
-/// It never believes what the kernel says has happened: whatever it was, the folder is looked through again.
-/// So nothing is missed when changes come faster than they are read.
+/// Whatever change the kernel reports, the whole folder is read again. So no change is missed when changes arrive
+/// faster than they are read.
 actor DelegateFolder {
-  /// What all of the delegates have in common.
+  /// The settings that all of the delegates share.
   struct Terms: Sendable {
     var object: String
     var onFailure: Tribune.FailurePolicy
@@ -24,7 +23,7 @@ actor DelegateFolder {
     let attachment: Attachment
   }
 
-  /// What of a watched folder counts.
+  /// Which changes in a watched folder matter.
   private enum Interest {
     case all
     case names(Set<[UInt8]>)
@@ -41,7 +40,7 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
-  /// What has been said to be wrong, and is still.
+  /// Problems that have been reported and persist.
   private var problems: Set<String> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
 
@@ -58,7 +57,7 @@ actor DelegateFolder {
     watch = try FolderWatch()
   }
 
-  /// Attaches what is there, says that it is ready, and goes along with the changes until the bus is gone.
+  /// Attaches the present files, reports readiness, and follows changes until the connection ends.
   func run() async -> CommandError {
     follow(connection)
     let wrong = await rescan(isFirst: true)
@@ -72,18 +71,18 @@ actor DelegateFolder {
     }
     defer { changes.cancel() }
     for await end in ends { return end }
-    // The task was cancelled, and nobody waits.
+    // The task was cancelled, so nobody uses the result.
     return .ended(ExitStatus.success)
   }
 
-  /// Without the connection there is nothing left to do.
+  /// Ends the command when the connection ends.
   private func follow(_ connection: Connection) {
     Task { [ended] in
       if let error = await connection.closed() { ended.yield(CommandError(error)) }
     }
   }
 
-  // MARK: Looking through the folder
+  // MARK: Reading the folder
 
   private func matters(_ news: FolderWatch.News) -> Bool {
     guard case .changes(let changes) = news else { return true }
@@ -91,13 +90,13 @@ actor DelegateFolder {
       switch interests[change.watch] {
       case .all: true
       case .names(let names): change.name.isEmpty || names.contains(change.name)
-      // Of a folder that is not watched any more.
+      // The folder is not watched any more.
       case nil: false
       }
     }
   }
 
-  /// - Returns: what is wrong.
+  /// - Returns: the problems found.
   private func rescan(isFirst: Bool = false) async -> [String] {
     let before = interests
     interests = [:]
@@ -110,14 +109,14 @@ actor DelegateFolder {
     return contents.problems + (await attach(contents.files, isFirst: isFirst))
   }
 
-  /// Says what is wrong and was not before.
+  /// Reports the problems that are new.
   private func report(_ wrong: [String]) {
     for problem in wrong where !problems.contains(problem) { context.terminal.report(problem) }
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the way to the root for the next step of the way, so that a root that comes,
-  /// goes or is put in the place of another is noticed.
+  /// Watches each folder on the path to the root for its next component, to notice when the root appears, disappears
+  /// or is replaced.
   private func watchWay() {
     let slash = UInt8(ascii: "/")
     var folder: [UInt8] = root.first == slash ? [slash] : [UInt8(ascii: ".")]
@@ -135,12 +134,12 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // What is not there yet comes in a folder that is watched. What may not be read is left unwatched.
+      // A missing folder will appear in a folder that is watched. A folder without read permission stays unwatched.
       return nil
     }
   }
 
-  // MARK: Going
+  // MARK: Detaching
 
   private func retire(_ files: [DelegateFile]) async {
     for file in files {
@@ -157,7 +156,7 @@ actor DelegateFolder {
   }
 
   private func remove(_ file: DelegateFile, _ member: Member) async {
-    // It may have come back meanwhile.
+    // The file may have come back meanwhile.
     guard member.delegate.isRetired else { return }
     if members[file]?.delegate === member.delegate {
       members[file] = nil
@@ -170,15 +169,15 @@ actor DelegateFolder {
     do throws(TribuneError) {
       try await attachment.detach()
     } catch {
-      // By which it has left the chain, too.
+      // The lost connection has removed it from the chain, too.
       if error.code == .connectionLost { return }
       context.terminal.report("delegate \(attachment.id) cannot be detached: \(error.message.terminalSafe)")
     }
   }
 
-  // MARK: Coming
+  // MARK: Attaching
 
-  /// - Returns: what is wrong.
+  /// - Returns: the problems found.
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
     let coming = files.filter { members[$0]?.delegate.isRetired != false }.sorted()
     if members.isEmpty { places = ChainPlaces(coming) }
@@ -222,11 +221,11 @@ actor DelegateFolder {
     return Member(delegate: delegate, attachment: attachment)
   }
 
-  /// Gives everybody a new place, where there was no room. The bus takes the same delegate with another
-  /// order for the one that it has, so the new ones come over a connection of their own; the old ones go
-  /// when these are there, so that no question finds nobody.
+  /// Gives all files new places when no value was free between two. On the same connection, the bus would take the
+  /// same delegate with another order for the existing one, so the new delegates use a new connection. The old ones
+  /// stay until the new ones are attached, so that every question finds a delegate.
   ///
-  /// - Returns: what is wrong.
+  /// - Returns: the problems found.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]

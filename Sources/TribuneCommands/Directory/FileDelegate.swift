@@ -4,12 +4,12 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// The delegate that a file is. Once it is retired it runs no more commands, but one that runs may finish.
+/// The delegate for one file. After its retirement it runs no new commands, but a running command may finish.
 final class FileDelegate: Delegate {
   private struct State {
     var isRetired = false
-    /// The queries that it was asked in and that have not ended. Not the answer but the end of the query
-    /// is what counts: what is answered is on its way until then.
+    /// Queries in which it was asked and that have not ended. A query counts until it ends, not until the answer,
+    /// because the answer may still be on its way.
     var open: Set<UInt64> = []
     var waiting: [CheckedContinuation<Bool, Never>] = []
 
@@ -33,7 +33,7 @@ final class FileDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // A file that has just gone is no delegate any more, though nobody has noticed yet.
+    // The file may just have gone, before the folder was read again.
     guard Folder.kind(of: path) == .program else { return .abstain }
     let isAsked = state.withLock { state in
       if !state.isRetired { state.open.insert(question.query) }
@@ -57,9 +57,9 @@ final class FileDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Has it answer no more questions.
+  /// Makes it abstain from all further questions.
   ///
-  /// - Returns: whether none is open.
+  /// - Returns: whether no question is open.
   func retire() -> Bool {
     state.withLock { state in
       state.isRetired = true
@@ -69,7 +69,7 @@ final class FileDelegate: Delegate {
 
   /// Waits until a retired delegate has no open question.
   ///
-  /// - Returns: false if it is asked again instead.
+  /// - Returns: false if it was revived first.
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in
       let result = state.withLock { state -> Bool? in
@@ -82,7 +82,7 @@ final class FileDelegate: Delegate {
     }
   }
 
-  /// Has it answer again.
+  /// Makes a retired delegate answer again.
   func revive() {
     let waiting = state.withLock { state in
       state.isRetired = false

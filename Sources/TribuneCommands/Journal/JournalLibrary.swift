@@ -2,12 +2,11 @@
 
 import Glibc
 
-/// The part of libsystemd that reads the journal, loaded when it is wanted.
+/// The part of libsystemd that reads the journal, loaded on demand.
 ///
-/// Linked, it and what it needs would add 0.4 ms to each start of tribunectl, which is a quarter of it, and
-/// `ask` stands in units' ExecCondition=. So this is the one place that knows its functions, as
-/// <systemd/sd-journal.h> declares them; the library's name ends in the number of its ABI, which has not changed
-/// since 2013.
+/// Linking it, with its dependencies, would add 0.4 ms to each start of tribunectl, which is a quarter of the start
+/// time, and `ask` is used in ExecCondition=. So this type declares its functions, as <systemd/sd-journal.h> does,
+/// and no other file knows them. The library's name ends in its ABI number, which has not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
 
@@ -26,9 +25,9 @@ import Glibc
   let nextField:
     @convention(c) (Handle, UnsafeMutablePointer<UnsafeRawPointer?>, UnsafeMutablePointer<Int>) -> CInt
 
-  /// Loads the library, which then stays for as long as the process.
+  /// Loads the library, which stays loaded until the process ends.
   ///
-  /// - Throws: when this host has none, or one without what is needed.
+  /// - Throws: when the host has no libsystemd, or one that lacks a function.
   init() throws(CommandError) {
     guard let library = unsafe dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL) else {
       throw .failure("this host cannot read a journal: \(Self.problem)")

@@ -5,9 +5,9 @@ import TribuneSystem
 
 /// Reads a journal, entry by entry.
 @safe struct JournalReader: ~Copyable {
-  /// Where this host's journals are, one folder a machine in each.
+  /// The folders of this host's journals, each with one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
-  /// SD_JOURNAL_LOCAL_ONLY: what other hosts have sent here is not about this bus.
+  /// SD_JOURNAL_LOCAL_ONLY: entries of other hosts are not about this bus.
   private static let localOnly: CInt = 1
 
   /// One entry.
@@ -22,12 +22,12 @@ import TribuneSystem
 
   private let library: JournalLibrary
   private let handle: JournalLibrary.Handle
-  /// Files that are there and that this process may not read.
+  /// Existing files that this process may not read.
   let forbidden: [String]
 
   /// Opens this host's journal, or the files in a directory.
   ///
-  /// - Throws: when there is none, or none that this process may read; says which.
+  /// - Throws: when there is no journal, or none that this process may read; the message says which.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
     let patterns =
@@ -55,7 +55,7 @@ import TribuneSystem
       throw .failure("the journal of \(place.terminalSafe) cannot be opened: \(Errno(rawValue: -result))")
     }
     var size: UInt64 = 0
-    // Nothing is said about files that could not be opened: of those that were, this is the size.
+    // libsystemd reports nothing about files that it could not open; the size covers the opened ones only.
     if unsafe library.usage(handle, &size) >= 0, size > 0 { return unsafe handle }
     unsafe library.close(handle)
     if let first = forbidden.first {
@@ -69,17 +69,17 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Has only entries read with this value of this field. Several of one field are alternatives; different
-  /// fields must all match.
+  /// Restricts reading to entries in which this field has this value. Several values of one field are alternatives;
+  /// all fields must match.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))
   }
 
-  /// Goes before the first entry of that time or later.
+  /// Moves before the first entry of that time or later.
   func seek(to time: UInt64) throws(CommandError) { try check(unsafe library.seekTime(handle, time)) }
 
-  /// Goes behind the last entry.
+  /// Moves behind the last entry.
   func seekToEnd() throws(CommandError) { try check(unsafe library.seekTail(handle)) }
 
   /// The next entry; nil behind the last.
@@ -87,7 +87,7 @@ import TribuneSystem
     try check(unsafe library.next(handle)) > 0 ? try entry() : nil
   }
 
-  /// The entry before; nil before the first.
+  /// The previous entry; nil before the first.
   func previous() throws(CommandError) -> Entry? {
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
@@ -95,7 +95,7 @@ import TribuneSystem
   private func entry() throws(CommandError) -> Entry {
     var entry = Entry(time: 0, fields: [:])
     try check(unsafe library.time(handle, &entry.time))
-    // Else what is long would come cut.
+    // Without this, libsystemd cuts long values.
     try check(unsafe library.setThreshold(handle, 0))
     unsafe library.restartFields(handle)
     var start: UnsafeRawPointer?
@@ -115,7 +115,7 @@ import TribuneSystem
     return result
   }
 
-  /// The files that match, as a shell would find them.
+  /// The files that match the shell pattern.
   private static func files(_ pattern: String) -> [String] {
     var found = unsafe glob_t()
     defer { unsafe globfree(&found) }

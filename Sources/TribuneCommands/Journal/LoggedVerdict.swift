@@ -4,15 +4,15 @@ import Glibc
 import TribuneJSON
 import TribuneWire
 
-/// A verdict as the journal has kept it; docs/SEMANTICS.md has its fields. Anybody can write such an entry, so
-/// nothing in it is taken for granted.
+/// A verdict as read from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so
+/// every field is checked.
 struct LoggedVerdict: Sendable {
-  /// The MESSAGE_ID= of such entries.
+  /// The values of MESSAGE_ID= that verdicts have.
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
 
   private let entry: JournalReader.Entry
 
-  /// Nil when the entry says nothing of a name and a verdict.
+  /// Nil if the entry has no name or no verdict.
   init?(_ entry: JournalReader.Entry) {
     guard entry["TRIBUNE_NAME"] != nil, entry["TRIBUNE_VERDICT"] != nil else { return nil }
     self.entry = entry
@@ -38,7 +38,7 @@ struct LoggedVerdict: Sendable {
           ("unit", text("TRIBUNE_ASKER_UNIT")),
         ])
       ),
-      // The journal's own word on who wrote the entry.
+      // The journal itself recorded these fields about the writer of the entry.
       (
         "bus",
         .object([("pid", number("_PID")), ("uid", number("_UID")), ("unit", text("_SYSTEMD_UNIT"))])
@@ -93,7 +93,7 @@ struct LoggedVerdict: Sendable {
 }
 
 extension UInt64 {
-  /// These microseconds since 1970 as a local time, to the second.
+  /// These microseconds since 1970 as local time, to the second.
   fileprivate var localTime: String {
     var seconds = time_t(clamping: self / 1_000_000)
     var parts = unsafe tm()

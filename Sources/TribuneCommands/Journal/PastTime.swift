@@ -3,10 +3,10 @@
 import Glibc
 import TribuneWire
 
-/// A moment that has been, as one types it. Times of day are local.
+/// A moment in the past, as typed on the command line. Times of day are local.
 enum PastTime {
-  /// Reads `2h`, `-2h` or `2h ago` (a span before now), `today`, `yesterday` (their first moment), a time of
-  /// today such as `23:10` or `23:10:05`, `2026-11-20`, or both with a space between.
+  /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today` or `yesterday` (the first moment of the day), a time of
+  /// today (`23:10`, `23:10:05`), a date (`2026-11-20`), or a date and a time with a space between.
   ///
   /// - Parameter now: microseconds since 1970, as is the result.
   /// - Throws: what is wrong with the text, for people.
@@ -85,7 +85,7 @@ enum PastTime {
     unsafe parts.tm_hour = local.hour
     unsafe parts.tm_min = local.minute
     unsafe parts.tm_sec = local.second
-    // Whether summer time is in force then, the time zone knows.
+    // Lets mktime(3) find out whether summer time is in force then.
     unsafe parts.tm_isdst = -1
     let seconds = unsafe mktime(&parts)
     guard seconds >= 0 else { throw .usage("--since=: \"\(text.terminalSafe)\" is before 1970") }
@@ -93,11 +93,11 @@ enum PastTime {
   }
 }
 
-/// A moment as the local clock and calendar have it.
+/// A moment by the local clock and calendar.
 private struct LocalTime {
   var year: CInt
   var month: CInt
-  /// May be 0, for the last day of the month before.
+  /// May be 0, which is the last day of the month before.
   var day: CInt
   var hour: CInt = 0
   var minute: CInt = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table as a program for bash(1).
+/// The option table as a completion script for bash(1).
 struct BashCompletion {
   let table: CommandTable
 
@@ -48,7 +48,7 @@ struct BashCompletion {
 
   private func entry(_ key: String, _ value: String) -> String { "    [\(key)]='\(value)'" }
 
-  /// The options as they are offered: with = where a value has to follow.
+  /// The options as they are offered: followed by = if a value must follow.
   private func offers(of rows: [OptionSyntax]) -> String {
     rows.flatMap { row in
       row.spellings.map { row.takesWord && $0.hasPrefix("--") ? "\($0)=" : $0 }
@@ -67,7 +67,7 @@ struct BashCompletion {
     }
   }
 
-  /// What does not depend on the table.
+  /// The part that does not depend on the table.
   private static let program = #"""
     # _tribunectl_offer WHAT WORD PREFIX: replies with what fits WORD, each behind PREFIX. A space ends what is whole.
     _tribunectl_offer() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a shell can offer for a word.
+/// The words that a shell can offer at a place on the command line.
 enum Completion: Equatable, Sendable {
   case nothing
   case words([String])
@@ -9,10 +9,10 @@ enum Completion: Equatable, Sendable {
   case verbs
   case files
   case folders
-  /// A command, and all that is its own.
+  /// A command with its own arguments.
   case command
 
-  /// For a word that the help calls so.
+  /// The completion for a placeholder of the help text.
   fileprivate init(placeholder: Substring) {
     switch placeholder {
     case "FILE": self = .files
@@ -24,10 +24,10 @@ enum Completion: Equatable, Sendable {
 }
 
 extension OptionSyntax {
-  /// All that it can be called by: `-q`, `--quiet`.
+  /// Every spelling of the option: `-q`, `--quiet`.
   var spellings: [String] { [letter.map { "-\($0)" }, name.map { "--\($0)" }].compactMap { $0 } }
 
-  /// For the value behind it.
+  /// The completion of the option's value.
   var completion: Completion {
     switch argument {
     case .none, .span, .optionalSpan, .number: .nothing
@@ -38,7 +38,7 @@ extension OptionSyntax {
     }
   }
 
-  /// Whether the next word belongs to it.
+  /// Whether the next word is the option's value.
   var takesWord: Bool {
     switch argument {
     case .none, .optionalSpan, .command: false
@@ -48,14 +48,14 @@ extension OptionSyntax {
 }
 
 extension VerbSyntax {
-  /// For its operands, which are all of one kind where there is anything to offer.
+  /// The completion of the operands, which are all of one kind if there is anything to offer.
   var completion: Completion {
     Completion(placeholder: operands.trimmingPrefix("[").prefix { $0.isLetter })
   }
 }
 
 extension CommandTable {
-  /// Every option once, however many verbs have it.
+  /// Every option once, even if several verbs have it.
   var distinctOptions: [OptionSyntax] {
     (globals + verbs.flatMap(\.options)).reduce(into: []) { rows, row in
       if !rows.contains(where: { $0.option == row.option }) { rows.append(row) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table as a program for fish(1).
+/// The option table as a completion script for fish(1).
 struct FishCompletion {
   let table: CommandTable
 
@@ -73,7 +73,7 @@ struct FishCompletion {
     "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
   }
 
-  /// What does not depend on the table.
+  /// The part that does not depend on the table.
   private static let program = #"""
 
     # Prints the verb, if there is one before the cursor, and at which word a command of its own begins, if one has.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is made of the table of options when the programs are built, for a man page and for shells.
+/// Text generated from the option table at build time: parts of a man page, and shell completions.
 package enum Manual {
-  /// Every verb with its options, as lines for man(7).
+  /// Every verb with its options, as man(7) lines.
   package static var verbs: [String] { ManualText(table: .standard).verbs }
 
-  /// The options of every verb, as lines for man(7).
+  /// The options of every verb, as man(7) lines.
   package static var options: [String] { ManualText(table: .standard).options }
 
-  /// The completion of tribunectl's command lines, as a program for a shell.
+  /// The completion script of tribunectl for a shell.
   ///
-  /// - Returns: nil for a shell that there is none for.
+  /// - Returns: nil if there is none for that shell.
   package static func completion(for shell: String) -> String? {
     switch shell {
     case "bash": BashCompletion(table: .standard).text

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of tribunectl(1) that the table has. What a reader is told besides is in docs/man.
+/// The part of tribunectl(1) that comes from the option table. The rest of the page is in docs/man.
 struct ManualText {
   let table: CommandTable
 
-  /// Every verb, with what it takes and its own options.
+  /// Every verb with its operands and its own options.
   var verbs: [String] { table.verbs.flatMap(text(of:)) }
 
-  /// The options of every verb.
+  /// The options that every verb has.
   var options: [String] { table.globals.flatMap(item) }
 
   private func text(of syntax: VerbSyntax) -> [String] {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text as the macros of man(7) want it.
+/// Formats text for the macros of man(7).
 package enum Roff {
-  /// The text, in which nothing is taken for a request or an escape. What looks like an option is bold.
+  /// Escapes text so that roff finds no request and no escape in it. Option names become bold.
   package static func text(_ text: String) -> String {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     return protectingStart(words.map { word(String($0)) }.joined(separator: " "))
   }
 
-  /// The text, printed just as it is.
+  /// Escapes text that is printed unchanged.
   package static func literal(_ text: String) -> String {
     protectingStart(escaped(text))
   }
 
   package static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
 
-  /// A part of a line, in which nothing is taken for an escape.
+  /// Escapes a part of a line.
   package static func plain(_ text: String) -> String { escaped(text) }
 
-  /// An item of a list, and the text beside it.
+  /// A list item: its terms and the paragraphs beside them.
   package static func item(_ terms: [String], _ paragraphs: [String]) -> [String] {
     guard let first = terms.first else { return [] }
     var lines = [".TP", first] + terms.dropFirst().flatMap { [".TQ", $0] }
@@ -50,7 +50,7 @@ package enum Roff {
     }
   }
 
-  /// A line that begins with a dot or an apostrophe would be a request.
+  /// roff takes a line that begins with a dot or an apostrophe for a request.
   private static func protectingStart(_ line: String) -> String {
     line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table as a function for zsh(1).
+/// The option table as a completion function for zsh(1).
 struct ZshCompletion {
   let table: CommandTable
 
@@ -78,7 +78,7 @@ struct ZshCompletion {
     }
   }
 
-  /// Text in which no bracket and no colon ends the part that it stands in.
+  /// Escapes brackets and colons, which would end a part of the specification.
   private static func escaped(_ text: String) -> String {
     text.reduce(into: "") { escaped, character in
       if "\\[]:".contains(character) { escaped += "\\" }

@@ -8,7 +8,7 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Who has not acknowledged, a line each below one that says how many; none when all have.
+  /// A headline with the number of observers that have not acknowledged, then a line for each. Empty if all have.
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
     let about = object.isEmpty ? "" : " \(object.terminalSafe)"
@@ -38,7 +38,7 @@ extension AwaitedReply.Missing {
 }
 
 extension Context {
-  /// Says on the standard error who has not acknowledged what was posted.
+  /// Reports on standard error which observers have not acknowledged.
   func reportMissing(in reply: AwaitedReply, of name: String, object: String) {
     for (number, line) in reply.missingLines(of: name, object: object).enumerated() {
       if number == 0 { terminal.report(line) } else { terminal.reportLine(line) }

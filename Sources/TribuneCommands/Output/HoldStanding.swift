@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Until when a hold stands that was taken, for who says what became of it when the bus was away.
+/// Tracks how long a hold stands, so that the report of a reconnection can say what became of it.
 final class HoldStanding: Sendable {
   private enum Term {
     case notBegun
@@ -16,7 +16,7 @@ final class HoldStanding: Sendable {
     term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
   }
 
-  /// - Parameter lost: what the connection missed; nil when the bus knew nothing of it, and so not of the hold.
+  /// - Parameter lost: notifications missed; nil if the bus did not know the connection, and so not the hold.
   func consequence(losing lost: UInt64?) -> String {
     switch term.withLock({ $0 }) {
     case .notBegun: ""

@@ -5,7 +5,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// The time of day, local, to the millisecond.
+/// The local time of day, to the millisecond.
 func timeOfDay(microsecondsSince1970 microseconds: UInt64) -> String {
   var seconds = time_t(clamping: microseconds / 1_000_000)
   var parts = unsafe tm()
@@ -19,7 +19,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64) -> String {
 /// The time of day now.
 func timeOfDay() -> String {
   var now = timespec()
-  // The real-time clock is always there.
+  // This clock always exists.
   _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
   return timeOfDay(microsecondsSince1970: UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec / 1_000))
 }
@@ -29,18 +29,18 @@ private func twoDigits(_ number: Int32) -> String {
 }
 
 extension UserInfo {
-  /// For people, on one line; empty if there is none.
+  /// The userInfo for people, on one line; empty if there is none.
   var line: String {
     guard let text else { return "(\(bytes.count.counted("byte that is", "bytes that are")) no text)" }
-    // JSON over several lines would come out as one with `\n` in it.
+    // JSON over several lines would be shown with `\n` in it.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
   }
 
-  /// As a member of a JSON object: under its own name if it is JSON, and null if there is none.
+  /// A JSON member: `userInfo` as JSON, or null if there is none.
   var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
 
-  /// Under that name if it is JSON, with `Base64` behind the name if it is not.
+  /// A JSON member with that name. If the userInfo is not JSON, the name gets the suffix `Base64`.
   func jsonMember(named name: String) -> (name: String, value: JSONValue) {
     if isEmpty { return (name, .null) }
     do {
@@ -60,8 +60,8 @@ extension Notification {
       ] + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender  name  object  userInfo`, for people. The time is that of its coming; what was retained is
-  /// older, and says so.
+  /// `time  :sender  name  object  userInfo`, for people. The time is the time of arrival. A retained notification is
+  /// older, and is marked.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(), .faint), sender ?? "bus", context.styled(name.terminalSafe, .bold),
@@ -72,14 +72,14 @@ extension Notification {
   }
 }
 
-/// That something was dropped, in the stream's own form.
+/// Reports dropped notifications as an element of the JSON stream.
 func lossJSON(_ count: Int) -> JSONValue { .object([("lost", .integer(count))]) }
 
 func lossLine(_ count: Int, of thing: String, in context: Context) -> String {
   context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count.counted(thing))", .yellow)
 }
 
-/// That the connection was interrupted, and nobody knows what is missing.
+/// Reports an interruption of the connection, after which an unknown number of notifications is missing.
 var interruptionJSON: JSONValue { .object([("interrupted", .bool(true))]) }
 
 func interruptionLine(in context: Context) -> String {
@@ -87,7 +87,7 @@ func interruptionLine(in context: Context) -> String {
 }
 
 extension Delivery {
-  /// A notification, or that some are missing, for people.
+  /// A notification or a loss, for people.
   func line(in context: Context) -> String {
     switch self {
     case .notification(let notification): notification.line(in: context)
@@ -98,7 +98,7 @@ extension Delivery {
 }
 
 extension Context {
-  /// Writes a notification, or that some are missing, in the form that was asked for.
+  /// Prints a notification or a loss in the requested format.
   func print(_ delivery: Delivery) throws(CommandError) {
     if json == .off { return try print(delivery.line(in: self)) }
     switch delivery {

@@ -3,16 +3,16 @@
 import Tribune
 import TribuneWire
 
-/// Objects by the `/` in their names, as `busctl tree` draws paths.
+/// The objects as a tree, split at each `/` of their names, as `busctl tree` draws paths.
 struct ObjectTree: Sendable {
   private struct Node: Sendable {
-    /// The object's name up to here; nil above all names.
+    /// The object's name up to here; nil for the root.
     var name: String?
-    /// Nil for what is only part of others' names.
+    /// Nil if the name is only a prefix of other objects' names.
     var info: ObjectInfo?
     var children: [Node] = []
 
-    /// Adds an object under the rest of its name, in pieces.
+    /// Adds an object below this node. `pieces` is the rest of its name.
     mutating func insert(_ info: ObjectInfo, _ pieces: ArraySlice<Substring>) {
       guard let piece = pieces.first else {
         self.info = info
@@ -38,7 +38,7 @@ struct ObjectTree: Sendable {
     }
   }
 
-  /// A line each, without its end.
+  /// One line for each node, without a line feed.
   func lines(in context: Context) -> [String] {
     var lines: [String] = []
     append(root.children, behind: "", to: &lines, in: context)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rows in columns as wide as what is in them.
+/// A table whose columns are as wide as their widest cells.
 struct Table: Sendable {
   struct Column: Sendable {
     var title: String
@@ -17,7 +17,7 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Adds a row, a cell for each column. What is in the cells is escaped, and shown as `-` when empty.
+  /// Adds a row with a cell for each column. The texts are escaped; an empty one is shown as `-`.
   mutating func append(_ cells: [Cell]) {
     precondition(cells.count == columns.count)
     rows.append(
@@ -30,7 +30,7 @@ struct Table: Sendable {
 
   var isEmpty: Bool { rows.isEmpty }
 
-  /// The lines, each with its end.
+  /// The table's lines, each with its line feed.
   func text(hasHeader: Bool, isColoured: Bool) -> String {
     let header = columns.map { Cell(text: $0.title, style: .underlined) }
     let all = (hasHeader ? [header] : []) + rows

@@ -4,25 +4,24 @@ import Glibc
 import TribuneSystem
 import TribuneWire
 
-/// The standard output and the standard error.
+/// Standard output and standard error.
 ///
-/// Each line goes out as it is written: who reads a pipe reads each notification when it comes.
+/// Each line is written at once, so that the reader of a pipe gets each notification as it arrives.
 struct Terminal: Sendable {
-  /// Why a line could not be written. What is piped into a program that reads no more is no error worth
-  /// words.
+  /// Why a line could not be written. A closed pipe is no error worth a message.
   struct WriteError: Error, Equatable, Sendable {
     var errno: Errno
 
     var isClosed: Bool { errno == .brokenPipe }
   }
 
-  /// Colours may be used on the standard output.
+  /// Whether standard output may use colours.
   let isColoured: Bool
   let isTerminal: Bool
-  /// The standard error is a terminal that lines can be taken away from again.
+  /// Whether standard error is a terminal on which lines can be erased.
   let errorTakesControls: Bool
 
-  /// The process's own.
+  /// Inspects this process's standard output and standard error.
   init() {
     let isTerminal = isatty(STDOUT_FILENO) == 1
     self.init(
@@ -38,19 +37,19 @@ struct Terminal: Sendable {
     self.errorTakesControls = errorTakesControls
   }
 
-  /// no-color.org's rule, and terminals that cannot.
+  /// The rule of no-color.org; also false for terminals without colours.
   static func allowsColours(environment: (String) -> String?) -> Bool {
     if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
     return takesControls(environment: environment)
   }
 
-  /// Whether the terminal knows more than lines of text.
+  /// Whether the terminal understands control sequences.
   private static func takesControls(environment: (String) -> String?) -> Bool {
     guard let terminal = environment("TERM"), !terminal.isEmpty else { return false }
     return terminal != "dumb"
   }
 
-  /// How many characters a line on the standard error has room for.
+  /// Columns of a line on standard error; 80 if unknown.
   var errorColumns: Int {
     var size = winsize()
     guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -74,7 +73,7 @@ struct Terminal: Sendable {
     try write(line + "\n")
   }
 
-  /// Writes to the standard error. There is nowhere to say that it did not work.
+  /// Writes to standard error. If that fails, there is no other place to report it.
   func report(_ message: String) {
     reportLine("tribunectl: \(message)")
   }
@@ -83,7 +82,7 @@ struct Terminal: Sendable {
     prompt(line + "\n")
   }
 
-  /// Writes to the standard error, and leaves the cursor behind the text.
+  /// Writes to standard error and leaves the cursor behind the text.
   func prompt(_ text: String) {
     do throws(Errno) {
       try Self.write(Array(text.utf8), to: STDERR_FILENO)
@@ -103,7 +102,7 @@ struct Terminal: Sendable {
           }
         }
       } catch  where error == .again {
-        // Somebody else made the pipe or the terminal non-blocking.
+        // Another process has made the pipe or the terminal non-blocking.
         var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = unsafe poll(&writable, 1, -1)
       }
@@ -111,7 +110,7 @@ struct Terminal: Sendable {
   }
 }
 
-/// How a piece of text looks on a terminal that has colours.
+/// The look of a piece of text on a terminal with colours.
 enum Style: String, Sendable {
   case plain = ""
   case bold = "1"
@@ -128,6 +127,6 @@ enum Style: String, Sendable {
 }
 
 extension String {
-  /// What a peer said, harmless to a terminal, on one line.
+  /// A peer's text, safe for a terminal, on one line.
   var terminalSafe: String { escaped }
 }

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension TrafficItem {
-  /// `time  :from → :to  kind  name  object  what it says  userInfo`, for people.
+  /// `time  :from → :to  kind  name  object  content  userInfo`, for people.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(microsecondsSince1970: time), .faint),
@@ -14,7 +14,7 @@ extension TrafficItem {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The payload is a reason or a status, which the content says already.
+  /// Whether the payload is a reason or a status, which the content includes already.
   private var payloadIsText: Bool {
     switch content {
     case .answer, .deferral, .progress, .refusal: true
@@ -111,7 +111,7 @@ extension Answer {
 }
 
 extension Progress.Stage {
-  /// The outcome's own word once there is one.
+  /// The word for the stage; once there is an outcome, the outcome's word.
   var word: String {
     switch self {
     case .asked: "asked"

@@ -38,7 +38,7 @@ extension Outcome {
       ] + (value.map { [$0.jsonMember(named: "value")] } ?? []))
   }
 
-  /// Whether it can be why something is not allowed; the failure policy decides for what failed.
+  /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
   var speaksAgainst: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
   private var style: Style {
@@ -58,14 +58,14 @@ extension Outcome {
     return "\(context.styled(word, style)) \(who)\(said)  \(context.styled("[\(elapsed.inWords)]", .faint))"
   }
 
-  /// The delegate's label or process, and what tells it apart.
+  /// The delegate's label or process, and what identifies it.
   var who: String {
     delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what tells it apart;
-/// the label alone of one that is required and missing, which has no id, no process and no user.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what identifies it. A
+/// required delegate that is missing has no id, process or user, so only its label is returned.
 func delegateInWords(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String
 ) -> String {

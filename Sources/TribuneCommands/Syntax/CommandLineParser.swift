@@ -2,19 +2,19 @@
 
 import TribuneWire
 
-/// Reads a command line by the table.
+/// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, before the verb too; the last of its kind counts.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. The last value of an option counts.
 struct CommandLineParser {
-  /// What the line asks for.
+  /// The action that the command line requests.
   enum Request: Equatable, Sendable {
     case run(Invocation)
-    /// How tribunectl or one verb is used.
+    /// The help for tribunectl, or for one verb.
     case help(VerbName?)
     case version
   }
 
-  /// What is wrong with a line, and with which verb's options.
+  /// What is wrong with a command line, and the verb whose help to suggest.
   struct UsageError: Error, Equatable, Sendable {
     var message: String
     var verb: VerbName?
@@ -28,7 +28,7 @@ struct CommandLineParser {
   private var words: [String] = []
   private var command: [[UInt8]]?
 
-  /// - Parameter arguments: without the program's own name.
+  /// - Parameter arguments: without the program's name.
   static func parse(_ arguments: [[UInt8]], by table: CommandTable) throws(UsageError) -> Request {
     var parser = CommandLineParser(table: table, arguments: arguments)
     try parser.scan()
@@ -40,12 +40,12 @@ struct CommandLineParser {
     self.arguments = arguments
   }
 
-  /// The verb, as far as it is known.
+  /// The verb, if it is known by now.
   private var verb: VerbName? { words.first.flatMap { VerbName(rawValue: $0) } }
 
   private func error(_ message: String) -> UsageError { UsageError(message: message, verb: verb) }
 
-  // MARK: Words and options, one after the other
+  // MARK: Scanning words and options
 
   private mutating func scan() throws(UsageError) {
     while position < arguments.count {
@@ -62,7 +62,7 @@ struct CommandLineParser {
     }
   }
 
-  /// A command, for a verb that takes one; else words that may start with a dash.
+  /// Takes a command, if the verb takes one; else words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if let verb, table.syntax(of: verb)?.takesCommand == true {
       takeCommand()
@@ -149,7 +149,7 @@ struct CommandLineParser {
     }
   }
 
-  /// The rest of the line, as it is.
+  /// Takes the rest of the command line unchanged.
   private mutating func takeCommand() {
     command = Array(arguments[position...])
     position = arguments.count
@@ -165,7 +165,7 @@ struct CommandLineParser {
     return word
   }
 
-  // MARK: The whole
+  // MARK: Building the request
 
   private func request() throws(UsageError) -> Request {
     let options = Set(given.map(\.row.option))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one table of verbs and options. The parser reads it, and so does the help.
+/// The one table of verbs and options. The parser, the help, the man page and the completions are made from it.
 ///
-/// An option that several verbs have takes the same kind of argument in each, so that it may stand
-/// before the verb; what it is for may differ.
+/// An option that several verbs share takes the same kind of argument in each, so that it may stand before the verb.
+/// Its summary may differ.
 struct CommandTable: Sendable {
   var globals: [OptionSyntax]
   var verbs: [VerbSyntax]
@@ -15,13 +15,13 @@ struct CommandTable: Sendable {
     verbs.first { $0.verb == verb }
   }
 
-  /// The options that may be given with a verb: its own, and the global ones that it does not say more about.
+  /// The options of a verb: its own, and the global ones that it does not redefine.
   func options(of verb: VerbName) -> [OptionSyntax] {
     let own = syntax(of: verb)?.options ?? []
     return own + globals.filter { global in !own.contains { $0.option == global.option } }
   }
 
-  /// The first row anywhere for which `matches` holds.
+  /// The first option for which `matches` holds, among the global options and those of all verbs.
   func anyOption(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     if let option = globals.first(where: matches) { return option }
     for verb in verbs {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The help, as the table has it.
+/// The help text, generated from the table.
 struct HelpText {
   let table: CommandTable
 
-  /// Columns that the text takes.
+  /// The width of the text in columns.
   private static let width = 80
-  /// Where the summaries start.
+  /// The column where the summaries start.
   private static let column = 34
 
-  /// How tribunectl is used.
+  /// The help of tribunectl.
   var overview: String {
     var lines = [
       "tribunectl [OPTION…] VERB [ARGUMENT…]",
@@ -28,7 +28,7 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// How one verb is used.
+  /// The help of one verb.
   func text(of syntax: VerbSyntax) -> String {
     let usage = [
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
@@ -48,7 +48,7 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A term, and what it is, beside it or below when the term is long.
+  /// A term with its summary beside it, or below it if the term is long.
   private func row(_ term: String, _ summary: String) -> [String] {
     let indent = String(repeating: " ", count: Self.column)
     var lines = Self.wrapped(summary, to: Self.width - Self.column).map { indent + $0 }
@@ -75,7 +75,7 @@ struct HelpText {
 }
 
 extension OptionSyntax {
-  /// With the letter before the name where there are both.
+  /// The usage, with the letter before the name if the option has both.
   fileprivate var usageInHelp: String {
     guard name != nil else { return usage }
     return letter.map { "-\($0) \(usage)" } ?? "   \(usage)"

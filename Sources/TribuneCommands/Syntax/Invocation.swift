@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A command line that was understood.
+/// A parsed command line.
 struct Invocation: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     case flag
@@ -14,7 +14,7 @@ struct Invocation: Equatable, Sendable {
 
   var verb: VerbName
   var operands: [String] = []
-  /// The command behind `--` or `--exec`, as the bytes that were typed.
+  /// The command after `--` or `--exec`, as bytes.
   var command: [[UInt8]] = []
   var values: [Option: Value] = [:]
 
@@ -26,7 +26,7 @@ struct Invocation: Equatable, Sendable {
     return text
   }
 
-  /// The words that were given, each as often as it was.
+  /// The words that were given, repetitions included.
   func words(_ option: Option) -> [String] {
     guard case .words(let words) = values[option] else { return [] }
     return words

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An option, whatever it is spelled like.
+/// An option, independent of its spelling.
 enum Option: Hashable, Sendable, CaseIterable {
-  // Of every verb.
+  // Options of every verb.
   case address, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
-  // Of some.
+  // Options of some verbs.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
   case since, lines
@@ -12,27 +12,27 @@ enum Option: Hashable, Sendable, CaseIterable {
   case retain, coalesce, style, wait, immediately, retained, suspension, awaited
 }
 
-/// What an option takes.
+/// The argument of an option.
 enum OptionArgument: Equatable, Sendable {
   case none
-  /// Any text; the word stands for it in the help.
+  /// Any text. The string is its placeholder in the help.
   case text(String)
   /// A systemd.time(7) span.
   case span
-  /// A span that may be left out, and stands behind `=` where it is not.
+  /// An optional span; if given, it follows `=`.
   case optionalSpan
   case number(String, ClosedRange<Int64>)
   case choice([String])
   /// Any of these words, with commas between.
   case list([String])
-  /// The rest of the line is a command.
+  /// A command, which takes the rest of the line.
   case command
 }
 
-/// One row of the table of options: how an option is spelled, what it takes and what it is for.
+/// One row of the option table: an option's spelling, argument and purpose.
 struct OptionSyntax: Sendable {
   var option: Option
-  /// Without its dashes; nil when there is only the letter.
+  /// Without dashes; nil if the option has only a letter.
   var name: String?
   var letter: Character?
   var argument: OptionArgument
@@ -49,21 +49,21 @@ struct OptionSyntax: Sendable {
     self.summary = summary
   }
 
-  /// An option that takes nothing.
+  /// Creates an option without an argument.
   init(_ option: Option, _ name: String?, letter: Character? = nil, _ summary: String) {
     self.init(option, name, letter: letter, .none, summary)
   }
 
-  /// As messages name it: `--object`, `-N`.
+  /// The option's name in messages: `--object`, `-N`.
   var spelling: String {
     if let name { return "--\(name)" }
     return letter.map { "-\($0)" } ?? ""
   }
 
-  /// With its argument, as the help shows it: `--mode=parallel|all|order`.
+  /// The spelling with the argument, as the help shows it: `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 
-  /// What stands behind its spelling: `=parallel|all|order`.
+  /// The argument after the spelling: `=parallel|all|order`.
   var usageOfArgument: String {
     let separator = name == nil ? " " : "="
     return switch argument {
@@ -79,7 +79,7 @@ struct OptionSyntax: Sendable {
   }
 }
 
-/// What a verb is called. The raw value is what stands on the command line.
+/// The verbs. The raw value is the word on the command line.
 enum VerbName: String, Sendable, CaseIterable {
   case list, status, monitor, capture, post, observe, ask, query, delegate
   case `guard`
@@ -88,25 +88,25 @@ enum VerbName: String, Sendable, CaseIterable {
   case declare, tree, introspect, log, verify, help, version
 }
 
-/// One verb: what may stand behind it, and what it does.
+/// One verb: its arguments and its purpose.
 struct VerbSyntax: Sendable {
   var verb: VerbName
-  /// Operands as the help shows them: `NAME [JSON]`.
+  /// The operands as the help shows them: `NAME [JSON]`.
   var operands: String
   var operandCount: ClosedRange<Int>
-  /// A command follows behind `--`.
+  /// Whether a command follows `--`.
   var takesCommand = false
-  /// It may be left out.
+  /// Whether the command may be left out.
   var commandIsOptional = false
   /// One line for the list of verbs: a capital, no full stop.
   var summary: String
-  /// What one has to know to use it, a paragraph each.
+  /// How to use the verb, one paragraph per element.
   var description: [String]
   var options: [OptionSyntax]
 
   var needsCommand: Bool { takesCommand && !commandIsOptional }
 
-  /// What stands behind it: `ACTION -- CMD…`.
+  /// The arguments: `ACTION -- CMD…`.
   var usage: String {
     let command = takesCommand ? (needsCommand ? "-- CMD…" : "[-- CMD…]") : ""
     return [operands, command].filter { !$0.isEmpty }.joined(separator: " ")

@@ -6,7 +6,7 @@ import TribuneJSON
 /// `ask NAME [JSON]`.
 struct AskCommand: Command {
   private let query: Query
-  /// What counts as the verdict when there is no bus to give one.
+  /// The verdict when no bus can be reached; nil for none.
   private let verdictIfUnreachable: Verdict.Decision?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -45,12 +45,12 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // Somebody may be about to veto: that there is no bus any more is no verdict.
+      // A delegate might have vetoed, so the loss of the bus is no verdict.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
 
-  /// The decision stands, whoever can read it: what the standard output does not take changes no status.
+  /// The exit status follows the verdict, even if standard output cannot be written.
   private func show(in context: Context, _ write: () throws(CommandError) -> Void) {
     guard !context.isQuiet else { return }
     do throws(CommandError) {
@@ -78,7 +78,7 @@ struct AskCommand: Command {
   }
 }
 
-/// What is asked, and how.
+/// A query and its options.
 struct Query: Sendable {
   var name: String
   var object: String
@@ -101,9 +101,9 @@ struct Query: Sendable {
     }
   }
 
-  /// Does what asks, and waits a little longer than the bus may take.
+  /// Runs `ask`, and waits a little longer than the bus may take.
   ///
-  /// A terminal is shown who is being waited for; elsewhere each deferral is a line on the standard error.
+  /// On a terminal, shows which delegates are being waited for; elsewhere, prints each deferral on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
@@ -126,21 +126,21 @@ struct Query: Sendable {
 }
 
 extension BusInfo {
-  /// How long an answer is waited for that the bus gives at a deadline; nil is its own.
+  /// How long to wait for an answer that the bus gives at `deadline`; nil is the bus's default.
   func patience(for deadline: Duration?) -> Duration {
     min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }
 }
 
 extension TribuneError {
-  /// There is no bus, or it is just ending: nobody has refused anything.
+  /// Whether no bus was reached, or the bus is just ending. In both cases, nobody has refused anything.
   fileprivate var meansNoBus: Bool {
     [.unreachable, .connectionLost, .shuttingDown].contains(code)
   }
 }
 
 extension Progress {
-  /// Who is being waited for, and what it says.
+  /// The delegate that is being waited for, and its status.
   fileprivate var line: String {
     let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
     let said = status.isEmpty ? "" : ": " + status.terminalSafe

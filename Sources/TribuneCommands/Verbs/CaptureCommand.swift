@@ -24,7 +24,7 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file has nothing of it before the next packet, if there is one.
+      // The file records the loss only before the next packet, if there is one.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -43,11 +43,11 @@ struct CaptureCommand: Command {
   }
 }
 
-/// The file as it is being written. Each packet goes out as it comes: who reads a pipe has it at once.
+/// The file while it is written. Each packet is written at once, so that the reader of a pipe gets it as it arrives.
 private final class CaptureOutput: Sendable {
   private let file = Mutex(CaptureFile())
 
-  /// - Returns: whether it was something that passed.
+  /// - Returns: whether it was an item of traffic.
   func write(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) -> Bool {
     let block = file.withLock { $0.block(for: delivery, now: SystemClock.wallMicroseconds) }
     try context.write(bytes: block)

@@ -8,7 +8,7 @@ import TribuneWire
 struct DeclareCommand: Command {
   static var signals: [Int32] { SignalWatch.interrupting }
 
-  /// Bytes that the definitions can have: those that every bus takes in one message, and more.
+  /// Bytes that the definitions may have: more than any bus accepts in one message.
   private static let definitionsMax = 1 << 20
 
   private let object: String
@@ -48,8 +48,8 @@ struct DeclareCommand: Command {
     return ExitStatus.success
   }
 
-  /// What is wrong with the definitions has a line for each thing, with where that is; in which file, the bus never
-  /// knew.
+  /// Errors in the definitions have one line each, with a line and a column. The bus does not know the file's name,
+  /// so it is added here.
   private func refusal(_ error: TribuneError) -> CommandError {
     guard let file, error.code == .invalidProtocol || error.code == .conflict,
       error.message.first?.isNumber == true

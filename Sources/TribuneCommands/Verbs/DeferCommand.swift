@@ -9,7 +9,7 @@ struct DeferCommand: Command {
   private let query: UInt64
   private let span: Duration
   private let status: String
-  /// As it was given; nil for what the environment says.
+  /// The delegate from the command line; nil means the one from the environment.
   private let delegate: UInt64?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -45,7 +45,7 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate that this process answers the query for; 0 when it answers another, or none.
+  /// The delegate as which this process answers the query; 0 if it answers another query or none.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

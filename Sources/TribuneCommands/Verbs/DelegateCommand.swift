@@ -117,7 +117,7 @@ struct DelegateCommand: Command {
     }
   }
 
-  /// Attaches the one delegate, and says so.
+  /// Attaches the delegate and reports that it is ready.
   private func attach(
     _ delegate: some Delegate, timeout: Duration?, over connection: Connection, in context: Context
   ) async throws(CommandError) {
@@ -145,7 +145,7 @@ struct DelegateCommand: Command {
       "attached \(patterns.joined(separator: " ").terminalSafe) (\(about), delegate \(attachment.id))")
   }
 
-  /// Waits for a signal or another end. The chain does not keep the delegate; this does, until then.
+  /// Waits for a signal or another end. The connection does not keep the delegate alive, so this function does.
   private static func end(
     of delegate: some AnyObject & Sendable, in context: Context,
     _ one: @escaping @Sendable () async -> CommandError,

@@ -33,7 +33,7 @@ struct ExplainCommand: Command {
 }
 
 extension Explanation {
-  /// A line each: what would veto, then who would be asked. Their members tell the kinds apart.
+  /// One value for each hold, missing delegate and delegate, in this order. The members tell the kinds apart.
   var json: [JSONValue] {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }
@@ -57,7 +57,7 @@ extension Explanation {
 }
 
 extension Table {
-  /// Delegates in the order that they have.
+  /// The delegates, in the given order.
   init(delegates: [DelegateInfo]) {
     self.init([
       Column(title: "ORDER", isNumeric: true), Column(title: "DELEGATE"),
@@ -79,7 +79,7 @@ extension Table {
     }
   }
 
-  /// Holds in the order that they have.
+  /// The holds, in the given order.
   init(holds: [HoldInfo]) {
     self.init([
       Column(title: "HOLD", isNumeric: true), Column(title: "NAME"), Column(title: "OBJECT"),

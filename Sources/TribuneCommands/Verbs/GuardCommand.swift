@@ -4,14 +4,14 @@ import Glibc
 import Tribune
 import TribuneSystem
 
-/// The names of one action: for `window.close` these are `window.shouldClose` and so on.
+/// The names of one action: for `window.close`, these are `window.shouldClose` and so on.
 struct ActionNames: Equatable, Sendable {
   var should: String
   var will: String
   var did: String
   var didFailTo: String
 
-  /// - Parameter action: a name, whose last token is the verb.
+  /// - Parameter action: a name whose last token is the verb.
   init(_ action: String) {
     let start = action.lastIndex(of: ".").map { action.index(after: $0) } ?? action.startIndex
     let space = action[..<start]
@@ -25,24 +25,24 @@ struct ActionNames: Equatable, Sendable {
 
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
-  /// Those that people and service managers send, to end something or to tell it something.
+  /// The signals by which people and service managers end a process or notify it.
   static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
 
   private let action: String
   private let names: ActionNames
   private let object: String
   private let deadline: Duration?
-  /// Nil when nobody is waited for between will and the command.
+  /// Nil if the command does not wait for the observers of will.
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Of the connection that the query goes over, and all that follows it.
+  /// Tracks the bus of the query's connection, which carries all the later messages too.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
     names = ActionNames(action)
-    // The longest of the four.
+    // The longest of the four names must be valid.
     _ = try Invocation.checkedName(names.didFailTo)
     object = try invocation.object()
     deadline = try invocation.wireTimeout()
@@ -52,10 +52,10 @@ struct GuardCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    // Until the command runs, a signal means that it is not to.
+    // Until the command runs, a signal cancels it.
     let router = SignalRouter()
     Task { for await signal in context.signals.signals { await router.take(signal) } }
-    // Waited for twice, which a stream of signals itself cannot be.
+    // Awaited twice, which the stream of signals itself cannot be.
     let interruption = Task { await router.interruption() }
     let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(
@@ -68,13 +68,13 @@ struct GuardCommand: Command {
       report(verdict, in: context)
       return vetoStatus
     case .interrupted(let signal):
-      // The query is taken back, and who was waited for is no longer on the screen.
+      // Takes the query back, and removes the list of waiting delegates from the screen.
       asking.cancel()
       await first(of: { _ = await asking.value }, { await sleep(.seconds(1)) })
       return 128 + signal
     case .failed(let error): throw error
     }
-    // What has been announced has its end told: from here on a signal waits until that can be done.
+    // After will is announced, the outcome must be announced too. So from here on, a signal waits until then.
     try await announceWill(over: connection, until: interruption, in: context)
     let status = await runCommand(router, over: connection, in: context)
     await connection.close()
@@ -91,7 +91,7 @@ struct GuardCommand: Command {
   }
 
   private func ask(in context: Context) async -> Consent {
-    // All reasons are wanted, so all are waited for.
+    // The report lists every reason, so the query waits for all delegates.
     let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
     do throws(TribuneError) {
       let connection = try await context.connectToStay(noting: presence)
@@ -104,8 +104,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Nothing is done that was not announced: the bus has to have it. Where nobody knows whether it has, the
-  /// action has failed, and that is announced too.
+  /// Announces will, and waits until the bus has it, because the command must not run unannounced. If it is unknown
+  /// whether the bus has it, the action has failed, and that is announced too.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -126,7 +126,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits for those who are awaited, or for a signal, and says who had not acknowledged. It goes on without them.
+  /// Waits for the awaited observers or for a signal. Reports who has not acknowledged, and continues.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -149,7 +149,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // From here on the will has been posted, and lies before what is posted next, or never is.
+      // From here on, will has either been posted before anything that is posted next, or never will be.
       posting.cancel()
       _ = await posting.value
       return
@@ -199,8 +199,8 @@ struct GuardCommand: Command {
     return termination.shellStatus
   }
 
-  /// Announces what has become of it. When the bus has gone meanwhile, it is waited for as long as it is looked for;
-  /// when the connection was given up before, there is a new one if the bus has come back.
+  /// Announces the outcome. If the bus is gone, waits while the connection looks for it. If the connection had
+  /// already ended before, tries a new one, in case the bus is back.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -210,13 +210,13 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // Where the bus was killed with this half said, it is said again.
+        // If the bus was killed before it confirmed, the announcement is repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isAway {
           try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
         } else {
-          // It was looked for until just now.
+          // The connection has looked for the bus until just now.
           throw error
         }
       }
@@ -238,7 +238,7 @@ struct GuardCommand: Command {
 }
 
 extension TribuneError {
-  /// The connection has ended, by whichever side.
+  /// The connection has ended, closed by either side.
   fileprivate var meansLostConnection: Bool {
     [.connectionLost, .shuttingDown, .tooSlow, .protocolViolation].contains(code)
   }

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// `hold NAME [-- CMD…]`.
 struct HoldCommand: Command {
-  /// Those that people and service managers send, to end something or to tell it something.
+  /// The signals by which people and service managers end a process or notify it.
   static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
 
   private let pattern: String
@@ -33,10 +33,10 @@ struct HoldCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    // Until the command runs, a signal means that it is not to.
+    // Until the command runs, a signal cancels it.
     let router = SignalRouter()
     Task { for await signal in context.signals.signals { await router.take(signal) } }
-    // Waited for twice, which a stream of signals itself cannot be.
+    // Awaited twice, which the stream of signals itself cannot be.
     let interruption = Task { await router.interruption() }
     let taken = await first(
       of: { () async -> Taken in await take(in: context) },
@@ -97,7 +97,7 @@ struct HoldCommand: Command {
         return .interrupted
       },
       { () async -> End in
-        // Nobody releases it: else the connection has ended.
+        // This process never releases the hold, so if it has not expired, the connection has ended.
         if await hold.expired() { return .expired }
         return .lost(await connection.closed())
       })
@@ -136,7 +136,7 @@ struct HoldCommand: Command {
     return status
   }
 
-  /// Says so when the hold ends before the command does, which goes on.
+  /// Reports when the hold ends before the command, which continues.
   private func reportEnd(of hold: Tribune.Hold, over connection: Connection, in context: Context) async {
     let hasExpired = await hold.expired()
     if Task.isCancelled { return }

@@ -34,8 +34,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// What the protocol is called whose members these are. An object that a pattern of the configuration
-  /// declares is not listed itself: its protocol is then the one that none of the others inherits from.
+  /// The name of the protocol with these members. An object that matches a pattern of the configuration is not listed
+  /// itself. Its protocol is then the one that no other origin inherits from.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {
@@ -48,7 +48,7 @@ struct IntrospectCommand: Command {
 }
 
 extension Table {
-  /// The messages of a protocol; inherited ones say where they come from.
+  /// The messages of a protocol. Inherited ones name their origin.
   init(members: [MemberInfo], of protocolName: String) {
     self.init([
       Column(title: "KIND"), Column(title: "NAME"), Column(title: "REQUIRED"), Column(title: "SIGNATURE"),

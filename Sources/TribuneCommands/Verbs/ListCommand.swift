@@ -6,7 +6,7 @@ import TribuneWire
 
 /// `list`.
 struct ListCommand: Command {
-  /// What is retained is listed, rather than who is connected.
+  /// Whether to list retained notifications instead of connections.
   private let listsRetained: Bool
 
   init(_ invocation: Invocation) throws(CommandError) { listsRetained = invocation.has(.retained) }
@@ -79,7 +79,7 @@ struct ListCommand: Command {
 }
 
 extension ConnectionInfo {
-  /// Why it does not receive, or is not read, as others, or goes with the bus; empty if nothing is the matter.
+  /// The connection's exceptional states: paused, lossy, suspended, not surviving; empty for none.
   fileprivate var state: String {
     [
       (isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended"), (!isSurviving, "not surviving"),

@@ -44,20 +44,20 @@ struct LogCommand: Command {
     }
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }
-    // The journal has it as it was escaped for it.
+    // The journal has the object in its escaped form.
     if !object.isEmpty { try journal.match("TRIBUNE_OBJECT", object.escaped) }
     let shown = try showMatches(in: journal, context)
     if shown == 0, context.json == .off, context.showsLegend { try context.print("No verdicts.") }
     return ExitStatus.success
   }
 
-  /// - Returns: how many there were.
+  /// - Returns: how many were shown.
   private func showMatches(
     in journal: borrowing JournalReader, _ context: Context
   ) throws(CommandError) -> Int {
     var shown = 0
     if let count {
-      // From the end, so that a long journal is not read for its last lines.
+      // Reads backwards, so that only the end of a long journal is read.
       try journal.seekToEnd()
       var found: [LoggedVerdict] = []
       while found.count < count, let entry = try journal.previous(), entry.time >= since ?? 0 {

@@ -3,9 +3,9 @@
 import Tribune
 import TribuneSystem
 
-/// Connects, and monitors what passes under names that match any of the patterns; none is everything.
+/// Connects, and monitors traffic under names that match any of the patterns; everything if there are none.
 ///
-/// - Parameter connect: connects for long.
+/// - Parameter connect: makes a connection that survives restarts of the bus.
 func monitor(
   _ patterns: [String], in context: Context, over connect: () async throws(TribuneError) -> Connection
 ) async throws(CommandError) -> Traffic {

@@ -14,7 +14,7 @@ struct ObserveCommand: Command {
   private let suspension: SuspensionBehavior
   private let wantsRetained: Bool
   private let isAwaited: Bool
-  /// Runs for each notification; nil to print them.
+  /// The command for each notification; nil to print notifications.
   private let command: [[UInt8]]?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -55,7 +55,7 @@ struct ObserveCommand: Command {
     return status
   }
 
-  /// What was acknowledged last reaches the bus before this ends.
+  /// Sends the last acknowledgements to the bus before the process ends.
   private func flush(_ connection: Connection) async {
     if isAwaited { await connection.close() }
   }

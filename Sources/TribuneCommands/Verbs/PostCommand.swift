@@ -8,7 +8,7 @@ struct PostCommand: Command {
   private let object: String
   private let userInfo: UserInfo
   let options: PostOptions
-  /// Nil when nobody is waited for.
+  /// Nil without --wait.
   private let waiting: Waiting?
 
   init(_ invocation: Invocation) throws(CommandError) {

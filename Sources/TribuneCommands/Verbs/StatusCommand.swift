@@ -6,7 +6,7 @@ import TribuneWire
 
 /// `status [CONNECTION]`.
 struct StatusCommand: Command {
-  /// `:N`; nil for the bus.
+  /// `:N`; nil to show the bus.
   private let connection: String?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -97,7 +97,7 @@ struct StatusCommand: Command {
     }
   }
 
-  /// Labels right-aligned before what they label.
+  /// Lines with right-aligned labels.
   private func labelled(_ rows: [(label: String, value: String)]) -> String {
     let width = rows.map(\.label.count).max() ?? 0
     return rows.map { row in

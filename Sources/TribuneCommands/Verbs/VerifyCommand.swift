@@ -7,7 +7,7 @@ import TribuneWire
 
 /// `verify FILE…`.
 struct VerifyCommand: Command {
-  /// Bytes that one file can have, as the bus has it.
+  /// Bytes that one file may have, the same as for the bus.
   private static let lengthMax = 1 << 20
 
   private let files: [String]
@@ -28,7 +28,7 @@ struct VerifyCommand: Command {
         status = error.status
       }
     }
-    // Nobody adds to what the files define.
+    // Only files define protocols here, so the owner type does not matter.
     var library = ProtocolLibrary<Int>()
     for diagnostic in library.load(sources) {
       status = ExitStatus.failure

@@ -2,12 +2,12 @@
 
 import Tribune
 
-/// How long those who are awaited are waited for.
+/// How long to wait for awaited observers.
 struct Waiting: Equatable, Sendable {
-  /// Nil for as long as the bus waits by default.
+  /// Nil for the bus's default.
   var deadline: Duration?
 
-  /// Posts what is awaited, and waits a little longer than the bus may take.
+  /// Posts an awaited notification, and waits a little longer than the bus may take.
   func whileWaited(
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who is being waited for while a query is under way: events and times go in, lines come out.
+/// The delegates that a query waits for. Events and times go in, lines come out.
 struct WaitingDisplay: Sendable {
-  /// Delegates that get a line; of more, only how many they are is told.
+  /// Delegates with a line of their own. Beyond that, only their number is shown.
   static let delegatesMax = 8
 
   private struct Row: Sendable {
@@ -12,15 +12,15 @@ struct WaitingDisplay: Sendable {
     var status: String
   }
 
-  /// In the order of being asked.
+  /// In the order in which they were asked.
   private var rows: [Row] = []
 
-  /// A delegate is waited for from now on.
+  /// The query now waits for a delegate.
   mutating func asked(_ delegate: UInt64, who: String, at now: Duration) {
     deferred(delegate, who: who, status: nil, at: now)
   }
 
-  /// A delegate says what it is at; nil leaves what it said before.
+  /// A delegate has deferred. A nil status leaves the previous one.
   mutating func deferred(_ delegate: UInt64, who: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
@@ -29,12 +29,12 @@ struct WaitingDisplay: Sendable {
     }
   }
 
-  /// A delegate is waited for no more.
+  /// The query no longer waits for a delegate.
   mutating func settled(_ delegate: UInt64) {
     rows.removeAll { $0.delegate == delegate }
   }
 
-  /// What to show: none of the lines takes more than `columns` of a terminal.
+  /// The lines to show, each cut to `columns` of the terminal.
   func lines(at now: Duration, columns: Int) -> [String] {
     var lines = rows.prefix(Self.delegatesMax).map { row in
       let said = row.status.isEmpty ? "" : ": " + row.status.terminalSafe
@@ -47,13 +47,13 @@ struct WaitingDisplay: Sendable {
 }
 
 extension String {
-  /// Its start, if the whole would take more columns of a terminal. A character that may be wide counts as
-  /// that: a line that is a little short does no harm, one that wraps would not be taken away.
+  /// The start of the text that fits into `columns`. A character that may be wide counts as two columns: a line that
+  /// is a little short does no harm, but a line that wraps could not be erased.
   fileprivate func cut(toColumns columns: Int) -> String {
     func width(_ scalar: Unicode.Scalar) -> Int { scalar.value < 0x1100 ? 1 : 2 }
     if unicodeScalars.reduce(0, { $0 + width($1) }) <= columns { return self }
     var kept = String.UnicodeScalarView()
-    // The last column is for the mark that something is left out.
+    // The last column is for the ellipsis.
     var left = columns - 1
     for scalar in unicodeScalars {
       left -= width(scalar)
@@ -64,15 +64,15 @@ extension String {
   }
 }
 
-/// Lines at the end of a terminal's text, which are written over each other.
+/// Lines at the end of a terminal's text that are rewritten in place.
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// What to write so that these lines stand in the place of the last; the cursor is at the start of a line
-  /// before and after. Nothing, when there is nothing to change.
+  /// The text to write so that `lines` replace the previous ones; empty if nothing changes. The cursor is at the
+  /// start of a line before and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
-    // Up to the first of them, and away with all from there.
+    // Moves up to the first line, and erases from there.
     let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"
     shown = lines.count
     return back + lines.map { $0 + "\n" }.joined()

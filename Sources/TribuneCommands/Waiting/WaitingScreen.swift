@@ -4,9 +4,9 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Shows on the terminal of the standard error who is being waited for, and takes it away again.
+/// Shows on standard error, which must be a terminal, what a query waits for, and erases it in the end.
 final class WaitingScreen: Sendable {
-  /// What is over sooner is not shown at all.
+  /// A query that ends sooner shows nothing.
   private static let delay = Duration.milliseconds(250)
   private static let interval = Duration.seconds(1)
 
@@ -15,7 +15,7 @@ final class WaitingScreen: Sendable {
 
   init(on terminal: Terminal) { self.terminal = terminal }
 
-  /// Takes note of what has happened; what the screen shows of it follows. Never waits.
+  /// Records an event, which the next refresh shows. Never waits.
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
@@ -27,7 +27,7 @@ final class WaitingScreen: Sendable {
     }
   }
 
-  /// Shows it, anew each second, for as long as a work takes.
+  /// Runs `work`, and refreshes the screen every second meanwhile.
   func whileWaiting<Result: Sendable>(
     for work: () async throws(TribuneError) -> Result
   ) async throws(TribuneError) -> Result {
@@ -58,7 +58,7 @@ final class WaitingScreen: Sendable {
 }
 
 extension Progress {
-  /// The delegate's label or process, and what tells it apart.
+  /// The delegate's label or process, and what identifies it.
   var who: String {
     delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
