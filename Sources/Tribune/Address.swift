@@ -2,18 +2,18 @@
 
 import TribuneSystem
 
-/// Where a bus listens: `unix:/run/tribune/bus`.
+/// The address of a bus, such as `unix:/run/tribune/bus`.
 public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The path of the bus's socket.
   public var path: String
 
-  /// The address of the socket at `path`, whether or not there is one.
+  /// Makes the address of the socket at `path`. The socket need not exist.
   public init(path: String) { self.path = path }
 
-  /// Reads `unix:PATH`.
+  /// Parses `unix:PATH`.
   ///
-  /// - Throws: ``TribuneError/Code/invalidAddress`` when the text is something else, or the path is empty,
-  ///   has a zero byte or is longer than a socket's path can be (107 bytes).
+  /// - Throws: ``TribuneError/Code/invalidAddress`` when the text has another form, or the path is empty, contains a
+  ///   zero byte or is longer than a socket's path can be (107 bytes).
   public init(_ text: String) throws(TribuneError) {
     let scheme = "unix:"
     guard text.hasPrefix(scheme) else {
@@ -23,13 +23,13 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// `unix:` and the path.
+  /// The address as text: `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
-  /// The address that a client uses when it is not told one: `$TRIBUNE_ADDRESS`; else the first of
-  /// `$RUNTIME_DIRECTORY/bus` and `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
+  /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
+  /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is no address.
+  /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
   public static func resolve() throws(TribuneError) -> Address {
     try resolve(environment: Environment.value(of:), exists: Environment.fileExists)
   }

@@ -4,25 +4,25 @@ import TribuneSystem
 import TribuneWire
 
 extension Connection {
-  /// Attaches a delegate to an object's chain, which does not retain it.
+  /// Attaches a delegate to an object's chain.
   ///
-  /// When the delegate is gone, the next question finds that out: it is abstained from, and the attachment
-  /// taken back. Attaching the same delegate in the same way twice changes nothing.
+  /// The connection does not retain the delegate. Once the delegate is deallocated, the next question or notification
+  /// for it takes the attachment back; the question is answered with ``Answer/abstain``. Attaching the same delegate
+  /// in the same way twice changes nothing.
   ///
   /// - Parameters:
-  ///   - delegate: who is asked from now on.
+  ///   - delegate: the delegate to ask from now on.
   ///   - object: the object; empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the place in the chain: lower is earlier, equal goes by time of attaching.
-  ///   - onFailure: what silence, a lost connection or an error counts as.
-  ///   - timeout: the time for an answer; nil is the bus's default, 5 s unless it is set otherwise.
-  ///   - label: what verdicts call the delegate, at most 255 bytes.
-  ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with
-  ///     a protocol takes only delegates that conform to it, or to one that inherits from it.
+  ///   - order: the position in the chain: lower is earlier; equal values are ordered by the time of attaching.
+  ///   - onFailure: what a timeout, a lost connection or an error counts as.
+  ///   - timeout: the time for an answer; nil for the bus's default, 5 s unless configured otherwise.
+  ///   - label: the delegate's name in verdicts, at most 255 bytes.
+  ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
+  ///     protocol accepts only delegates that conform to it, or to one that inherits from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`,
-  ///   `connectionLost`, `cancelled`; `refused` when another delegate of this connection responds to exactly
-  ///   these names of the object under this label, and when the same attachment is taken back meanwhile again
-  ///   and again.
+  ///   `connectionLost`, `cancelled`; `refused` when another delegate of this connection responds to exactly these
+  ///   names of the object under this label, or when the same attachment is taken back during each of 8 attempts.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -35,22 +35,22 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
-  /// Makes a delegate the only one of an object, in place of those that it has, as Cocoa's `setDelegate:` does.
+  /// Makes a delegate the only one of an object, replacing those that it has, as Cocoa's `setDelegate:` does.
   ///
-  /// The replaced ones are told with ``Delegate/replaced(by:)``. Delegates of any object stay, unless the
-  /// object is empty: then they are what is replaced.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. Delegates of any object stay, unless `object` is
+  /// empty: then they are the ones that are replaced.
   ///
   /// - Parameters:
-  ///   - delegate: who is asked from now on.
+  ///   - delegate: the delegate to ask from now on.
   ///   - object: the object; empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the place in the chain: lower is earlier, equal goes by time of attaching.
-  ///   - onFailure: what silence, a lost connection or an error counts as.
-  ///   - timeout: the time for an answer; nil is the bus's default, 5 s unless it is set otherwise.
-  ///   - label: what verdicts call the delegate, at most 255 bytes.
+  ///   - order: the position in the chain: lower is earlier; equal values are ordered by the time of attaching.
+  ///   - onFailure: what a timeout, a lost connection or an error counts as.
+  ///   - timeout: the time for an answer; nil for the bus's default, 5 s unless configured otherwise.
+  ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32.
-  /// - Throws: as
-  ///   ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``; nobody is replaced then.
+  /// - Throws: as ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``; no delegate is replaced
+  ///   then.
   @discardableResult
   public func set(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -81,18 +81,18 @@ extension Connection {
     return Attachment(attached, serial: registered.serial, connection: self)
   }
 
-  /// Vetoes what is asked under names that match, without being asked.
+  /// Takes a hold: a standing veto on queries whose names match a pattern.
   ///
-  /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, whichever is first,
-  /// whether or not the object that is returned is kept. Values can be asked for all the same.
+  /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, whichever comes first,
+  /// whether or not the returned object is kept. Value queries are not vetoed.
   ///
   /// - Parameters:
-  ///   - pattern: the names.
-  ///   - object: the object; nil is any.
-  ///   - why: what verdicts give as the reason; cut at 4,096 bytes.
-  ///   - span: when it expires, from now; nil is never.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when
-  ///   the span is not more than nothing, or nothing is said why.
+  ///   - pattern: the names to veto.
+  ///   - object: the object; nil for any.
+  ///   - why: the reason in verdicts; truncated at 4,096 bytes.
+  ///   - span: the time until the hold expires; nil for never.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when the
+  ///   span is not positive or the reason is empty.
   @discardableResult
   public func hold(
     _ pattern: String, object: String? = nil, why: String, expiresIn span: Duration? = nil
@@ -105,17 +105,18 @@ extension Connection {
     return Hold(serial: registered.serial, term: term, connection: self)
   }
 
-  /// Says "I am at it" for a delegate of this user, which may be another connection's: for what runs under it.
+  /// Asks for more time on behalf of a delegate of this user, which may belong to another connection.
   ///
-  /// Returns when the bus has taken it. A delegate itself uses ``Question/deferAnswer(by:status:)``.
+  /// It is meant for programs that a delegate runs. Returns when the bus has accepted it. A delegate itself uses
+  /// ``Question/deferAnswer(by:status:)``.
   ///
   /// - Parameters:
-  ///   - query: the query that the delegate is asked in.
-  ///   - delegate: the delegate's id; 0 for the one delegate of this user that the query waits for.
-  ///   - extension: the time until the answer, from now, which the asker's own deadline bounds.
-  ///   - status: what to tell the asker; cut at 4,096 bytes.
-  /// - Throws: `notFound` when that delegate is not waited for; `connectionLost`, `cancelled`, and what else the
-  ///   bus refuses it for, as when 0 could mean several delegates.
+  ///   - query: the query in which the delegate was asked.
+  ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
+  ///   - extension: the time until the answer, from now; the asker's own deadline bounds it.
+  ///   - status: a message for the asker; truncated at 4,096 bytes.
+  /// - Throws: `notFound` when the query does not wait for that delegate; `connectionLost`, `cancelled`, and any
+  ///   other refusal of the bus, such as when 0 could mean several delegates.
   public func deferAnswer(
     query: UInt64, delegate: UInt64 = 0, by extension: Duration, status: String = ""
   ) async throws(TribuneError) {

@@ -5,27 +5,26 @@ import TribuneWire
 extension Connection {
   /// Asks the delegates of an object, and those of any object, before something is done.
   ///
-  /// When nobody responds, the verdict is the default, at once. A hold on the name vetoes it, and so does a
-  /// delegate that the bus's configuration requires and that is not attached. Cancelling the task cancels the
-  /// query on the bus.
+  /// If no delegate responds, the verdict is the default, immediately. A matching hold is a veto, and so is a
+  /// delegate that the bus's configuration requires and that is not attached. Cancelling the task cancels the query
+  /// on the bus.
   ///
   /// - Parameters:
-  ///   - name: what is asked: `window.shouldClose`.
-  ///   - object: whose delegates are asked; empty for those alone that are delegates of any object.
-  ///   - userInfo: what goes with it.
-  ///   - deadline: when there must be a verdict; nil is the bus's default, 30 s unless it is set otherwise.
+  ///   - name: the name of the query, such as `window.shouldClose`.
+  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
+  ///   - userInfo: the payload.
+  ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise.
   ///   - mode: how the query goes through the chain.
   ///   - default: the verdict when nobody approves or vetoes.
-  ///   - override: why vetoes are not to keep the asker, cut at 4,096 bytes; nil when they are. The verdict is
-  ///     allowed then, lists every veto, and says that it is overridden; the bus logs and posts it.
-  ///   - isDryRun: whether the delegates are told that nothing will come of it.
-  ///   - parent: the query that is being answered meanwhile (``Question/query``).
-  ///   - progress: told when a delegate is asked, when it defers, and what came of it; runs on the
-  ///     connection's own thread and must not block.
+  ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
+  ///     verdict is allowed, lists every veto and says that it is overridden; the bus logs and posts it.
+  ///   - isDryRun: whether to tell the delegates that no action will follow.
+  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
+  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
+  ///     own thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
-  ///   `notPermitted` for an override that the bus does not let this user have, `refused` for one without a
-  ///   reason, `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and what else the bus refuses
-  ///   it for.
+  ///   `notPermitted` when the bus does not let this user override, `refused` for an override without a reason,
+  ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func ask(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
@@ -44,22 +43,21 @@ extension Connection {
     return try await ask(fields, name, object, userInfo, progress)
   }
 
-  /// Asks the delegates of an object, and those of any object, for a value: one after the other, until one
-  /// has it.
+  /// Asks the delegates of an object, and those of any object, for a value, one after the other until one gives it.
   ///
-  /// No value is no error: ``QueryReply/value`` is nil then, and the outcomes say why. Holds do not keep
-  /// anybody from asking for a value. Cancelling the task cancels the query on the bus.
+  /// A missing value is not an error: ``QueryReply/value`` is nil then, and the outcomes say why. Holds do not affect
+  /// value queries. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
-  ///   - name: what is asked for: `browser.numberOfRows`.
-  ///   - object: whose delegates are asked; empty for those alone that are delegates of any object.
-  ///   - userInfo: what goes with it.
-  ///   - deadline: when there must be a reply; nil is the bus's default, 30 s unless it is set otherwise.
-  ///   - parent: the query that is being answered meanwhile (``Question/query``).
-  ///   - progress: told when a delegate is asked, when it defers, and what came of it; runs on the
-  ///     connection's own thread and must not block.
+  ///   - name: the name of the query, such as `browser.numberOfRows`.
+  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
+  ///   - userInfo: the payload.
+  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
+  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
+  ///     own thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
-  ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
+  ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func query(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -67,16 +65,16 @@ extension Connection {
     try await ask(.first, name, object, userInfo, deadline, parent, progress)
   }
 
-  /// Asks the delegates of an object, and those of any object, for a value: all at once, for all values.
+  /// Asks the delegates of an object, and those of any object, for a value, all at once, and collects every value.
   ///
   /// - Parameters:
-  ///   - name: what is asked for: `browser.columns`.
-  ///   - object: whose delegates are asked; empty for those alone that are delegates of any object.
-  ///   - userInfo: what goes with it.
-  ///   - deadline: when there must be a reply; nil is the bus's default, 30 s unless it is set otherwise.
-  ///   - parent: the query that is being answered meanwhile (``Question/query``).
-  ///   - progress: told when a delegate is asked, when it defers, and what came of it; runs on the
-  ///     connection's own thread and must not block.
+  ///   - name: the name of the query, such as `browser.columns`.
+  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
+  ///   - userInfo: the payload.
+  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
+  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
+  ///     own thread and must not block.
   /// - Throws: as ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,

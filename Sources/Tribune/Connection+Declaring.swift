@@ -3,19 +3,19 @@
 import TribuneWire
 
 extension Connection {
-  /// Declares the protocol of an object's delegates: what they may be sent, and must respond to.
+  /// Declares the protocol of an object's delegates: the messages that they may be sent, and must respond to.
   ///
-  /// From then on delegates that attach to the object have to conform, and what is asked and posted about it
-  /// has to be in the protocol. It lasts until ``Declaration/withdraw()`` or the end of the connection, whether
-  /// or not the object that is returned is kept. Delegates that are attached already stay.
+  /// From then on, delegates that attach to the object must conform to the protocol, and queries and notifications
+  /// about the object must be in it. Delegates that are attached already stay. The declaration lasts until
+  /// ``Declaration/withdraw()`` or the end of the connection, whether or not the returned object is kept.
   ///
   /// - Parameters:
   ///   - object: the object.
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
-  ///   - definitions: protocols, in the language of `.protocol` files; they last as the declaration does.
-  /// - Throws: `invalidObject`, also when it is empty; `unknownProtocol`; `invalidProtocol` when the definitions
-  ///   have mistakes; `conflict` when the object is declared with another protocol, or a name is defined
-  ///   otherwise; `payloadTooLong`, `limitExceeded`, `connectionLost`, `cancelled`.
+  ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
+  /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
+  ///   definitions have mistakes; `conflict` when the object is declared with another protocol, or a name is defined
+  ///   differently; `payloadTooLong`, `limitExceeded`, `connectionLost`, `cancelled`.
   @discardableResult
   public func declare(
     _ object: String, as protocolName: String, definitions: String = ""
@@ -27,14 +27,14 @@ extension Connection {
     return Declaration(serial: registered.serial, connection: self)
   }
 
-  /// Defines protocols, and declares nothing.
+  /// Defines protocols without declaring an object.
   ///
-  /// They last until ``Declaration/withdraw()`` or the end of the connection, and for as long as declared
+  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection, and for as long as declared
   /// objects use them.
   ///
-  /// - Parameter source: protocols, in the language of `.protocol` files.
-  /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`,
-  ///   `connectionLost`, `cancelled`.
+  /// - Parameter source: protocols in the language of `.protocol` files.
+  /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`, `connectionLost`,
+  ///   `cancelled`.
   @discardableResult
   public func define(_ source: String) async throws(TribuneError) -> Declaration {
     guard !source.isEmpty else { throw TribuneError(.invalidProtocol, "no protocol is defined") }

@@ -6,8 +6,8 @@ import TribuneSystem
 extension Connection {
   /// Runs tasks on the thread that receives for this connection.
   ///
-  /// A task that waits for the bus is woken by that thread. If it also runs there, no other thread has to be
-  /// woken for it, which is most of what a quick `ask` costs:
+  /// That thread resumes the tasks that wait for the bus. If such a task also runs there, no other thread has to be
+  /// woken, which is most of the cost of a quick `ask`:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,10 +15,10 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// One hop to there and one back remain around what runs so: it pays for more than one `ask`. What such a
-  /// task does between two suspensions keeps the connection from receiving. When it takes more than some 10 ms,
-  /// another thread goes on with that, and until it is done, the executor's tasks run on Swift's own threads. So
-  /// they do when the connection has ended.
+  /// Switching to the executor and back costs one hop each, so it pays for more than one `ask`. Until such a task
+  /// suspends, the connection does not receive. If that takes more than about 10 ms, another thread takes over
+  /// receiving, and the executor's tasks run on Swift's own threads until the first thread is back. They also do so
+  /// once the connection has ended.
   public var executor: any TaskExecutor { link }
 }
 

@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension Connection {
-  /// The bus as a whole.
+  /// The status of the bus.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
     throw .violation("the bus says nothing of itself")
@@ -23,7 +23,7 @@ extension Connection {
     }
   }
 
-  /// All that the bus has retained, by name and object.
+  /// All notifications that the bus retains, by name and object.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
@@ -58,9 +58,9 @@ extension Connection {
     }
   }
 
-  /// What a protocol has, inherited messages included.
+  /// The messages of a protocol, inherited ones included.
   ///
-  /// - Parameter what: an object that was declared, or a protocol's name.
+  /// - Parameter what: a declared object, or the name of a protocol.
   /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither; `connectionLost`, `cancelled`.
   public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
     let what = try Checked.object(what)
@@ -70,7 +70,7 @@ extension Connection {
     }
   }
 
-  /// What a query would meet: who holds, who is missing, and whom it would be put to. Nobody is asked.
+  /// What a query would meet: matching holds, missing required delegates, and the delegates to ask. Asks nobody.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {

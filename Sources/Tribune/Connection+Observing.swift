@@ -6,23 +6,23 @@ import TribuneWire
 extension Connection {
   /// Observes notifications whose name matches a pattern and that are about an object.
   ///
-  /// Returns once the bus has confirmed: what is posted from then on is observed.
+  /// Returns once the bus has confirmed the observation. It covers everything that is posted from then on.
   ///
-  /// With `retained`, the sequence begins with what the bus has retained and matches
-  /// (``Notification/isRetained``), and goes on with what is posted: none is missing in between, and none
-  /// is there twice. What of it is over the limit is told as lost, as always.
+  /// With `retained`, the sequence begins with the matching retained notifications (``Notification/isRetained``) and
+  /// continues with new ones: none is missing in between, and none comes twice. Those beyond the limit are reported
+  /// as lost, as always.
   ///
   /// - Parameters:
-  ///   - pattern: the names; nil is any.
-  ///   - object: the object; nil is any.
-  ///   - limit: how many deliveries, of 64 MiB together, are held for the reader; the oldest are dropped
-  ///     first, and told.
-  ///   - suspension: what becomes of them while the connection is suspended.
-  ///   - retained: whether what is retained comes first.
-  ///   - awaited: whether posters that wait do so for this observer. Then it says of each such notification how
-  ///     it went (``Notification/acknowledgement``); one that it has not read in time has failed.
-  /// - Throws: `invalidPattern`, `invalidObject`, `connectionLost`, `cancelled`; `limitExceeded`, also when
-  ///   what is retained cannot be sent because this connection has not read what was sent before.
+  ///   - pattern: the names; nil for any.
+  ///   - object: the object; nil for any.
+  ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader. Beyond that,
+  ///     the oldest are dropped and reported as lost.
+  ///   - suspension: what happens to notifications while the connection is suspended.
+  ///   - retained: whether retained notifications come first.
+  ///   - awaited: whether awaited posts wait for this observer. If so, it acknowledges each of them
+  ///     (``Notification/acknowledgement``); one that it does not read in time has failed.
+  /// - Throws: `invalidPattern`, `invalidObject`, `connectionLost`, `cancelled`; `limitExceeded`, also when retained
+  ///   notifications cannot be sent because this connection has not read what was sent before.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -33,7 +33,7 @@ extension Connection {
 
   /// Observes notifications whose name matches any of several patterns, one copy of each.
   ///
-  /// - Throws: as the other `observe`; `invalidPattern` also when there is none.
+  /// - Throws: as the other `observe`; `invalidPattern` also when there are no patterns.
   public func observe(
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -65,7 +65,7 @@ extension Connection {
       key.pattern = pattern
       observations.append((key, try Checked.pattern(pattern)))
     }
-    // Should one of them fail, the subscription goes, and takes the others back.
+    // If one of them fails, the subscription is released, which takes back the others.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
     if wishes.wantsRetained { stream.holdChangesBack() }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
@@ -75,30 +75,30 @@ extension Connection {
 
   /// Suspends this connection's notifications, as with Cocoa's NSDistributedNotificationCenter.
   ///
-  /// Returns when the bus has confirmed. From then on each observation's ``SuspensionBehavior`` says what
-  /// becomes of what it would receive, until ``resume()``. Questions, and what delegates are told, come all
-  /// the same; so does what is awaited or posted as immediate (``PostOptions/isImmediate``), behind what is
-  /// held. Suspending twice is once.
+  /// Returns when the bus has confirmed. From then on, until ``resume()``, each observation's ``SuspensionBehavior``
+  /// decides what happens to its notifications. Questions and notifications to delegates still arrive. So do awaited
+  /// notifications and those posted as immediate (``PostOptions/isImmediate``), after the buffered ones. Suspending
+  /// twice has no further effect.
   ///
   /// - Throws: `connectionLost`. Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Resumes this connection's notifications.
   ///
-  /// When it returns, what was held has come: it is in the sequences, in the order in which it was posted.
+  /// When it returns, the buffered notifications are in the sequences, in the order in which they were posted.
   ///
   /// - Throws: `connectionLost`. Cancelling the task does not stop it.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// Whether the connection is suspended, as far as the bus has confirmed.
+  /// Whether the connection is suspended, as the bus last confirmed.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Everything that passes over the bus under names that match any of the patterns; none is everything.
+  /// Monitors all traffic on the bus under names that match any of the patterns; without patterns, all traffic.
   ///
-  /// A connection is shown each message once: when it monitors several times, each sequence brings what any
-  /// of them asked for.
+  /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has
+  /// what any of its monitors asked for.
   ///
-  /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and what else the bus refuses it for.
+  /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {
     for pattern in patterns { _ = try Checked.pattern(pattern) }
     let stream = DeliveryStream<TrafficDelivery>(limit: 4096)

@@ -3,17 +3,18 @@
 import TribuneWire
 
 extension Connection {
-  /// Posts a notification: queued behind what was sent before, and not waited for.
+  /// Posts a notification without waiting for the bus.
   ///
-  /// Suspends only while more than 1 MiB waits to be written. What a task posts in turn stays in order.
+  /// It is queued behind what was sent before. Suspends only while more than 1 MiB waits to be written. Notifications
+  /// that one task posts stay in order.
   ///
   /// - Parameters:
-  ///   - name: what it says.
-  ///   - object: what it is about; empty for nothing in particular.
-  ///   - userInfo: what goes with it.
-  ///   - options: what is done with it beyond having it delivered.
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `connectionLost`; `cancelled`
-  ///   when the task is cancelled while it waits for room, and then nothing was posted.
+  ///   - name: the name of the notification.
+  ///   - object: the object that it is about; empty for none.
+  ///   - userInfo: the payload.
+  ///   - options: options beyond plain delivery.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `connectionLost`; `cancelled` when
+  ///   the task is cancelled while it waits for capacity; nothing is posted then.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
@@ -22,13 +23,13 @@ extension Connection {
     try await link.post(options.fields, .init(name: name, object: object, payload: userInfo.bytes))
   }
 
-  /// Posts a notification and returns when the bus has it.
+  /// Posts a notification and returns when the bus has accepted it.
   ///
-  /// With the style ``PostOptions/Style/now`` it is then in the queues of all that receive it; with
-  /// another, it may still wait.
+  /// With the style ``PostOptions/Style/now``, it is then in the queues of all receivers; with another style, it may
+  /// still wait.
   ///
-  /// - Throws: as ``post(_:object:userInfo:options:)``, and what the bus refuses it for: `limitExceeded` when
-  ///   it is to be retained and this user has too much retained, and then it was not delivered either.
+  /// - Throws: as ``post(_:object:userInfo:options:)``, and any refusal of the bus: `limitExceeded` when it is to be
+  ///   retained and this user has too much retained; it is not delivered either then.
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
@@ -38,25 +39,23 @@ extension Connection {
     _ = try await link.request(options.fields, message, flags: .acknowledge) { reply, _ in .okay(reply) }
   }
 
-  /// Posts a notification and returns when those that observe it as awaited have done their work, or at the
-  /// deadline: the barrier that a `will` needs.
+  /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
-  /// One that fails, ends or is too slow keeps nobody waiting longer than the deadline, and is no error:
-  /// the reply names it. Suspended connections are waited for, too, unless their observations drop what
-  /// comes. When nobody observes it so, the reply comes at once. Cancelling the task ends the waiting; the
-  /// notification was posted all the same.
+  /// This is the barrier that a `will` needs. An observer that fails, disconnects or is too slow is no error: the
+  /// reply names it. Suspended connections are waited for, too, unless their observations drop notifications. If
+  /// there are no awaited observers, the reply comes at once. Cancelling the task ends the waiting; the notification
+  /// stays posted.
   ///
   /// - Parameters:
-  ///   - name: what it says: `archive.willPrune`.
-  ///   - object: what it is about; empty for nothing in particular.
-  ///   - userInfo: what goes with it.
-  ///   - deadline: when it is not waited for any longer; nil is the bus's default, 30 s unless it is set
-  ///     otherwise.
-  ///   - isRetained: whether the bus keeps it, as with ``PostOptions/isRetained``.
-  ///   - isImmediate: whether suspended connections receive it that nobody waits for, too, as with
+  ///   - name: the name of the notification, such as `archive.willPrune`.
+  ///   - object: the object that it is about; empty for none.
+  ///   - userInfo: the payload.
+  ///   - deadline: the longest time to wait; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - isRetained: whether the bus retains it, as with ``PostOptions/isRetained``.
+  ///   - isImmediate: whether suspended connections that are not awaited receive it, too, as with
   ///     ``PostOptions/isImmediate``.
-  /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when this connection
-  ///   waits for too much already, `cancelled` when the task is cancelled.
+  /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when the posts of this
+  ///   connection already wait for too many observers, `cancelled` when the task is cancelled.
   public func postAwaited(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     isRetained: Bool = false, isImmediate: Bool = false

@@ -3,29 +3,30 @@
 import Synchronization
 import TribuneWire
 
-/// A connection to the bus: tells, asks, observes and answers.
+/// A connection to the bus: posts, asks, observes and answers.
 ///
-/// Any number of tasks may use one connection at the same time. Dropping the last reference to it and to
-/// what it gave out ends it as ``close()`` does, without waiting.
+/// Any number of tasks may use one connection at the same time. Releasing the last reference to it and to the objects
+/// that it returned ends it as ``close()`` does, without waiting.
 ///
-/// **When the bus is restarted.** A bus that hands its connections on to the next goes on as if nothing had been, and
-/// nobody here notices. When the connection is lost nevertheless, because the bus is gone or was killed at a bad
-/// moment, this one connects again by itself, and registers again what is registered: observations, delegates, holds,
-/// declarations, monitors, and whether it is suspended.
+/// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the
+/// connection is lost nevertheless, because the bus is gone or was killed at a bad moment, this object reconnects by
+/// itself. It then registers again what was registered: observations, delegates, holds, declarations, monitors, and
+/// whether it is suspended.
 ///
-/// - What the bus may have taken and has not answered fails with `connectionLost`: nobody knows what came of it. What
-///   it cannot have taken waits, and so does what is asked meanwhile; a query or an awaited post at most until its own
-///   deadline. A ``post(_:object:userInfo:options:)`` that had been sent may be lost without a word, as always:
-///   ``postAcknowledged(_:object:userInfo:options:)`` knows.
-/// - Questions that are being answered are over (``Conclusion/Ending/cancelled``), and their answers go nowhere.
-/// - Sequences and delegates are told what was missed (``Delivery/lost(_:)``, ``Delivery/interrupted``).
-/// - Ids of the connection, of delegates and of holds change.
+/// - A request that the bus may have received and has not answered fails with `connectionLost`: its outcome is
+///   unknown. A request that the bus cannot have received waits for the new connection, and so does a new one;
+///   queries and awaited posts wait at most until their own deadlines. A ``post(_:object:userInfo:options:)`` that
+///   was already sent may be lost without notice, as always; ``postAcknowledged(_:object:userInfo:options:)`` would
+///   report it.
+/// - Questions that are being answered are over (``Conclusion/Ending/cancelled``), and their answers are discarded.
+/// - Sequences and delegates learn what was missed (``Delivery/lost(_:)``, ``Delivery/interrupted``).
+/// - The ids of the connection, of delegates and of holds change.
 ///
-/// It ends, as it does for every other error, if there is no bus again in time, or if that refuses what was registered:
-/// then nothing is as it seems, and its owner has to know.
+/// If no bus is back in time, or if the new bus refuses a registration, the connection ends, as it does for every
+/// other error: its owner must know that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// The connection's id, `:N`: a number that no other connection of that bus ever has. It changes when the
-  /// connection was interrupted.
+  /// The connection's id, `:N`: a number that no other connection of that bus ever has. It changes after an
+  /// interruption.
   public var id: String { identity.connection.description }
   /// The bus at the other end.
   public var bus: BusInfo { identity.bus }
@@ -46,15 +47,15 @@ public final class Connection: Sendable {
   /// Connects to a bus.
   ///
   /// - Parameters:
-  ///   - address: where it listens; by default what ``Address/resolve()`` finds.
-  ///   - limit: how long a bus that listens may take to say hello. One that is being restarted, or that hangs and is
-  ///     about to be replaced, keeps who connects waiting at its socket.
-  ///   - patience: how long a bus is looked for at the same address when the connection is lost later on, each time;
-  ///     nothing means never. The first connection is tried again only if the bus ends before it has answered at all.
-  ///   - events: told when the connection is lost and when there is one again; runs on the connection's own thread and
-  ///     must not block.
+  ///   - address: the address of the bus; by default ``Address/resolve()``.
+  ///   - limit: the time limit for the hello of a bus that listens. While a bus restarts, or hangs and is about to be
+  ///     replaced, new connections wait at its socket.
+  ///   - patience: how long to look for a bus at the same address each time the connection is lost; zero for never.
+  ///     The first connection is tried again only if the bus closes it before its welcome.
+  ///   - events: called when the connection is lost and when it is back; runs on the connection's own thread and must
+  ///     not block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `limitExceeded`, `cancelled`;
-  ///   `protocolViolation` when it is no bus that answers.
+  ///   `protocolViolation` when the peer is not a bus.
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor patience: Duration = .seconds(10),
@@ -64,20 +65,20 @@ public final class Connection: Sendable {
     return try await Link.connect(to: address, within: limit, reconnectingFor: patience, events: events)
   }
 
-  /// Returns when the connection has ended: why, or nil after ``close()``; nil too when the task is cancelled.
+  /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.
   public func closed() async -> TribuneError? {
     await link.ended()
   }
 
-  /// Whether the connection has ended. One that is interrupted has not.
+  /// Whether the connection has ended. An interrupted connection has not.
   public var hasEnded: Bool {
     link.state.withLock { if case .ended = $0.phase { true } else { false } }
   }
 
   /// Writes what was posted, then ends the connection; returns when it has ended.
   ///
-  /// Sequences end cleanly, what was asked and is not answered fails with `connectionLost`. A bus that does
-  /// not read for 5 seconds is not waited for longer, nor is one that is gone and for which something waits.
+  /// Sequences end without an error; unanswered requests fail with `connectionLost`. Closing waits at most 5 s for a
+  /// bus that does not read, or that is gone while posts still wait for it.
   public func close() async {
     await link.close()
   }

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneWire
 
-/// A delegate's attachment on this side: who it is, and what it has still to be told.
+/// A delegate's attachment on this side: the delegate, and what has not been delivered to it yet.
 ///
-/// Notifications are told one at a time and in order, and each only once the questions before it have reached
-/// the delegate; questions wait for nothing. Who tells is a task that lives for as long as there is something
-/// to tell; it starts on the link's thread, as questions do. The lock inside is taken for moments, and nothing is
-/// resumed under it.
+/// Notifications are delivered one at a time and in order, and each only once the questions before it have reached
+/// the delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to
+/// deliver; it starts on the link's thread, as questions do. The lock inside is held briefly, and nothing is resumed
+/// under it.
 final class AttachedDelegate: Sendable {
-  /// What waits to be told.
+  /// An item that waits for delivery.
   private enum News: LossReporting {
     case delivery(Delivery, behind: UInt64)
     case replaced(DelegateInfo, behind: UInt64)
@@ -25,7 +25,7 @@ final class AttachedDelegate: Sendable {
       if case .delivery(let delivery, _) = self { delivery.byteCount } else { 0 }
     }
 
-    /// The last question that came before it.
+    /// The number of the last question that came before it.
     var behind: UInt64 {
       switch self {
       case .delivery(_, let behind), .replaced(_, let behind): behind
@@ -37,30 +37,30 @@ final class AttachedDelegate: Sendable {
     static let newsMax = 4096
 
     var news = BoundedQueue<News>(limit: State.newsMax)
-    /// What comes behind a place that is kept for what is to be told there; nil while none is.
+    /// What waits behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<News>?
-    /// A task is telling.
+    /// Whether a task is delivering.
     var isTelling = false
-    /// The attachment is over: what is left is not told.
+    /// Whether the attachment is over: what is left is not delivered.
     var isOver = false
-    /// Questions are numbered as they come.
+    /// The number of the last question; questions are numbered as they come.
     var lastQuestion: UInt64 = 0
-    /// Those that have not reached the delegate yet.
+    /// Questions that have not reached the delegate yet.
     var unstarted: Set<UInt64> = []
-    /// Who tells, while it waits for all questions up to that one to have started.
+    /// The delivering task, while it waits for all questions up to that number to have started.
     var waiting: (number: UInt64, teller: CheckedContinuation<Void, Never>)?
 
     func hasStarted(upTo number: UInt64) -> Bool { !unstarted.contains { $0 <= number } }
   }
 
   weak let delegate: (any Delegate)?
-  /// The delegate's id, which is another over another connection.
+  /// The delegate's id, which changes with the connection.
   let id = Atomic<UInt64>(0)
-  /// The frame that attaches it again: beside whoever is there, though it was set.
+  /// The frame that attaches it again: beside other delegates, even if it was set.
   let renewal: [UInt8]
   private let object: String
   private let patterns: [Pattern]
-  /// Whether there is a name under which it is told of what happens.
+  /// Whether one of its patterns matches the name of a `will` or a `did`.
   let receivesNotifications: Bool
   private let state = Mutex(State())
 
@@ -72,7 +72,7 @@ final class AttachedDelegate: Sendable {
     receivesNotifications = patterns.contains(where: \.matchesWillOrDid)
   }
 
-  /// Whether it is told of a notification, whose name announces or reports something.
+  /// Whether it receives a notification, whose name the caller knows to be a `will` or a `did`.
   func receives(name: String, object: String) -> Bool {
     guard receivesNotifications, self.object.isEmpty || self.object == object else { return false }
     return patterns.contains { $0.matches(name.utf8Bytes) }
@@ -80,32 +80,32 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Telling
 
-  /// - Returns: whether a task has to be started that tells.
+  /// - Returns: whether the caller must start the delivering task.
   func deliver(_ delivery: Delivery) -> Bool {
     tell { .delivery(delivery, behind: $0) }
   }
 
-  /// Tells that another delegate has taken its place, which is the last that it is told.
+  /// Queues the report that another delegate has taken its place, which is its last delivery.
   ///
-  /// - Returns: whether a task has to be started that tells.
+  /// - Returns: whether the caller must start the delivering task.
   func replace(by info: DelegateInfo) -> Bool {
     tell { .replaced(info, behind: $0) }
   }
 
-  /// Starts the task that tells, here and now.
+  /// Starts the delivering task at once, on the calling thread.
   func startTelling() {
     Task.immediate { await tellAll() }
   }
 
-  /// From now on, what is delivered waits behind this place, until it is known what is to be told here. What waits
-  /// behind a place that was kept before is dropped.
+  /// Reserves this position for a loss report: what is delivered from now on waits behind it until `fillPlace`. What
+  /// waits behind an earlier reserved position is dropped.
   func keepPlace() {
     state.withLock { $0.behind = BoundedQueue(limit: State.newsMax) }
   }
 
-  /// Tells what there is to tell in the place that was kept, or now if none was, and then what waits behind it.
+  /// Delivers `words` at the reserved position, or now if none is reserved, and then what waits behind it.
   ///
-  /// - Returns: whether a task has to be started that tells.
+  /// - Returns: whether the caller must start the delivering task.
   func fillPlace(with words: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -125,7 +125,7 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// Tells nothing more.
+  /// Delivers nothing more.
   func end() {
     state.withLock { $0.isOver = true }
   }
@@ -133,7 +133,7 @@ final class AttachedDelegate: Sendable {
   private func tell(_ news: (UInt64) -> News) -> Bool {
     state.withLock { state -> Bool in
       guard !state.isOver else { return false }
-      // What delegates are told is never awaited.
+      // Notifications to delegates are never awaited, so dropping one needs no report.
       if state.behind != nil {
         _ = state.behind?.append(news(state.lastQuestion))
         return false
@@ -180,9 +180,9 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// A question has come, which notifications behind it are not to overtake.
+  /// Registers a question that later notifications must not overtake.
   ///
-  /// - Returns: its number; nil when there are no notifications that could.
+  /// - Returns: its number; nil if the delegate receives no notifications.
   func noteQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in
@@ -192,7 +192,7 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// A question is at the delegate, or in its actor's queue.
+  /// A question has reached the delegate, or its actor's queue.
   func noteStart(of number: UInt64) {
     let teller = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.unstarted.remove(number)

@@ -3,18 +3,18 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification that streams of this connection have received. The bus is told once, when all of
-/// them have said how it went.
+/// An awaited notification that streams of this connection have received. The bus gets one report, when all of them
+/// have reported.
 final class AwaitedNotification: Sendable {
   private struct State {
-    /// Streams that have said nothing yet.
+    /// Streams that have not reported yet.
     var open: Int
-    /// Why the first that could not, could not.
+    /// The reason of the first failure.
     var failure: String?
   }
 
   private let link: Link
-  /// What the bus knows it by.
+  /// With `post`, the bus's key for the notification.
   private let poster: ConnectionID
   private let post: Serial
   /// The connection that it came over.
@@ -30,7 +30,7 @@ final class AwaitedNotification: Sendable {
     state = Mutex(State(open: streams))
   }
 
-  /// One of the streams has said how it went; nil is well. Each says it once.
+  /// Records the report of one stream; nil is success. Each stream reports once.
   func settle(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1
@@ -42,8 +42,8 @@ final class AwaitedNotification: Sendable {
 }
 
 extension Link {
-  /// Tells the bus how it went with an awaited notification; a nil failure is well. Nothing is told when the
-  /// connection that it came over is ending, by which the bus knows, or has been followed by another.
+  /// Acknowledges an awaited notification to the bus; a nil failure is success. Sends nothing when the connection
+  /// that it came over is ending, which the bus notices, or has been followed by another.
   func acknowledge(poster: ConnectionID, post: Serial, _ failure: String?, in epoch: Int) {
     let done = Done(poster: poster, post: post, hasFailed: failure != nil)
     let reason = failure?.reasonBytes ?? []

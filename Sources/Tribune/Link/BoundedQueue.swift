@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can stand in a queue for elements that were dropped.
+/// An element that can stand for dropped elements.
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
-  /// How many were dropped, when this is what the element tells.
+  /// The number of dropped elements, if this element reports a loss.
   var lostCount: Int? { get }
-  /// Bytes of payload that the element holds.
+  /// Bytes of payload in the element.
   var byteCount: Int { get }
-  /// Whether somebody waits for what its reader makes of it.
+  /// Whether a poster waits for the reader's acknowledgement.
   var isAwaited: Bool { get }
-  /// Tells whoever waits that nobody will read it.
+  /// Reports to the waiting poster that nobody will read it.
   func noteUnread()
 }
 
@@ -18,24 +18,23 @@ extension LossReporting {
   func noteUnread() {}
 }
 
-/// Elements that wait for a reader who may be slow.
+/// Elements for a reader that may be slow.
 ///
-/// It holds at most so many elements, and at most so many bytes of payload, but for the newest element,
-/// which it always holds. Past either limit the oldest elements go, so that what is missing always lies
-/// before all that is held: one number at the head tells of it.
+/// The queue is bounded in elements and in bytes of payload, but always keeps the newest element. Beyond either limit
+/// it drops the oldest. So all dropped elements precede all queued ones, and one number at the head reports them.
 struct BoundedQueue<Element: LossReporting> {
-  /// Bytes of payload, in all elements that are held.
+  /// The most bytes of payload in all queued elements.
   static var byteLimit: Int { 64 << 20 }
 
   private let limit: Int
   private var held = Ring<Element>()
   private var heldBytes = 0
-  /// Dropped before the first that is held.
+  /// Elements dropped before the first queued one.
   private var lost = 0
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// - Returns: what was dropped and is awaited, which is to be told once no lock is held.
+  /// - Returns: dropped elements that are awaited; the caller reports them once it holds no lock.
   mutating func append(_ element: Element) -> [Element] {
     var unread: [Element] = []
     heldBytes += element.byteCount
@@ -60,7 +59,7 @@ struct BoundedQueue<Element: LossReporting> {
   }
 }
 
-/// A queue in an array that wraps around.
+/// A queue in a ring buffer.
 struct Ring<Element> {
   private var places: [Element?] = []
   private var start = 0

@@ -4,24 +4,24 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// What is not read in time is dropped, oldest first, and told in its place. The queue's own lock is all that
-/// the two sides share; neither is ever resumed under it.
+/// Elements that are not read in time are dropped, oldest first, and reported in their place. The two sides share
+/// only the queue's own lock; neither is ever resumed under it.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = CheckedContinuation<Result<Element?, TribuneError>, Never>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// What comes before the snapshot is whole, and is to come behind it; nil when nothing is held back.
+    /// What arrives before the snapshot is complete, and belongs after it; nil when no snapshot is pending.
     var changes: BoundedQueue<Element>?
-    /// What comes behind a place that is kept for what is to be told there; nil while none is.
+    /// What waits behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<Element>?
-    /// Set once, when nothing more will come; a nil inside is a clean end.
+    /// Set once, when nothing more will come; an inner nil is an end without an error.
     var ending: TribuneError??
-    /// Those who wait, in order. They do so only while nothing is held before a place that is kept.
+    /// Waiting readers, in order. There are some only while `queue` is empty.
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// - Returns: whoever waits for it, or what was dropped for it.
+    /// - Returns: the reader that gets the element, or the awaited elements that were dropped for it.
     mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
       if changes != nil { return (nil, changes?.append(element) ?? []) }
       if !readers.isEmpty { return (readers.removeFirst().reader, []) }
@@ -49,10 +49,10 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Adds an element of the snapshot, before all changes; one of a later snapshot, where it comes.
+  /// Adds an element of the first snapshot, before all changes; or one of a later snapshot, like any other element.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
-      // Until the first is whole, nobody reads.
+      // Before the first snapshot is complete, nobody reads.
       guard state.changes != nil else { return nil }
       return state.ending == nil ? state.queue.append(element) : []
     }
@@ -60,7 +60,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Forgets a snapshot that is not whole, which comes again.
+  /// Discards an incomplete snapshot, which will come again.
   func restartSnapshot() {
     let held = state.withLock { state -> [BoundedQueue<Element>] in
       guard let changes = state.changes else { return [] }
@@ -70,16 +70,16 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       }
       return [state.queue, changes]
     }
-    // What goes may be awaited, and says so once the lock is free.
+    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(held) {}
   }
 
-  /// From now on, what is delivered waits for the snapshot to be whole.
+  /// Buffers further deliveries until the snapshot is complete.
   func holdChangesBack() {
     state.withLock { $0.changes = BoundedQueue(limit: limit) }
   }
 
-  /// The snapshot is whole.
+  /// The snapshot is complete: adds the deliveries that were buffered meanwhile.
   func letChangesCome() {
     let unread = state.withLock { state -> [Element] in
       var unread: [Element] = []
@@ -90,21 +90,21 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// From now on, what is delivered waits behind this place, until it is known what is to be told here. What waits
-  /// behind a place that was kept before is dropped.
+  /// Reserves this position for a loss report: what is delivered from now on waits behind it until `fillPlace`. What
+  /// waits behind an earlier reserved position is dropped.
   func keepPlace() {
     let dropped = state.withLock { state -> BoundedQueue<Element>? in
       guard state.ending == nil else { return nil }
       defer { state.behind = BoundedQueue(limit: limit) }
       return state.behind
     }
-    // What goes may be awaited, and says so once the lock is free.
+    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(dropped) {}
   }
 
-  /// Tells what there is to tell in the place that was kept, if anything, and then what waits behind it.
+  /// Adds `words` at the reserved position, and then what waits behind it.
   ///
-  /// - Returns: whether a place was kept.
+  /// - Returns: whether a position was reserved.
   func fillPlace(with words: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []
@@ -124,9 +124,9 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     return wasKept
   }
 
-  /// Lets go of what is held, when there is nobody to read it.
+  /// Discards all elements, when nobody is left to read them.
   func discard() {
-    // What goes may be awaited, and says so once the lock is free.
+    // An awaited element reports a failure when it is released, which must happen outside the lock.
     let held = state.withLock { state -> [BoundedQueue<Element>] in
       defer {
         state.queue = BoundedQueue(limit: limit)
@@ -138,8 +138,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(held) {}
   }
 
-  /// Nothing more will come. What is held can still be read, up to a place that is kept: what is to be told there is
-  /// never known.
+  /// Ends the stream. Queued elements can still be read, up to a reserved position, whose report will never be known.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in
@@ -148,12 +147,12 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       defer { (state.readers, state.behind) = ([], nil) }
       return (state.readers, state.behind)
     }
-    // What goes may be awaited, and says so once the lock is free.
+    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(dropped) {}
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }
 
-  /// The next element; nil after a clean end, and when the task is cancelled.
+  /// The next element; nil after an end without an error, and when the task is cancelled.
   func next() async throws(TribuneError) -> Element? {
     let (ready, id) = state.withLock { state -> (Result<Element?, TribuneError>?, UInt64) in
       if let ready = Self.takeReady(&state) { return (ready, 0) }

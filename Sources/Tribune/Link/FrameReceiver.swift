@@ -4,26 +4,26 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// What came beside a frame.
+/// The file that came with a frame.
 enum ReceivedFile {
   case file(MemoryFile)
-  /// This process could have no more descriptors when it came.
+  /// This process was at its limit on descriptors when it came.
   case lost
 }
 
-/// Takes in the frames that the bus sends, on the link's own thread.
+/// Handles the frames that the bus sends, on the link's own thread.
 ///
-/// Wrong bytes from the bus are thrown, and end the connection: behind them nothing can be trusted. A reply
-/// to something that nobody waits for any more is no mistake, because taking back and replying cross.
+/// Invalid bytes from the bus are thrown, and end the connection: nothing behind them can be trusted. A reply to a
+/// request that nobody waits for any more is no error, because a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
-  /// Notifications that came over this connection, with those of which it was told that they were lost.
+  /// Notifications that came over this connection, including those reported as lost.
   private(set) var received: UInt64 = 0
   private var route = NotificationRoute()
 
   init(_ link: Link) { self.link = link }
 
-  /// Takes the frame behind the hello: a welcome, or why there is none.
+  /// Handles the frame behind the hello: a welcome or a refusal.
   ///
   /// - Returns: whether it was a welcome.
   func receiveFirst(_ frame: FrameView) throws(WireError) -> Bool {
@@ -38,7 +38,7 @@ struct FrameReceiver {
     let welcome = try frame.decode(Welcome.self)
     let reply = link.state.withLock { state -> Reply<Welcome>? in
       guard state.phase == .connecting || state.phase == .interrupted else { return nil }
-      // One that follows another is open when it is as that was.
+      // A connection that follows another opens later, when everything is registered again.
       if state.phase == .connecting { state.phase = .open }
       state.identity = LinkState.Identity(welcome)
       state.payloadMax = min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling)
@@ -49,7 +49,7 @@ struct FrameReceiver {
     return true
   }
 
-  /// - Parameter file: holds the userInfo, if the frame says that a file does.
+  /// - Parameter file: has the userInfo, if the frame announces a file.
   mutating func receive(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     let serial = frame.header.serial
     switch frame.header.kind {
@@ -88,7 +88,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // A connection gets one copy of what any of its monitors asked for, under no serial of theirs.
+      // The bus sends one copy for all monitors of a connection, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -111,7 +111,7 @@ struct FrameReceiver {
     }
   }
 
-  /// A refusal of one frame, or the bus's last words.
+  /// Handles the refusal of one frame or, with serial 0, the error that ends the connection.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -135,7 +135,7 @@ struct FrameReceiver {
     }
   }
 
-  /// The bus dropped notifications of this connection, which can have been anybody's.
+  /// Reports notifications that the bus dropped. It counts them per connection: any receiver can have missed them.
   private mutating func tellLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
@@ -144,13 +144,13 @@ struct FrameReceiver {
       state.interruption.missed = state.interruption.missed.saturatingAdding(count)
       return true
     }
-    // It has a place before all that this connection brings.
+    // The report goes to the reserved positions, before everything that came over this connection.
     if isToldLater { return }
     let loss = Int(clamping: count)
     link.tell(.lost(loss), .lost(loss))
   }
 
-  /// What was retained when an observation was made that wanted it.
+  /// Delivers a retained notification to the observation that asked for it.
   private func receiveRetained(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     _ = try frame.decode(Retained.self)
     try frame.requireNameAndObject()
@@ -185,10 +185,10 @@ struct FrameReceiver {
   }
 }
 
-/// Which streams and delegates a notification goes to. A run of notifications under one name has its route found once.
+/// The streams and delegates that a notification goes to, looked up once for a run of notifications with one name.
 private struct NotificationRoute {
   private var version = -1
-  /// Name and object as they lie in the frame.
+  /// The name and object as they are in the frame.
   private var key: [UInt8] = []
   private var name = ""
   private var object = ""
@@ -219,7 +219,7 @@ private struct NotificationRoute {
       senderText = sender == .bus ? nil : sender.description
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // Without its userInfo, it is none that was posted.
+      // Without its userInfo, it is not the notification that was posted.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
@@ -246,7 +246,7 @@ private struct NotificationRoute {
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader, _ link: Link) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
-      // When the bus sent it, it did not know yet that nobody here is to be waited for any more.
+      // The bus sent it before it knew that the awaited observation was being taken back.
       if observers.isRetiring {
         acknowledge(header, "the observation was taken back", link)
       }
@@ -282,7 +282,7 @@ extension FrameView {
 }
 
 extension UserInfo {
-  /// What a frame brings, as payload or in a file; nil when this process has no room for the file.
+  /// The userInfo of a frame, from its payload or its file; nil when this process cannot receive or map the file.
   init?(of frame: FrameView, _ file: ReceivedFile?) {
     switch file {
     case nil:

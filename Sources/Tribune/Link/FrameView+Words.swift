@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// What a monitor tells of frames that it has no more to say of than a few words.
+/// Frames that a monitor shows in a few words.
 extension FrameView {
-  /// What the fields say; empty where the kind, the name and the object say all.
+  /// Describes the fields; empty if the kind, the name and the object say all.
   ///
-  /// - Throws: what is wrong with them.
+  /// - Throws: what is wrong with the fields.
   func words() throws(WireError) -> String {
     switch header.kind {
     case .welcome:
@@ -49,7 +49,7 @@ extension FrameView {
 }
 
 extension Post {
-  /// What its poster wants besides having it delivered.
+  /// The poster's options beyond plain delivery.
   var wishes: [String] {
     var wishes: [String] = []
     switch style {

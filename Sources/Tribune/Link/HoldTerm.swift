@@ -2,18 +2,18 @@
 
 import Synchronization
 
-/// How long a hold lasts: what the link and the `Hold` that was given out share of it.
+/// The lifetime of a hold, which the link and the public `Hold` share.
 final class HoldTerm: Sendable {
   private struct State {
-    /// Set once: whether it expired.
+    /// Set once, when the hold ends: whether it expired.
     var hasExpired: Bool?
     var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     var lastWaiter: UInt64 = 0
   }
 
-  /// The moment at which it ends, on the host's monotonic clock; 0 for never.
+  /// When it expires, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The hold's id, which is another over another connection.
+  /// The hold's id, which changes with the connection.
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
 
@@ -29,7 +29,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: expired) }
   }
 
-  /// Returns when the hold has ended: whether it expired. False when the task is cancelled.
+  /// Returns when the hold has ended: whether it expired. Also returns, false, when the task is cancelled.
   func expired() async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneWire
 
-/// Questions, and what is said to them.
+/// Questions to delegates, their answers, and notifications to delegates.
 extension Link {
-  /// Has a question put to its delegate, in a task of its own.
+  /// Queues a question for its delegate, which gets it in a task of its own.
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
     let duties = state.withLock { state -> [Outbox.Duty] in
       guard state.isServing, let attached = state.attachments[serial] else { return [] }
-      // The bus asks each delegate once in a query; were it to ask again, the first question stands.
+      // The bus asks each delegate once in a query. If it asked again, the first question would stand.
       guard state.questions[key] == nil else { return [] }
       guard let delegate = attached.delegate else {
         return [state.appendAnswer(.abstain, to: key), state.dropAttachment(serial)]
@@ -24,7 +24,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Tells the bus what a delegate says.
+  /// Sends a delegate's answer to the bus.
   func answer(_ open: OpenQuestion, _ answer: Answer) {
     let key = LinkState.QuestionKey(open.question)
     let duty = state.withLock { state -> Outbox.Duty in
@@ -36,7 +36,7 @@ extension Link {
     perform(duty)
   }
 
-  /// A query has ended that one of the delegates was asked in.
+  /// Handles the end of a query in which a delegate was asked.
   func conclude(_ concluded: Concluded) {
     let key = LinkState.QuestionKey(query: concluded.query, delegate: concluded.delegate)
     guard let open = state.withLock({ $0.questions.removeValue(forKey: key) }) else { return }
@@ -48,7 +48,7 @@ extension Link {
     let payload = status.reasonBytes
     let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
       try state.requireOpen()
-      // Another bus may know others by the same numbers.
+      // Another bus may use the same ids for other queries.
       guard question.epoch == epoch.load(ordering: .relaxed), let open = state.questions[key],
         !open.isAnswered
       else {
@@ -61,12 +61,12 @@ extension Link {
     perform(duty)
   }
 
-  /// Tells the delegates that receive it of what happened, and takes back those that are gone.
+  /// Delivers to these delegates, and takes back the attachments of those that are deallocated.
   func deliver(_ delivery: Delivery, to attachments: [(serial: Serial, attached: AttachedDelegate)]) {
     tell(attachments) { $0.deliver(delivery) }
   }
 
-  /// - Parameter tell: returns whether a task has to be started that tells.
+  /// - Parameter tell: returns whether the delivering task must be started.
   func tell(
     _ attachments: [(serial: Serial, attached: AttachedDelegate)], _ tell: (AttachedDelegate) -> Bool
   ) {
@@ -85,18 +85,18 @@ extension Link {
 }
 
 extension LinkState {
-  /// Delegates that are told of a notification.
+  /// Delegates that receive a notification.
   func receivers(name: String, object: String) -> [(serial: Serial, attached: AttachedDelegate)] {
     guard !attachments.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
     return attachments.filter { $0.value.receives(name: name, object: object) }.map { ($0.key, $0.value) }
   }
 
-  /// Delegates that are told of anything.
+  /// Delegates that receive notifications at all.
   var allReceivers: [(serial: Serial, attached: AttachedDelegate)] {
     attachments.filter { $0.value.receivesNotifications }.map { ($0.key, $0.value) }
   }
 
-  /// Takes back the attachment of a delegate that is gone.
+  /// Takes back the attachment of a delegate that is deallocated.
   fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     attachments[serial] = nil
     registered[serial] = nil

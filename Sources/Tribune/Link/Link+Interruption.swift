@@ -4,11 +4,11 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// What is told when a connection is lost, and when there is another. Called by the link's own thread.
+/// What happens when a connection is lost, and when there is another. Called by the link's own thread.
 extension Link {
-  /// The bus is gone, and is to be looked for.
+  /// Records that the bus is gone; the thread then looks for it.
   ///
-  /// - Parameter received: how many notifications had come.
+  /// - Parameter received: the number of notifications that had come.
   func interrupt(received: UInt64) {
     state.withLock { state in
       state.interrupt()
@@ -18,9 +18,9 @@ extension Link {
     UnixSocket.shutdown(socket)
   }
 
-  /// The bus has said why it closes the connection.
+  /// Handles the error with which the bus closes the connection.
   ///
-  /// - Returns: whether that is the end. Else reading comes to its end now, and the bus is looked for.
+  /// - Returns: whether it is final. If not, reading ends now, and the thread looks for the bus.
   func noteLastWords(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     let isFinal = state.withLock { state -> Bool in
       switch (state.phase, code) {
@@ -38,23 +38,23 @@ extension Link {
     return isFinal
   }
 
-  /// Tells everybody whom the loss concerns.
+  /// Fails what the lost connection leaves unanswered, and reports the loss.
   ///
-  /// - Returns: false while somebody is still writing to the old connection, who will wake the thread.
+  /// - Returns: false while a caller still writes to the old connection; that caller will wake the thread.
   func settleInterruption() -> Bool {
     let (casualties, cause) = state.withLock { ($0.settleInterruption(at: .now), $0.interruption.cause) }
     guard let casualties else { return false }
     for settlement in casualties.settlements { settlement.deliver() }
-    // How those queries end nobody can tell these delegates any more.
+    // Nobody can learn any more how these queries end.
     for question in casualties.questions { question.conclude(.cancelled, here: false) }
     events?(.disconnected(cause))
     return true
   }
 
-  /// The connection that was to follow has ended, too. What came over it waits behind the places that are kept, and
-  /// is dropped with them: so it has received nothing, and what it missed is all that was sent to it.
+  /// Handles the end of a new connection before everything was registered again. What came over it waits behind the
+  /// reserved positions and is dropped with them. So it has received nothing, and has missed all that was sent to it.
   ///
-  /// - Parameter isWelcomed: whether the bus knows it.
+  /// - Parameter isWelcomed: whether the bus had sent its welcome, and so knows the connection.
   func abandonRenewal(isWelcomed: Bool) {
     let casualties = state.withLock { state in
       if isWelcomed { state.notePredecessor(received: 0) }
@@ -64,12 +64,12 @@ extension Link {
     for question in casualties.questions { question.conclude(.cancelled, here: false) }
   }
 
-  /// Fails what has waited for a connection for as long as it may.
+  /// Fails requests that have waited for a connection until their deadlines.
   func expireWaiting() {
     for settlement in state.withLock({ $0.expire(at: .now) }) { settlement.deliver() }
   }
 
-  /// Has all go on, once the bus has everything that was registered before.
+  /// Resumes normal operation, once the bus has everything that was registered before.
   func reopen() {
     let reopening = state.withLock { $0.reopen(at: .now) }
     for settlement in reopening.settlements { settlement.deliver() }
@@ -77,7 +77,7 @@ extension Link {
     events?(.reconnected(lost: reopening.isLossKnown ? reopening.missed : nil))
   }
 
-  /// Has what comes over the next connection wait, for everybody, until it is known what was missed before it.
+  /// Reserves a position everywhere for the report of what was missed, before the deliveries of the next connection.
   func keepPlaces() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)
@@ -87,7 +87,7 @@ extension Link {
     for (_, attached) in delegates { attached.keepPlace() }
   }
 
-  /// Tells everybody what was missed, before what has come since.
+  /// Reports what was missed, before what has come since.
   private func fillPlaces(lost: UInt64, isLossKnown: Bool) {
     var words: [Delivery] = []
     var trafficWords: [TrafficDelivery] = []
@@ -103,7 +103,7 @@ extension Link {
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPlace(with: words) {
-      // It has come meanwhile.
+      // This stream was added meanwhile, without a reserved position.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
       for word in words { stream.deliver(word) }
     }
@@ -113,7 +113,7 @@ extension Link {
     tell(delegates) { $0.fillPlace(with: words) }
   }
 
-  /// Tells everybody who receives notifications something that can have been about anybody's.
+  /// Delivers a report to all that receive notifications, because it can concern any of them.
   func tell(_ delivery: Delivery, _ traffic: TrafficDelivery) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)

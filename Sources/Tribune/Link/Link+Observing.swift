@@ -6,10 +6,10 @@ import TribuneWire
 extension Link {
   typealias ObservationKey = LinkState.ObservationKey
 
-  /// Has what matches `key` go to `stream`, too. Returns when the bus has confirmed it.
+  /// Delivers what matches `key` to `stream`, too. Returns when the bus has confirmed it.
   ///
-  /// Equal observations of one connection are one to the bus, whose copy all their streams share; but for one
-  /// that wants what is retained, which is its stream's own.
+  /// Equal observations of one connection are one to the bus, and their streams share its copy. An observation that
+  /// wants retained notifications is not shared: it has one stream.
   func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -37,15 +37,15 @@ extension Link {
     try result.get()
   }
 
-  /// Takes back all that goes to `stream`.
+  /// Takes back all observations of `stream`.
   func endObserving(_ stream: DeliveryStream<Delivery>) {
     let duties = state.withLock { $0.endObserving(stream) }
     routesVersion.add(1, ordering: .releasing)
     for duty in duties { perform(duty) }
   }
 
-  /// Suspends the connection or resumes it, whatever becomes of the task, so that bus and connection go on
-  /// agreeing.
+  /// Suspends the connection or resumes it. Cancelling the task does not stop it, so that the bus and the connection
+  /// stay in agreement.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     let result = await Reply<Void>.wait { reply in
       do throws(TribuneError) {
@@ -85,7 +85,7 @@ extension Link {
 }
 
 extension LinkState {
-  /// - Returns: whether the bus had confirmed it before, and `reply` is the caller's to answer.
+  /// - Returns: whether the bus had confirmed it before; if so, the caller resumes `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -134,12 +134,12 @@ extension LinkState {
     return duties
   }
 
-  /// Who observes a notification. Each stream is there once.
+  /// The streams that observe a notification, each once.
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
-    /// Those whose observations are awaited: all that a stream has are, or none.
+    /// Streams whose observations are awaited. All observations of a stream are, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// The bus may wait for an observation that is being taken back.
+    /// Whether the bus may wait for an observation that is being taken back.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -161,10 +161,10 @@ extension LinkState {
     return found
   }
 
-  /// The stream that a retained notification is for, which came under the serial of an observation that the
-  /// bus has not confirmed yet; nil when there is none, or when it has it already.
+  /// The stream for a retained notification that came under the serial of an observation that the bus has not
+  /// confirmed yet; nil when there is none, or when the stream already has the notification.
   ///
-  /// What an earlier observation of the stream matches is there: it was retained then, or came since.
+  /// If an earlier observation of the stream matches, the stream has it: it was retained then, or has come since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
     let key: ObservationKey
     switch requests[serial] {
@@ -182,10 +182,10 @@ extension LinkState {
   /// All streams that receive notifications, each once.
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
 
-  /// Those of what the next connection is told again.
+  /// The streams of observations that are registered again.
   var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= interruption.lastSerial } }
 
-  /// Streams of such observations, each once.
+  /// The streams of these observations, each once.
   func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {
     var found: [DeliveryStream<Delivery>] = []
     for observation in observations.values where isWanted(observation) {

@@ -3,12 +3,12 @@
 import Synchronization
 import TribuneWire
 
-/// What a client registers and takes back: delegates, holds and declarations.
+/// Registering and taking back delegates, holds and declarations.
 extension Link {
-  /// How often attaching is tried. More than once only when the same thing is taken back at the same time.
+  /// Attempts to attach. More than one is needed only if the same attachment is taken back at the same time.
   private static let attachingTries = 8
 
-  /// - Returns: the serial under which the attachment is known, and what is known of it.
+  /// - Returns: the serial that identifies the attachment, and its state on this side.
   func attach(
     _ delegate: any Delegate, to object: String, patterns: [Pattern], _ fields: Attach
   ) async throws(TribuneError) -> (LinkState.Registered, AttachedDelegate) {
@@ -47,13 +47,13 @@ extension Link {
     }
   }
 
-  /// Takes a registration back, whatever becomes of the task, so that bus and connection go on agreeing. Does
-  /// nothing when it is over.
+  /// Takes a registration back. Cancelling the task does not stop it, so that the bus and the connection stay in
+  /// agreement. Does nothing when the registration is over.
   func takeBack(_ kind: LinkState.RegistrationKind, _ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
       let takenBack = state.withLock { state -> (rest: LinkState.Rest, duty: Outbox.Duty?)? in
         guard let rest = state.forget(kind, registration) else { return nil }
-        // What is closing takes it along, and whoever waits for its end is told all the same.
+        // A closing connection ends it, too; calls that wait for its end are resumed all the same.
         guard state.isAsking else { return (rest, nil) }
         let serial = state.nextSerial()
         state.requests[serial] = .takingBack(reply)
@@ -71,11 +71,11 @@ extension Link {
         reply.resume(returning: .failure(.closed))
       }
     }
-    // That the bus has no such thing any more is what was wanted.
+    // If the bus does not know the registration any more, the purpose is achieved.
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
 
-  /// The bus has ended a registration.
+  /// Handles the bus's report that it has ended a registration.
   func ended(_ serial: Serial, _ ended: Ended) {
     switch ended {
     case .expired:
@@ -93,18 +93,18 @@ extension Link {
       if let attached = replaced.0, attached.replace(by: DelegateInfo(entry)) {
         work.withLock { $0.append(.news(attached)) }
       }
-      // The bus tells it nothing more of the queries that it was asked in.
+      // The bus does not report to it any more how its queries end.
       for question in replaced.1 { question.conclude(.cancelled, here: false) }
     }
   }
 }
 
 extension LinkState {
-  /// What came of registering.
+  /// The result of registering.
   struct Registered {
-    /// What the registration is known by.
+    /// The serial that identifies the registration.
     var serial: Serial
-    /// The delegate's or the hold's, over this connection.
+    /// The id of the delegate or the hold, over this connection.
     var id: UInt64
   }
 
@@ -112,7 +112,7 @@ extension LinkState {
     case attachment, hold, declaration
   }
 
-  /// What is left of a registration that is over.
+  /// What remains to be ended of a registration that is over.
   struct Rest {
     var attached: AttachedDelegate?
     var questions: [OpenQuestion] = []
@@ -125,7 +125,7 @@ extension LinkState {
     }
   }
 
-  /// - Returns: nil when it is over already.
+  /// - Returns: nil if it is over already.
   mutating func forget(_ kind: RegistrationKind, _ serial: Serial) -> Rest? {
     registered[serial] = nil
     switch kind {
@@ -141,7 +141,7 @@ extension LinkState {
     }
   }
 
-  /// Forgets the questions of an attachment that is over.
+  /// Removes the questions of an attachment that is over.
   mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {
     let keys = questions.filter { $0.value.attachment == attachment }.map(\.key)
     return keys.compactMap { questions.removeValue(forKey: $0) }
@@ -149,6 +149,6 @@ extension LinkState {
 }
 
 extension String {
-  /// As a reason or a status travels.
+  /// The bytes of a reason or a status, truncated to its limit.
   var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
 }

@@ -5,12 +5,12 @@ import TribuneSystem
 import TribuneWire
 
 extension Link {
-  /// Name, object and payload of a frame that is to go out.
+  /// The name, object and payload of an outgoing frame.
   struct Message {
     var name = ""
     var object = ""
     var payload: [UInt8] = []
-    /// Holds the payload, which is empty then.
+    /// Has the payload, in place of `payload`.
     fileprivate var file: MemoryFile?
 
     init(name: String = "", object: String = "", payload: [UInt8] = []) {
@@ -20,7 +20,7 @@ extension Link {
     }
   }
 
-  /// Puts userInfo that is long enough into a file that others can take as it is.
+  /// Moves long userInfo to a memory file, which receivers can map.
   private func attachFile(_ post: inout Post, _ message: inout Message) throws(TribuneError) {
     guard message.payload.count >= WireLimits.descriptorPayloadLength else { return }
     let takesFiles = try state.withLock { state throws(TribuneError) in
@@ -33,7 +33,7 @@ extension Link {
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
-      // For want of a descriptor or of memory; the bytes can be sent as bytes.
+      // A descriptor or memory is lacking. The payload can still go within the frame.
       return
     }
     post.length = UInt32(file.length)
@@ -41,12 +41,12 @@ extension Link {
     message.file = file
   }
 
-  /// Posts without a reply. What is suspended for is room, never the bus.
+  /// Posts without a reply. Suspends only until the outbox has capacity, never for the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var message = message
     var post = fields
     if message.payload.count >= WireLimits.descriptorPayloadLength {
-      // The file would be memory that nothing counts yet.
+      // Until it is in the outbox, the file's memory would not be counted.
       try await waitForRoom()
       try attachFile(&post, &message)
     }
@@ -68,7 +68,7 @@ extension Link {
     }
   }
 
-  /// Sends a post and waits for what the bus says to it, as any request.
+  /// Sends a post and waits for the bus's reply, like any request.
   func request<Value: Sendable>(
     _ post: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
     _ request: (Reply<Value>, Serial) -> LinkState.Request
@@ -76,7 +76,7 @@ extension Link {
     var message = message
     var post = post
     if message.payload.count >= WireLimits.descriptorPayloadLength {
-      // As in posting without a reply.
+      // As in `post`.
       try await waitForRoom()
       try attachFile(&post, &message)
     }
@@ -85,11 +85,11 @@ extension Link {
       request)
   }
 
-  /// Sends a frame and waits for what the bus says to it.
+  /// Sends a frame and waits for the bus's reply.
   ///
   /// - Parameters:
-  ///   - isTakenBack: whether cancelling the task has to reach the bus.
-  ///   - request: what the bus's reply will be taken for.
+  ///   - isTakenBack: whether cancelling the task also cancels the request on the bus.
+  ///   - request: makes the entry that waits for the reply.
   func request<F: FrameFields, Value: Sendable>(
     _ fields: F, _ message: Message = Message(), flags: FrameFlags = .none,
     isTakenBack: Bool = false,
@@ -130,7 +130,7 @@ extension Link {
     return try result.get()
   }
 
-  /// The task that waits for the reply has been cancelled.
+  /// Handles the cancellation of a task that waits for a reply.
   private func takeBack(_ serial: Serial, tellBus: Bool) {
     let (settlement, duty) = state.withLock { state -> (LinkState.Settlement?, Outbox.Duty) in
       guard let settlement = state.refuse(serial, .taskCancelled) else { return (nil, .none) }
@@ -159,7 +159,7 @@ extension LinkState {
     }
   }
 
-  /// Keeps what registers something, for the next connection.
+  /// Keeps the frame of a registration, to send it again over the next connection.
   mutating func keep(_ fields: some FrameFields, _ serial: Serial, _ message: Link.Message) {
     if patience > .zero { registered[serial] = fields.frame(serial: serial, message) }
   }
@@ -169,7 +169,7 @@ extension LinkState {
   }
 }
 
-/// What a caller passes in is checked here with the wire's own rules, so that the bus need not refuse it.
+/// Checks arguments by the wire's own rules, so that the bus need not refuse them.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     guard NameSyntax.isName(name.utf8Bytes) else {
@@ -178,7 +178,7 @@ enum Checked {
     return name
   }
 
-  /// A name under which a client may speak.
+  /// A name that a client may use.
   static func ownName(_ name: String) throws(TribuneError) -> String {
     let name = try Self.name(name)
     guard !NameSyntax.isReserved(name.utf8Bytes) else {
@@ -203,14 +203,14 @@ enum Checked {
     guard count <= max else { throw TribuneError(.limitExceeded, "\(count) \(things), at most \(max)") }
   }
 
-  /// What the name has to be besides, the bus knows: there has to be a protocol that is so called.
+  /// Checks the length only: whether the protocol exists, only the bus knows.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "no protocol has an empty name") }
   }
 
-  /// When a hold ends, on the host's monotonic clock; 0 for never. What ends later than the clock can say does
-  /// so at its last moment.
+  /// When a hold ends, in nanoseconds of the host's monotonic clock; 0 for never. A moment beyond the range of the
+  /// clock becomes the last one in it.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else {
@@ -224,7 +224,7 @@ enum Checked {
     return isTooLong || carries || overflows ? WireLimits.expiry : min(expiry, WireLimits.expiry)
   }
 
-  /// A span for the wire, where 0 means "not said": never 0, and at most what 32 bits hold.
+  /// A span for the wire, where 0 means none: a given span is at least 1, and at most what 32 bits hold.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

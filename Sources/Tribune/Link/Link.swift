@@ -6,28 +6,27 @@ import TribuneWire
 
 /// One socket to the bus, and what is under way on it.
 ///
-/// Two kinds of thread meet here. Callers append frames and, when nobody else is writing, write them on
-/// the spot, so that a query is in the kernel before its caller suspends. The link's own thread is blocked
-/// in the kernel until there is something to read; it decodes frames, resumes those who wait for them,
-/// puts questions to delegates, and writes what callers left. What they share is `state`, behind a lock: a client's
-/// callers are on any thread, so unlike the bus it has no isolation to live in. Nothing is resumed and
-/// nothing is written while it is held. `work` and each `OpenQuestion` have locks of their own, which are taken
-/// behind it.
+/// Two kinds of threads meet here. Callers append frames and, if nobody else is writing, write them at once, so that
+/// a query is in the kernel before its caller suspends. The link's own thread blocks in the kernel until there is
+/// something to read. It decodes frames, resumes the calls that wait for them, puts questions to delegates, and
+/// writes what callers left. They share `state`, behind a lock: a client's callers are on any thread, so unlike the
+/// bus it has no isolation to live in. Nothing is resumed and nothing is written under the lock. `work` and each
+/// `OpenQuestion` have locks of their own, which are taken after it.
 ///
-/// The thread that receives keeps the link; the link is over when it has ended. When the bus is lost, the thread looks
-/// for another, and has `socket` stand for the connection to that (`LinkThread+Reconnecting`).
+/// The receiving thread retains the link; the link is over when that thread has ended. When the bus is lost, the
+/// thread looks for it and lets `socket` refer to the new connection (`LinkThread+Reconnecting`).
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state: Mutex<LinkState>
-  /// For delegates, and tasks of the executor. Its lock is taken behind that of `state`, if both are.
+  /// Work for delegates, and tasks of the executor. Its lock is taken after that of `state`, if both are.
   let work = Mutex(WorkQueue())
-  /// Changes with every change of an observation or an attachment, so that the thread sees without the lock
-  /// that the routes it remembers are still right.
+  /// Changes with every change of an observation or an attachment, so that the thread can tell without the lock
+  /// whether its cached routes are still right.
   let routesVersion = Atomic(0)
-  /// Counts the connections that have been lost: what the bus knows by its own numbers is meant for one of them.
+  /// Counts the connections that have been lost. The bus's ids are valid for one of them only.
   let epoch = Atomic(0)
-  /// Told by the thread of what happens to the connection.
+  /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
   private init(
@@ -39,7 +38,7 @@ final class Link: Sendable {
     wakeup = try Wakeup()
   }
 
-  /// Connects, and returns when the bus has said who we are to it.
+  /// Connects, and returns when the bus has sent its welcome.
   static func connect(
     to address: Address, within limit: Duration, reconnectingFor patience: Duration,
     events: (@Sendable (ConnectionEvent) -> Void)?
@@ -84,18 +83,18 @@ final class Link: Sendable {
 
   // MARK: Writing
 
-  /// Does what appending a frame asked for. Called without the lock.
+  /// Performs what appending a frame requires. Called without the lock.
   func perform(_ duty: Outbox.Duty) {
     switch duty {
     case .none: break
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // While nobody else can take it for written: the socket is that of the next connection then.
+      // Before the outbox knows of the failure: after that, `socket` can refer to the next connection.
       if case .failed(let error) = progress { endReading(after: error) }
       let (waiters, wake) = state.withLock { state -> ([Reply<Void>], Bool) in
         let (waiters, wake) = state.outbox.callerWrote(batch, bytes: bytes, progress)
-        // Closing goes on when nobody writes any more.
+        // Closing continues once nobody is writing.
         return (waiters, wake || state.phase == .closing)
       }
       if wake { wakeup.signal() }
@@ -103,8 +102,8 @@ final class Link: Sendable {
     }
   }
 
-  /// Frames that somebody waits for have not reached the bus and never will over this connection. Reading comes to its
-  /// end now, behind what the bus still had to say, and sees to all else.
+  /// Ends reading after a failed write: its frames will never reach the bus over this connection. The thread reads
+  /// what the bus has sent before, and then handles the end of the connection.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -113,7 +112,7 @@ final class Link: Sendable {
     UnixSocket.shutdown(socket)
   }
 
-  /// Returns when the outbox is below its marks again.
+  /// Returns when the outbox has capacity again: below its low mark, or at once if it is not over its high mark.
   func waitForRoom() async throws(TribuneError) {
     let id = try state.withLock { state throws(TribuneError) -> Serial? in
       try state.requireOpen()
@@ -140,9 +139,9 @@ final class Link: Sendable {
 
   // MARK: Ending
 
-  /// Ends the connection and tells everyone; does nothing when it has ended before.
+  /// Ends the connection and resumes all that wait for it; does nothing when it has ended before.
   ///
-  /// - Parameter error: why; nil when this side wanted it so.
+  /// - Parameter error: the reason; nil when this side closed it.
   func end(_ error: TribuneError?) {
     let (ending, failure) = state.withLock { ($0.end(error), error ?? .closed) }
     guard let ending else { return }
@@ -152,18 +151,18 @@ final class Link: Sendable {
     for settlement in ending.settlements { settlement.deliver() }
     for stream in ending.notifications { stream.finish(error) }
     for stream in ending.traffic { stream.finish(error) }
-    // How those queries end nobody can tell these delegates any more.
+    // Nobody can learn any more how these queries end.
     for question in ending.questions { question.conclude(.cancelled, here: false) }
     for term in ending.terms { term.end(expired: false) }
     for closer in ending.closers { closer.resume(returning: error) }
   }
 
-  /// Has the thread write what is left and end the connection, without waiting for it.
+  /// Has the thread write what is left and then end the connection. Does not wait.
   func abandon() {
     let changed = state.withLock { state -> Bool in
       switch state.phase {
       case .open: state.phase = .closing
-      // What waits may still find a bus.
+      // Waiting frames may still reach a new bus.
       case .interrupted where state.closingDeadline == nil: break
       default: return false
       }
@@ -173,7 +172,7 @@ final class Link: Sendable {
     if changed { wakeup.signal() }
   }
 
-  /// Returns when the connection has ended: why, or nil if this side closed it.
+  /// Returns the reason when the connection has ended; nil if this side closed it, and when the task is cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     return await withTaskCancellationHandler {
@@ -191,8 +190,7 @@ final class Link: Sendable {
     }
   }
 
-  /// Closing is bounded and goes on whatever becomes of the task, so that it is waited for even by a task
-  /// that has been cancelled.
+  /// Closes and waits for the end, even if the task has been cancelled: closing takes a bounded time.
   func close() async {
     abandon()
     _ = await withCheckedContinuation { (closer: CheckedContinuation<TribuneError?, Never>) in

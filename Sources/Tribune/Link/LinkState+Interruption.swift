@@ -3,48 +3,48 @@
 import Synchronization
 import TribuneWire
 
-// Between two connections: what the bus has to be told again, what waits for it, and what nobody knows.
+// Between two connections: what is registered again, what waits for the bus, and what nobody knows.
 //
-// Serials go on over all connections of a link, and a registration keeps its own. So whoever gave one out need not
-// learn that it was made again, and nothing that an old connection was still to say can be taken for new.
+// Serials continue over all connections of a link, and a registration keeps its own. So those who have a serial need
+// not know that the registration was made again, and nothing left of an old connection can be mistaken for new.
 
 extension LinkState {
   struct Interruption {
-    /// The last serial that was given out before the connection was lost: what is registered under later ones waits
-    /// in the outbox, and is not to be renewed.
+    /// The last serial that was given out before the connection was lost. Registrations with later serials wait in
+    /// the outbox and are not renewed.
     var lastSerial: Serial = 0
-    /// Why the connection was lost, and why there is no other yet.
+    /// Why the connection was lost, and why there is no new one yet.
     var cause = TribuneError(.connectionLost, "the bus closed the connection")
     var failure: TribuneError?
-    /// Connections whose place is taken, with how many notifications each had received.
+    /// Connections that the next one succeeds, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// Frames that are still to be sent before the connection is as the last one was.
+    /// Frames that are still to be sent before the new connection is equivalent to the last one.
     var renewals: ArraySlice<RenewalFrame> = []
-    /// What the bus has to have confirmed before more is sent.
+    /// The serial that the bus must confirm before more is sent.
     var awaited: Serial?
-    /// How many predecessors the bus has not spoken of yet.
+    /// The number of predecessors about which the bus has not answered yet.
     var successions = 0
-    /// Whether it has told of all others what was missed.
+    /// Whether `missed` is complete: no predecessor's loss is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
-    /// When what waits for a connection has waited long enough, and since when it does.
+    /// Requests that wait for a connection: since when, and until when at most.
     var waiting: [Serial: (since: ContinuousClock.Instant, until: ContinuousClock.Instant)] = [:]
   }
 
   struct RenewalFrame {
     let serial: Serial
     let bytes: [UInt8]
-    /// What is retained comes with its confirmation, and is to be read before the next comes.
+    /// Retained notifications come with its confirmation, and must be read before the next frame is sent.
     let bringsSnapshot: Bool
   }
 
-  /// Whom the loss of the connection concerns at once.
+  /// What the loss of the connection ends at once.
   struct Casualties {
     var settlements: [Settlement] = []
     var questions: [OpenQuestion] = []
   }
 
-  /// At most so many predecessors are asked for; of more, nobody knows what was missed.
+  /// The most predecessors to ask about; what older ones missed remains unknown.
   private static let predecessorsMax = 4
 
   mutating func interrupt() {
@@ -61,10 +61,10 @@ extension LinkState {
     interruption.isLossKnown = false
   }
 
-  /// Fails what the bus may have taken and not answered. What it cannot have taken waits for the next connection;
-  /// what registers is sent again.
+  /// Fails requests that the bus may have received and has not answered. Those that it cannot have received wait for
+  /// the next connection; registrations are sent again.
   ///
-  /// - Returns: nil while somebody is still writing to the old connection.
+  /// - Returns: nil while a caller is still writing to the old connection.
   mutating func settleInterruption(at now: ContinuousClock.Instant) -> Casualties? {
     guard outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -81,7 +81,7 @@ extension LinkState {
         return .kept
       case .observe, .attach, .hold, .declare, .monitor, .suspend:
         return serial > lastSerial ? .kept : .dropped
-      // Said to a bus that may not be the next one, about what is known there by its own numbers.
+      // It refers to ids of the old bus, and the next one may be another.
       default: return .dropped
       }
     }
@@ -100,7 +100,7 @@ extension LinkState {
     return casualties
   }
 
-  /// How these end, nobody will be told.
+  /// Removes all open questions; nobody will report how their queries end.
   private mutating func takeQuestions() -> [OpenQuestion] {
     defer { questions = [:] }
     return Array(questions.values)
@@ -113,9 +113,9 @@ extension LinkState {
     interruption.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline))))
   }
 
-  /// A request that is not to wait for longer than what it asks for may take.
+  /// Bounds the waiting of a request by its own deadline.
   ///
-  /// - Returns: whether the thread has to know.
+  /// - Returns: whether the thread must be woken.
   mutating func noteWaiting(_ serial: Serial, _ fields: some FrameFields) -> Bool {
     let deadline =
       switch fields {
@@ -130,7 +130,7 @@ extension LinkState {
 
   var nextExpiry: ContinuousClock.Instant? { interruption.waiting.values.lazy.map(\.until).min() }
 
-  /// Fails what has waited long enough.
+  /// Fails requests that have waited until their deadlines.
   mutating func expire(at now: ContinuousClock.Instant) -> [Settlement] {
     let over = interruption.waiting.filter { $0.value.until <= now }.map(\.key)
     return over.compactMap { serial in
@@ -139,8 +139,8 @@ extension LinkState {
     }
   }
 
-  /// Whether a connection that is to be closed has nothing more to do, or has waited for that long enough. What was
-  /// posted has to find a bus; all else goes with the connection.
+  /// Whether a connection that is closing has nothing more to do, or has waited long enough. Posts still wait for a
+  /// bus; all other frames are dropped.
   mutating func isOver(at now: ContinuousClock.Instant) -> Bool {
     guard let closingDeadline else { return false }
     outbox.sift { $0.header.kind == .post ? .kept : .dropped }
@@ -149,9 +149,9 @@ extension LinkState {
 
   // MARK: Renewing
 
-  /// Has everything that is registered be sent over a new connection, in the order in which it was.
+  /// Prepares to send every registration over a new connection, in the original order.
   ///
-  /// - Returns: streams whose snapshots come again.
+  /// - Returns: the streams whose snapshots come again.
   mutating func beginRenewal() -> [DeliveryStream<Delivery>] {
     var streams: [DeliveryStream<Delivery>] = []
     var keys: [Serial: ObservationKey] = [:]
@@ -187,7 +187,7 @@ extension LinkState {
     return streams
   }
 
-  /// The new connection has ended, too, before it was as the last one had been.
+  /// Handles the end of the new connection before it was equivalent to the last one.
   mutating func abandonRenewal() -> Casualties {
     outbox.sift { frame in
       switch frame.header.kind {
@@ -202,12 +202,12 @@ extension LinkState {
     interruption.renewals = []
     interruption.awaited = nil
     interruption.successions = 0
-    // It was told of over the connection that is over, and is missed with all else that came there.
+    // The report came over the connection that has ended, and counts among what that one missed.
     interruption.missed = 0
     return Casualties(questions: takeQuestions())
   }
 
-  /// What is to be sent next, up to what has to be confirmed first.
+  /// The frames to send next, up to the first one that must be confirmed before the rest.
   mutating func nextRenewals() -> [UInt8] {
     guard interruption.awaited == nil else { return [] }
     var bytes: [UInt8] = []
@@ -225,7 +225,7 @@ extension LinkState {
     interruption.renewals.isEmpty && interruption.awaited == nil && interruption.successions == 0
   }
 
-  /// The bus has what was registered before.
+  /// The bus has confirmed the renewal of a registration.
   mutating func noteRenewal(of serial: Serial, _ key: ObservationKey?, _ okay: Okay) -> Settlement? {
     attachments[serial]?.id.store(okay.delegate, ordering: .relaxed)
     holds[serial]?.id.store(okay.delegate, ordering: .relaxed)
@@ -234,13 +234,13 @@ extension LinkState {
     return .plain(takeWaiting(key), .success(()))
   }
 
-  /// What comes of a refusal of something that was registered before.
+  /// The consequence of a refused renewal.
   enum RenewalRefusal {
-    /// It was none of those.
+    /// It was not a renewal.
     case none
-    /// A hold's time was over meanwhile.
+    /// A hold has expired meanwhile.
     case expired(HoldTerm)
-    /// The connection cannot be what it was.
+    /// The connection cannot be restored, and ends.
     case final
   }
 
@@ -257,17 +257,17 @@ extension LinkState {
 
   struct Reopening {
     var settlements: [Settlement] = []
-    /// How many notifications were missed, and whether the bus could tell of all.
+    /// The number of notifications missed, and whether the bus could report all of them.
     var missed: UInt64
     var isLossKnown: Bool
   }
 
-  /// All is as it was before; what has waited is sent now.
+  /// Everything is registered again; what has waited is sent now.
   mutating func reopen(at now: ContinuousClock.Instant) -> Reopening {
     phase = closingDeadline == nil ? .open : .closing
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
-      // It was not registered again.
+      // The registration was not renewed, so there is nothing to take back.
       if case .takingBack(let reply) = request {
         self.requests[serial] = nil
         reopening.settlements.append(.okay(reply, .success(Okay())))
@@ -319,7 +319,7 @@ extension FrameFields {
 }
 
 extension FrameKind {
-  /// Makes something that lasts until it is taken back.
+  /// Whether a frame of this kind registers something that lasts until it is taken back.
   var registers: Bool {
     switch self {
     case .observe, .attach, .hold, .declare, .monitor: true
@@ -329,7 +329,7 @@ extension FrameKind {
 }
 
 extension UInt32 {
-  /// What is left of so many milliseconds: one at least.
+  /// The rest of this number of milliseconds; at least 1.
   fileprivate func shortened(by span: Duration) -> UInt32 {
     let (seconds, attoseconds) = span.components
     let gone = seconds.multipliedReportingOverflow(by: 1000)
@@ -339,10 +339,10 @@ extension UInt32 {
 }
 
 extension TribuneError {
-  /// The bus may have taken it, and may not.
+  /// The bus may have received the request, or not.
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and nobody knows what came of this")
-  /// What was registered is not any more.
+  /// A registration is no longer in force.
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(
       error.code, "the bus, which was away, refuses now what was registered before: \(error.message)")

@@ -3,20 +3,20 @@
 import Synchronization
 import TribuneWire
 
-/// What a connection has asked for and registered: a value without I/O, which `Link` keeps under its lock.
+/// The requests and registrations of a connection: a value without I/O, which `Link` keeps under its lock.
 ///
-/// Events change it and return what there is to do, which happens once the lock is free.
+/// Events change it and return what is to be done once the lock is released.
 struct LinkState {
   enum Phase: Equatable {
     /// → open, ended
     case connecting
     /// → interrupted, closing, ended
     case open
-    /// The bus is gone, and is looked for. → open, closing, ended
+    /// The thread looks for the bus. → open, closing, ended
     case interrupted
     /// Writes what is left, then waits for the bus to close. → ended
     case closing
-    /// For good; nil after `close()`.
+    /// Final; nil after `close()`.
     case ended(TribuneError?)
   }
 
@@ -25,24 +25,24 @@ struct LinkState {
     let bus: BusInfo
   }
 
-  /// Somebody who waits for the reply to a frame of ours.
+  /// A request that waits for the bus's reply.
   enum Request {
     case okay(Reply<Okay>)
     case attachment(Reply<Registration>, AttachedDelegate)
     case registration(Reply<Registered>, NewRegistration)
     case observation(ObservationKey)
-    /// An awaited observation is taken back, which is remembered until the bus has done it.
+    /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
     case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>)
-    /// A registration is taken back, which the bus forgets with the connection, too.
+    /// A registration is being taken back, which the end of the connection does, too.
     case takingBack(Reply<Okay>)
-    /// What was registered over a connection before is registered again; an observation has its key.
+    /// A registration of an earlier connection is being renewed; an observation has its key.
     case renewal(ObservationKey?)
-    /// What was missed between two connections is asked for.
+    /// The loss between two connections is being asked for.
     case succession
   }
 
@@ -51,7 +51,7 @@ struct LinkState {
     case declaration
   }
 
-  /// A reply that has come, and whom it goes to.
+  /// A reply that has come, and the call that it resumes.
   enum Settlement {
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
     case attachment(Reply<Registration>, Result<Registration, TribuneError>)
@@ -74,14 +74,14 @@ struct LinkState {
     }
   }
 
-  /// What came of attaching.
+  /// The result of attaching.
   enum Registration {
     case attached(Registered, AttachedDelegate)
-    /// The same thing was attached already, and taken back before the bus answered: to be tried again.
+    /// The same attachment existed, and was taken back before the bus answered: the caller tries again.
     case stale
   }
 
-  /// What observations are equal in that are one to the bus.
+  /// What must be equal for observations to be one to the bus.
   struct ObservationKey: Hashable {
     /// Empty for any.
     var pattern: String
@@ -89,8 +89,8 @@ struct LinkState {
     var object: String
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants what is retained, which comes under the observation's serial: so it shares it
-    /// with no other.
+    /// The stream that wants retained notifications. They come under the observation's serial, so the stream shares
+    /// the observation with no other.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -100,11 +100,11 @@ struct LinkState {
     /// The bus has confirmed it.
     var isLive = false
     var streams: [DeliveryStream<Delivery>] = []
-    /// Those who wait for the bus to confirm it, and for which stream.
+    /// The calls that wait for the bus to confirm it, each with its stream.
     var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
   }
 
-  /// Which notifications an observation is for.
+  /// Matches the notifications of an observation.
   struct ObservationMatcher {
     /// nil for any.
     let pattern: Pattern?
@@ -121,35 +121,34 @@ struct LinkState {
     var delegate: DelegateID
   }
 
-  /// How long a bus that is gone is looked for; nothing if it is not.
+  /// How long to look for a bus that is gone; zero for not at all.
   let patience: Duration
   var phase = Phase.connecting
   var outbox: Outbox
-  /// The one who connects, until the bus has welcomed it.
+  /// The call that connects, until the bus has sent its welcome.
   var greeting: Reply<Welcome>?
-  /// Who we are to the bus, and what it says about itself, once it has.
+  /// Our id and the bus's description of itself, once it has sent its welcome.
   var identity: Identity?
   var payloadMax = WireLimits.payloadLengthFloor
-  /// The bus takes userInfo as a file.
+  /// Whether the bus accepts userInfo as a file.
   var busTakesFiles = false
-  /// When closing is not waited for any longer.
+  /// When closing stops waiting.
   var closingDeadline: ContinuousClock.Instant?
-  /// What the bus said before it closed the connection.
+  /// Why the connection ends: the error with which the bus closed it, or that of a failed write.
   var refusal: TribuneError?
 
-  /// The frames with which it was made, of every registration that there is or that is under way. A link that does
-  /// not look for another bus keeps none.
+  /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
   var registered: [Serial: [UInt8]] = [:]
-  /// Between two connections, and what is the same for all of them.
+  /// The state of an interruption.
   var interruption = Interruption()
 
   var requests: [Serial: Request] = [:]
-  /// What has come of the lists that are under way.
+  /// Entries received so far, of the lists under way.
   var entries: [Serial: [Entry]] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// Awaited observations that are being taken back, by the serial of what does so.
+  /// Awaited observations that are being taken back, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
-  /// As the bus has last confirmed.
+  /// As the bus last confirmed.
   var isSuspended = false
   var attachments: [Serial: AttachedDelegate] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
@@ -172,13 +171,13 @@ struct LinkState {
     outbox = Outbox(survives: patience > .zero)
   }
 
-  /// Serials are never used again, over other connections neither, and 0 is none.
+  /// Serials are never used again, not even over another connection; 0 is none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
   }
 
-  /// - Throws: why nothing more can be asked.
+  /// - Throws: why no more requests are accepted.
   func requireOpen() throws(TribuneError) {
     switch phase {
     case .connecting, .open: return
@@ -188,10 +187,10 @@ struct LinkState {
     }
   }
 
-  /// Whether something can be asked of the bus, now or when there is one again.
+  /// Whether requests are accepted, for this bus or for the next.
   var isAsking: Bool { isServing && closingDeadline == nil }
 
-  /// Whether there is a connection for which things can be asked of this side, or one is coming to be.
+  /// Whether the bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -315,14 +314,15 @@ struct LinkState {
     }
     attached.id.store(okay.delegate, ordering: .relaxed)
     attachments[known] = attached
-    // What it was set in place of is told once; where the same had been attached before, that is what there is.
+    // A renewal attaches instead of setting, so that it does not replace other delegates again. If the attachment
+    // existed before, the frame that made it stays.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
     return .success(.attached(Registered(serial: known, id: okay.delegate), attached))
   }
 
   // MARK: Ending
 
-  /// Everything that has to be told that the connection has ended.
+  /// What must be notified of the end of the connection.
   struct Ending {
     var settlements: [Settlement] = []
     var greeting: Reply<Welcome>?
@@ -333,7 +333,7 @@ struct LinkState {
     var closers: [CheckedContinuation<TribuneError?, Never>] = []
   }
 
-  /// Ends the connection; nil when it had ended before.
+  /// Ends the connection; nil if it had ended before.
   mutating func end(_ error: TribuneError?) -> Ending? {
     if case .ended = phase { return nil }
     phase = .ended(error)

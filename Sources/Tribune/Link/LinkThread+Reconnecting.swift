@@ -4,24 +4,24 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// How far the search for the bus has come.
+/// The progress of reconnecting.
 struct Reconnection {
-  /// The first pause between two attempts, of which the first is made at once, and the longest.
+  /// The pauses between attempts grow from the first to the second of these. The first attempt is made at once.
   static let pauseMin = Duration.milliseconds(10)
   static let pauseMax = Duration.seconds(1)
-  /// A connection that lasts for less does not have the search begin anew.
+  /// If a connection lasts for less than this, the pauses continue to grow.
   static let settling = Duration.seconds(1)
 
-  /// When it is given up.
+  /// When to give up.
   let deadline: ContinuousClock.Instant
   let patience: Duration
   var pause: Duration
   var nextAttempt: ContinuousClock.Instant
-  /// Nobody touches the last connection's socket any more, and whom its end concerns has been told.
+  /// Whether nobody uses the last connection's socket any more, and its end has been reported.
   var isSettled = false
-  /// Until when what was found has to have answered; nil while there is nothing.
+  /// When the new connection must be established; nil while there is none.
   var attemptDeadline: ContinuousClock.Instant?
-  /// What is said first over the new connection, as far as it has not been taken.
+  /// Frames for the new connection that the kernel has not taken completely.
   var batch: OutgoingBatch?
 
   init(_ patience: Duration, after last: (moment: ContinuousClock.Instant, pause: Duration)?) {
@@ -29,14 +29,14 @@ struct Reconnection {
     self.patience = patience
     deadline = now.advanced(by: patience)
     (pause, nextAttempt) = (.zero, now)
-    // What is lost again as soon as it is there is not to be looked for without rest.
+    // A connection that is lost as soon as it is made must not lead to a busy loop.
     if let last, last.moment.duration(to: now) < Self.settling {
       pause = last.pause
       waitForNext()
     }
   }
 
-  /// The next attempt comes after a longer pause.
+  /// Schedules the next attempt, after a longer pause.
   mutating func waitForNext() {
     attemptDeadline = nil
     batch = nil
@@ -45,12 +45,12 @@ struct Reconnection {
   }
 }
 
-/// Looks for the bus when it is gone, and has the new connection be what the last one was.
+/// Looks for the bus when it is gone, and makes the new connection equivalent to the last one.
 extension LinkThread {
-  /// Does the next step.
+  /// Performs the next step.
   ///
   /// - Parameter isWaiting: whether to wait for something to do.
-  /// - Returns: whether the link goes on.
+  /// - Returns: whether the link continues.
   mutating func reconnect(isWaiting: Bool) throws(TribuneError) -> Bool {
     let patience = link.state.withLock { $0.patience }
     var reconnection = reconnection ?? Reconnection(patience, after: lastReconnection)
@@ -108,7 +108,7 @@ extension LinkThread {
     }
     goOnRenewing(&reconnection)
     let (phase, isRenewed) = link.state.withLock { ($0.phase, $0.isRenewed) }
-    // What was read may have ended it.
+    // A frame that was read may have ended it.
     guard case .interrupted = phase else { return .ended }
     return greeting == .done && reconnection.batch == nil && isRenewed ? .found : .goesOn
   }
@@ -138,11 +138,11 @@ extension LinkThread {
     goOnRenewing(&reconnection)
   }
 
-  /// Says what is still to be said before the connection is as the last one was.
+  /// Sends what is still missing before the connection is equivalent to the last one.
   private func goOnRenewing(_ reconnection: inout Reconnection) {
     while true {
       if let batch = reconnection.batch {
-        // When it fails, reading tells.
+        // If it fails, the next read reports it.
         guard case .whole = batch.write(to: link.socket).progress else { return }
         reconnection.batch = nil
       }
@@ -166,7 +166,7 @@ extension LinkThread {
     reconnection.waitForNext()
   }
 
-  /// Why the connection is over.
+  /// The error that ends the connection when no bus was found in time.
   private func notFound(_ reconnection: Reconnection) -> TribuneError {
     let (cause, failure) = link.state.withLock { ($0.interruption.cause, $0.interruption.failure) }
     let why = failure.map { ": \($0.message)" } ?? ""

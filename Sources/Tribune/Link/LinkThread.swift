@@ -4,22 +4,22 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// What a link's own thread does for the link: connects, reads until the connection ends, writes what callers left.
+/// The work of a link's own thread: connects, reads until the connection ends, writes what callers left.
 ///
 /// Its buffer grows with what has arrived, never with what a length announces.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// Free space under which what is unfinished moves to a buffer of its own.
+  /// With less free space than this, the unfinished bytes move to a buffer of their own.
   private static let receiveMin = 4_096
-  /// How often a bus is tried that closes the connection before it has welcomed anybody: it may have been killed just
-  /// then, and the next one listens already. The first pause between two attempts, of which each is twice as long.
+  /// The most attempts to connect if the bus closes the connection before its welcome: it may just have been killed,
+  /// and the next one already listens. And the first pause between attempts, which doubles each time.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
   /// What the bus may send before it has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   /// Descriptors that may wait for the rest of their frames.
   private static let descriptorsWaitingMax = 16
-  /// How soon a bus is looked at again that has not taken the files that were passed to it.
+  /// How soon to check again whether the bus has taken the files that were passed to it.
   private static let passPatience = Duration.milliseconds(10)
 
   enum Greeting {
@@ -29,22 +29,22 @@ struct LinkThread: ~Copyable {
   let link: Link
   let address: Address
   private var buffer = ByteBuffer(capacity: bufferCapacity)
-  /// Bytes at the start of the buffer that are done with.
+  /// Bytes at the start of the buffer that have been handled.
   private var consumed = 0
-  /// What came along and no frame has taken.
+  /// Descriptors that no frame has taken yet.
   private var descriptors = PassedDescriptors()
-  /// The whole length of the frame that has begun to arrive; 0 while unknown.
+  /// The length of the frame that has begun to arrive; 0 while unknown.
   private var awaited = 0
   private(set) var greeting = Greeting.hello
-  /// When a bus has to have said hello.
+  /// When the bus must have said hello.
   private let greetingDeadline: ContinuousClock.Instant
   private var attemptCount = 1
-  /// The bus has been told that nothing more comes.
+  /// Whether the write side is shut down.
   private var isHalfClosed = false
   private(set) var receiver: FrameReceiver
-  /// While the bus is looked for.
+  /// Set while the thread looks for the bus.
   var reconnection: Reconnection?
-  /// When there was last a connection again, and how long the pauses had become by then.
+  /// When the link last reconnected, and the pause between attempts by then.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
   private init(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
@@ -54,7 +54,7 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Runs a link from its first call to its end.
+  /// Runs a link from its first attempt to connect to its end.
   static func run(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
     let thread = LinkThread(link, address, greetingDeadline: greetingDeadline)
     do throws(TribuneError) { try thread.connect() } catch { return link.end(error) }
@@ -69,13 +69,13 @@ struct LinkThread: ~Copyable {
     while !hasEnded {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
-        // There is room for it. When it fails nevertheless, reading tells.
+        // A new socket has space for it. If the write fails nevertheless, the next read reports it.
         let batch = OutgoingBatch(PassedCount())
         _ = batch.appendHello()
         _ = batch.write(to: link.socket)
         return
       } catch  where error == .again && ContinuousClock.now < greetingDeadline {
-        // So many wait to be accepted that there is no room for one more, which no descriptor tells.
+        // The listening socket's backlog is full, and no descriptor reports when it has space.
         try pause()
       } catch  where error == .again {
         throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
@@ -85,7 +85,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Begins anew with a bus that has closed the connection before its welcome.
+  /// Connects again to a bus that has closed the connection before its welcome.
   private mutating func connectAgain() throws(TribuneError) {
     try pause(Self.attemptPause * (1 << (attemptCount - 1)))
     attemptCount += 1
@@ -98,10 +98,10 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Reads once and writes once, when there is something to read or to write.
+  /// Reads once and writes once, if there is something to read or to write.
   ///
   /// - Parameter isWaiting: whether to wait for that.
-  /// - Returns: whether the link goes on.
+  /// - Returns: whether the link continues.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -125,13 +125,13 @@ struct LinkThread: ~Copyable {
     if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
     let ready = try poll(forWriting: isStuck, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
-    // Whoever leaves something to this thread wakes it.
+    // A caller that leaves frames to this thread wakes it.
     if ready.isWoken || isStuck || isFullOfFiles { write() }
     if ready.isReadable, try read() == .ended { return try endOfStream() }
     return true
   }
 
-  /// When a connection that is not open yet, or not any more, is not waited for any longer.
+  /// When to stop waiting for a connection that is not open yet, or is closing.
   ///
   /// - Returns: nil when it has ended.
   /// - Throws: `unreachable` when there has been no greeting in time.
@@ -174,7 +174,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Waits a little, or until somebody wakes the thread.
+  /// Waits for `span`, or until another thread wakes this one.
   func pause(_ span: Duration = .milliseconds(5)) throws(TribuneError) {
     do throws(Errno) {
       if try Poll.wait(for: link.wakeup, timeout: span) { link.wakeup.clear() }
@@ -183,7 +183,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Writes what callers have left to this thread, until there is nothing or no room.
+  /// Writes what callers have left to this thread, until nothing is left or the kernel takes no more.
   func write() {
     while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
@@ -203,7 +203,7 @@ struct LinkThread: ~Copyable {
     case goesOn, ended
   }
 
-  /// Reads once and takes in the frames that are whole.
+  /// Reads once and handles the frames that are complete.
   mutating func read() throws(TribuneError) -> Stream {
     makeRoom()
     let received: Received
@@ -258,7 +258,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// The file that the frame came with; nil if it speaks of none.
+  /// The file that came with the frame; nil if it announces none.
   private mutating func takeFile(of frame: FrameView) throws(WireError) -> ReceivedFile? {
     guard frame.header.flags.contains(.descriptor) else { return nil }
     let length: Int
@@ -317,7 +317,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// What came over the last connection is done with.
+  /// Discards everything that came over the last connection.
   mutating func startOver() {
     buffer = ByteBuffer(capacity: Self.bufferCapacity)
     consumed = 0
@@ -328,9 +328,9 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// The bus sends no more.
+  /// Handles the end of what the bus sends.
   ///
-  /// - Returns: whether there is another one, or it is looked for.
+  /// - Returns: whether the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
     let (phase, refusal, patience) = link.state.withLock { ($0.phase, $0.refusal, $0.patience) }
     if let refusal { throw refusal }

@@ -3,23 +3,23 @@
 import Synchronization
 import TribuneSystem
 
-/// Has a link's thread receive, and work for others, in turns.
+/// Alternates a link's thread between receiving and working.
 ///
-/// The thread that was woken by a question is the one that puts it to the delegate: an answer that does not suspend
-/// is on its way without another thread having been woken, which costs more than all else that the
-/// library does for it. The same holds for the tasks of the connection's executor.
+/// The thread that a question wakes also puts it to the delegate. So an answer that does not suspend is sent without
+/// waking another thread, which would cost more than all else that the library does for it. The same holds for the
+/// tasks of the connection's executor.
 ///
-/// Such code may block its thread, though it should not. When a turn of working has lasted for a while, another
-/// thread takes over the receiving. Until the first is back, what is to be worked at goes to Swift's own
-/// threads: a link never has more than two. The one that comes back and finds the other receiving ends. Whether
-/// this is needed is looked at by a task that sleeps in between, and only while there is work.
+/// Such code may block its thread, though it should not. When a work turn has lasted for a while, another thread
+/// takes over receiving. Until the first thread is back, work goes to Swift's own threads: a link never has more than
+/// two. The first thread ends when it comes back and finds the other one receiving. A task that sleeps in between
+/// checks whether this is needed, and only while there is work.
 final class Lookout: Sendable {
-  /// How long a turn of working may last, and up to twice that.
+  /// How long a work turn may last before another thread takes over; it can take twice as long to notice.
   private static let patience = Duration.milliseconds(10)
 
   private let link: Link
-  /// Who holds the lock receives: for the whole of a turn, which is mostly spent waiting in the kernel. It is never
-  /// waited for.
+  /// The thread that holds the lock receives: for a whole turn, which it mostly spends waiting in the kernel. Nobody
+  /// waits for the lock.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -41,9 +41,9 @@ final class Lookout: Sendable {
     }
   }
 
-  /// Receives until there is something to work at.
+  /// Receives until there is work.
   ///
-  /// - Returns: what the next turn is, which is one of receiving only if there will be nothing more to receive.
+  /// - Returns: the next turn; one of receiving only if there will be nothing more to receive.
   private func receive(_ own: Thread.ID, _ receiver: inout LinkThread) -> WorkQueue.Next {
     link.work.withLock { $0.beginReceiving(own) }
     var isWaiting = link.work.withLock { $0.isEmpty }
@@ -60,7 +60,7 @@ final class Lookout: Sendable {
 
   private func end() { handOver(link.work.withLock { $0.end() }) }
 
-  /// Leaves work to Swift's own threads.
+  /// Hands work to Swift's own threads.
   private func handOver(_ all: [WorkQueue.Work]) {
     for work in all {
       if case .job(let job) = work {
@@ -71,7 +71,7 @@ final class Lookout: Sendable {
     }
   }
 
-  /// Sees to it that the link receives, for as long as there is work.
+  /// Makes sure that the link receives, for as long as there is work.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {
@@ -83,7 +83,7 @@ final class Lookout: Sendable {
         do throws(Errno) {
           return try Thread.start { [self] in takeTurns() }
         } catch {
-          // There may be one a little later.
+          // A thread may be available a little later.
           link.work.withLock { $0.takeReliefBack(turn) }
         }
       }

@@ -5,19 +5,19 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, and its delegate's task.
 ///
-/// The task, the bus's word on how the query ended and the end of the connection come from different threads, and
-/// each has to find what the others did. The lock is taken for moments, within the link's if both are.
+/// The task, the bus's report of how the query ended, and the end of the connection come from different threads, and
+/// each must see what the others did. The lock is held briefly, and taken after the link's if both are.
 final class OpenQuestion: Sendable {
   private struct State {
-    /// What answers, unless it has returned by the time that it is known.
+    /// The task that answers, unless it returned before it was stored here.
     var task: Task<Void, Never>?
-    /// Nobody waits for the answer.
+    /// Whether nobody waits for the answer.
     var isWithdrawn = false
-    /// The answer is among what is written to the bus.
+    /// Whether the answer has been appended to the outbox.
     var isAnswered = false
-    /// `answer` has returned, and the delegate can be told how the query ended.
+    /// Whether `answer` has returned, so that the delegate can learn how the query ended.
     var hasReturned = false
-    /// How it did, if it was known before.
+    /// How the query ended, if that was known before.
     var ending: Conclusion.Ending?
   }
 
@@ -25,7 +25,7 @@ final class OpenQuestion: Sendable {
   let question: Question
   private weak let delegate: (any Delegate)?
   private let attached: AttachedDelegate
-  /// The question's place among those that notifications are not to overtake.
+  /// The question's number, which orders it among notifications.
   private let number: UInt64?
   private let state = Mutex(State())
 
@@ -44,7 +44,7 @@ final class OpenQuestion: Sendable {
 
   func noteAnswer() { state.withLock { $0.isAnswered = true } }
 
-  /// Has the delegate answer, here and now up to its first suspension.
+  /// Starts the answer, on the calling thread up to its first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
     // By now it is at the delegate, or in its actor's queue.
@@ -57,7 +57,7 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // Withdrawn before it was put, when there was no task to cancel.
+    // The question was withdrawn before there was a task to cancel.
     if state.withLock({ $0.isWithdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
@@ -74,7 +74,7 @@ final class OpenQuestion: Sendable {
     if let ending { tell(ending, here: true) }
   }
 
-  /// Nobody waits for the answer any more, and the delegate knows why.
+  /// Withdraws the question, if it is not answered. Does not report to the delegate how the query ended.
   func withdraw() {
     let task = state.withLock { state -> Task<Void, Never>? in
       if state.isAnswered { return nil }
@@ -84,10 +84,10 @@ final class OpenQuestion: Sendable {
     task?.cancel()
   }
 
-  /// Withdraws the question, if it is not answered, and tells the delegate how the query ended when `answer` has
+  /// Withdraws the question, if it is not answered, and reports to the delegate how the query ended once `answer` has
   /// returned.
   ///
-  /// - Parameter here: whether the delegate may be told by the thread that calls, up to its first suspension.
+  /// - Parameter here: whether the calling thread may run the delegate, up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {
     withdraw()
     let hasReturned = state.withLock { state in

@@ -3,13 +3,13 @@
 import TribuneSystem
 import TribuneWire
 
-/// What waits to be written, and who writes it.
+/// Frames that wait to be written, and who writes them.
 ///
-/// One writer at a time: the caller that appended while nobody wrote, or the link's own thread, which
-/// takes over when the kernel has no room, when others appended meanwhile, and in a burst. What is
-/// appended while somebody writes goes with the next batch.
+/// There is one writer at a time: the caller that appended while nobody wrote, or the link's own thread. The thread
+/// takes over when the kernel has no space, when others appended meanwhile, and in a burst. Frames that are appended
+/// during a write go with the next batch.
 struct Outbox {
-  /// What whoever appended has to do, once the link's lock is free.
+  /// What the appending caller must do, once the link's lock is released.
   enum Duty {
     case none
     /// Write the batch.
@@ -20,52 +20,51 @@ struct Outbox {
 
   private enum Writer {
     case nobody, caller, thread
-    /// There is nobody to write to: what is appended waits.
+    /// There is no connection: appended frames wait.
     case noConnection
   }
 
-  /// Over this many bytes unwritten, posting waits; under the low mark it goes on.
+  /// With more unwritten bytes than the high mark, posting waits until there are fewer than the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// Posts that their callers write themselves within one tick of the coarse clock. Further ones are a
-  /// burst: they go out in batches, at the cost of a thread switch each batch rather than a system call
-  /// each post.
+  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: they go out
+  /// in batches, at the cost of a thread switch per batch instead of a system call per post.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
   private var pending: OutgoingBatch
   private var pendingBytes = 0
   private var spare: OutgoingBatch?
-  /// Written in part: goes on when the socket has room.
+  /// A batch that was written in part; continues when the socket has space.
   private var stuck: OutgoingBatch?
   private var writer = Writer.nobody
   private var tick: Int64 = 0
   private var callerPosts = 0
-  /// The peer is gone, and there will be no other: what is appended goes nowhere.
+  /// Whether the peer is gone for good: appended frames are discarded.
   private var isBroken = false
-  /// There will be another peer when this one is gone.
+  /// Whether there will be another peer when this one is gone.
   private let survives: Bool
-  /// The peer is gone, and a caller is still writing to it.
+  /// Whether the peer is gone while a caller is still writing to it.
   private var isInterrupting = false
 
-  /// Bytes that were appended and that the kernel has not taken.
+  /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0
   var roomWaiters: [UInt64: Reply<Void>] = [:]
 
   var isFull: Bool { unwritten > Self.highMark && !isBroken }
   var isIdle: Bool { writer == .nobody }
   var isStuck: Bool { stuck != nil && !isFullOfFiles }
-  /// What is stuck is to be tried again soon, though the kernel has room for it.
+  /// Whether the stuck batch is to be tried again soon: the kernel has space, but the bus must take files first.
   private(set) var isFullOfFiles = false
 
-  /// - Parameter survives: whether what is not sent when the peer is gone waits for another.
+  /// - Parameter survives: whether unsent frames wait for another peer when this one is gone.
   init(survives: Bool) {
     self.survives = survives
     passed = PassedCount()
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameter canWait: nobody waits for a reply to the frame, so that it may go in a burst.
+  /// - Parameter canWait: whether nobody waits for a reply to the frame, so that it may go in a burst.
   mutating func append<F: FrameFields>(
     _ fields: F, flags: FrameFlags = .none, serial: Serial, name: String = "",
     object: String = "",
@@ -84,9 +83,9 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// A caller has written the batch that `append` told it to.
+  /// A caller has written the batch that `append` gave it.
   ///
-  /// - Returns: those who waited for room, and whether the link's thread has to be woken to go on.
+  /// - Returns: calls that waited for capacity, and whether the link's thread must be woken to continue.
   mutating func callerWrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -96,7 +95,7 @@ struct Outbox {
     return (takeWaiters(), writer == .thread)
   }
 
-  /// What the link's thread writes next; nil when there is nothing, or writing is not its part.
+  /// What the link's thread writes next; nil if there is nothing, or if the thread is not the writer.
   mutating func nextForThread() -> OutgoingBatch? {
     guard writer == .thread else { return nil }
     if let batch = stuck {
@@ -146,7 +145,7 @@ struct Outbox {
       stuck = batch
       writer = .noConnection
     case .failed:
-      // Whoever wrote sees to it that reading ends, which tells everyone.
+      // The writer ends reading, and the end of reading notifies everyone.
       isBroken = true
       pending = OutgoingBatch(passed)
       pendingBytes = 0
@@ -156,18 +155,18 @@ struct Outbox {
 
   // MARK: Between two connections
 
-  /// The peer is gone. What is appended from now on waits for the next.
+  /// The peer is gone. Frames that are appended from now on wait for the next.
   mutating func interrupt() {
     if writer == .caller { isInterrupting = true } else { writer = .noConnection }
   }
 
-  /// Nobody touches the socket any more.
+  /// Whether nobody uses the socket any more.
   var isInterrupted: Bool { writer == .noConnection }
 
-  /// Something waits for the next connection.
+  /// Whether frames wait for the next connection.
   var hasUnsent: Bool { stuck != nil || pendingBytes > 0 }
 
-  /// Goes through what was not sent, in order, once nobody writes any more.
+  /// Goes through unsent frames in order. Nobody may be writing any more.
   mutating func sift(_ fate: (OutgoingBatch.UnsentFrame) -> OutgoingBatch.Fate) {
     precondition(writer == .noConnection, "somebody is writing what is to be gone through")
     let rest = OutgoingBatch(passed)
@@ -179,9 +178,9 @@ struct Outbox {
     pending = rest
   }
 
-  /// There is a connection again, whose thread writes what waits.
+  /// There is a connection again. Its thread writes the frames that wait.
   ///
-  /// - Returns: those who waited for room.
+  /// - Returns: calls that waited for capacity.
   mutating func resume() -> [Reply<Void>] {
     passed.reset()
     writer = .thread
@@ -189,7 +188,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // A broken connection is about to end, and then they are told why.
+    // A broken connection is about to end, and its end resumes them with the reason.
     guard !roomWaiters.isEmpty, unwritten < Self.lowMark, !isBroken else { return [] }
     defer { roomWaiters = [:] }
     return Array(roomWaiters.values)

@@ -4,18 +4,18 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// Frames on their way out, back to back.
+/// Outgoing frames, back to back.
 ///
-/// It passes between the link's state and whoever writes. The lock inside is never waited for, because
-/// only one of them knows the batch at a time; it is what lets the bytes change hands.
+/// A batch passes between the link's state and the writer. Nobody ever waits for the lock inside, because only one of
+/// them has the batch at a time; the lock lets the bytes change hands.
 final class OutgoingBatch: Sendable {
-  /// What became of a batch that was being written.
+  /// The result of writing a batch.
   enum Progress {
-    /// The kernel has all of it.
+    /// The kernel has taken all of it.
     case whole
-    /// The kernel has no room for the rest now.
+    /// The kernel has no space for the rest now.
     case stuck
-    /// The bus is to take some of the files first that were passed to it, which no event tells.
+    /// The bus must first take some of the files that were passed, which no event reports.
     case fullOfFiles
     case failed(Errno)
   }
@@ -24,25 +24,25 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// Files whose frames have not begun to be written, and where these begin.
+    /// Files whose frames have not begun to be written, and the offsets of those frames.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
   private static let initialCapacity = 4096
-  /// Capacity that is kept for the next frames.
+  /// The largest capacity that is kept for the next frames.
   private static let keptCapacity = 262_144
 
-  /// Bytes of files that may be on their way to a bus that does not take them: they count nowhere else.
+  /// The most bytes of files that may be in flight to a bus that does not take them; they count nowhere else.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
-  /// Of the files that were passed since the bus had last taken everything; all batches of a link share it.
+  /// Bytes of files passed since the bus last took everything; all batches of a link share it.
   private let passed: PassedCount
 
   init(_ passed: PassedCount) { self.passed = passed }
 
   /// - Parameter file: goes with the frame's first byte.
-  /// - Returns: the bytes that were appended, with those of the file.
+  /// - Returns: the bytes that were appended, including the file's.
   func append<F: FrameFields>(
     _ fields: F, flags: FrameFlags, serial: Serial, name: String, object: String, payload: [UInt8],
     file: MemoryFile?
@@ -56,7 +56,7 @@ final class OutgoingBatch: Sendable {
     }
   }
 
-  /// Appends frames as they are.
+  /// Appends encoded frames.
   func append(_ frames: [UInt8]) {
     content.withLock { $0.buffer.append(frames.rawBytes) }
   }
@@ -70,7 +70,7 @@ final class OutgoingBatch: Sendable {
 
   /// Writes what the kernel takes.
   ///
-  /// - Returns: the bytes it took, with those of files; a batch that was written whole is empty again.
+  /// - Returns: the bytes that it took, including those of files; a batch that was written completely is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -108,12 +108,12 @@ final class OutgoingBatch: Sendable {
 }
 
 extension OutgoingBatch {
-  /// What is known of a frame of which the kernel has taken nothing.
+  /// A frame of which the kernel has taken nothing.
   struct UnsentFrame {
     let header: FrameHeader
-    /// Somebody waits for what the bus says to it, though it is a post or a `defer`.
+    /// Whether a caller waits for the reply to this post or `defer`.
     let wantsReply: Bool
-    /// Of a query or an awaited post, milliseconds; 0 if it has none of its own.
+    /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own.
     let deadline: UInt32
     /// The frame that a `cancel` takes back.
     let target: Serial?
@@ -121,13 +121,13 @@ extension OutgoingBatch {
 
   enum Fate {
     case dropped, kept
-    /// With so many milliseconds until its deadline.
+    /// Kept, with this many milliseconds until its deadline.
     case shortened(UInt32)
   }
 
   /// Moves frames of which the kernel has taken nothing to the end of another batch.
   ///
-  /// - Returns: the bytes that were moved, with those of files.
+  /// - Returns: the bytes that were moved, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (UnsentFrame) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -164,7 +164,7 @@ extension OutgoingBatch.UnsentFrame {
     target = header.kind == .cancel ? frame.bytes.integer(at: FrameHeader.length, as: Serial.self) : nil
   }
 
-  /// Where its deadline stands, from its first byte.
+  /// The offset of its deadline.
   fileprivate var deadlineOffset: Int? { Self.deadlineOffset(of: header) }
 
   private static func deadlineOffset(of header: FrameHeader) -> Int? {
@@ -178,12 +178,12 @@ extension OutgoingBatch.UnsentFrame {
 }
 
 extension FrameLimits {
-  /// For frames of our own.
+  /// No limits: the frames are our own.
   fileprivate static let any = FrameLimits(fields: .max, payload: .max)
 }
 
 extension OutgoingBatch.Content {
-  /// What can be written at once: up to the next frame with a file, or from it on.
+  /// What one call can write: up to the next frame with a file, or from that frame on.
   fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }

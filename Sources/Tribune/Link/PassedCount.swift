@@ -3,16 +3,16 @@
 import Synchronization
 import TribuneSystem
 
-/// Bytes of files that the bus may not have taken yet. Only whoever writes touches it.
+/// Bytes of files that the bus may not have taken yet. Only the writer uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 
-  /// There is another bus at the other end, to which nothing has been passed.
+  /// Starts again with a new connection, over which nothing has been passed.
   func reset() { count.store(0, ordering: .relaxed) }
 
-  /// Whether another file may follow those that were passed.
+  /// Whether another file may be passed now.
   func hasRoom(
     for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor
   ) throws(Errno) -> Bool {

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// How a call that waits is told what came of it: once, or the process stops, and so it does if nobody tells it.
+/// The reply to a waiting call. The process stops if it is given twice, or never.
 ///
-/// A `CheckedContinuation` checks less of that (one that is forgotten is only said to be), and costs more: its layout is
-/// not known before a program runs, so that all that holds one is copied and moved by asking for it. That was an eighth
-/// of all that an `ask` does.
+/// A `CheckedContinuation` checks less (it only warns if it is never resumed), and costs more: its layout is only
+/// known when the program runs, so everything that contains one is copied and moved by way of runtime metadata. That
+/// was an eighth of the cost of an `ask`.
 @safe final class Reply<Value: Sendable>: Sendable {
   typealias Outcome = Result<Value, TribuneError>
 
@@ -17,7 +17,7 @@ import Synchronization
 
   deinit { precondition(isResumed.load(ordering: .relaxed), "a call waits for a reply that nobody has") }
 
-  /// Has `body` see to it that somebody replies, and returns the reply.
+  /// Calls `body`, which must arrange for the reply, and returns what was replied.
   static func wait(_ body: (Reply) -> Void) async -> Outcome {
     await unsafe withUnsafeContinuation { unsafe body(Reply($0)) }
   }

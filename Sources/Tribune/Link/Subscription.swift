@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What keeps a stream coming: the last reference to it takes the registration back.
+/// Keeps a stream registered: releasing the last reference takes the registration back.
 final class Subscription<Element: LossReporting>: Sendable {
   let stream: DeliveryStream<Element>
-  /// A stream in use keeps its connection, whatever became of the reference that opened it.
+  /// A stream in use keeps its connection open, even if the caller has released the connection.
   private let connection: Connection
   private let takeBack: @Sendable (Link, DeliveryStream<Element>) -> Void
 
@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // Nobody can read them any more, and somebody may wait for what comes of them.
+    // Nobody can read the rest any more, and a poster may wait for an acknowledgement of it.
     stream.discard()
   }
 

@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension TrafficItem {
-  /// Reads the frame that a `traffic` frame carries.
+  /// Reads the frame inside a `traffic` frame.
   init(_ traffic: FrameView) throws(WireError) {
     let fields = try traffic.decode(TribuneWire.Traffic.self)
     let payload = traffic.payload
@@ -28,7 +28,7 @@ extension TrafficItem.Content {
     do throws(WireError) {
       try self.init(decoding: frame)
     } catch {
-      // A monitor is shown what clients sent before it is known to be right.
+      // A monitor sees what clients sent before the bus has checked it.
       self = .other("not understood: \(error.message)")
     }
   }

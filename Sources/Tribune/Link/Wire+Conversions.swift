@@ -2,29 +2,29 @@
 
 import TribuneWire
 
-// What the wire says, in the words of the public API. Numbers from the bus are clamped, never trapped on.
+// Conversions from the wire to the public API. Numbers from the bus are clamped, never trapped on.
 
 extension TribuneError {
-  /// A refusal as it came from the bus.
+  /// A refusal from the bus.
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
     let words =
       switch code {
-      // What is wrong with a protocol's text has a line for each thing.
+      // The message has a line for each mistake in a definition.
       case .invalidProtocol, .conflict: message.escapedByLine
       default: message.escaped
       }
     self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus refuses it" : words)
   }
 
-  /// What this side found wrong.
+  /// An error that this side found.
   init(wire error: WireError) {
     self.init(Code(error.code), error.message)
   }
 }
 
 extension String {
-  /// Escaped, but for what ends its lines.
+  /// Escapes each line, and keeps the line breaks.
   fileprivate var escapedByLine: String {
     split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escaped }.joined(
       separator: "\n")
@@ -93,7 +93,7 @@ extension FailurePolicy {
 }
 
 extension Mode {
-  /// Nil for the modes in which values are wanted, not leave.
+  /// Nil for the modes of value queries.
   init?(_ mode: QueryMode) {
     switch mode {
     case .parallel: self = .parallel

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-// What the bus lists, in the words of the public API. Numbers from the bus are clamped, never trapped on.
+// Conversions of list entries from the wire to the public API. Numbers from the bus are clamped, never trapped on.
 
 extension BusStatus {
   init(_ entry: BusEntry) {

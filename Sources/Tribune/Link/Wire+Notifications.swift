@@ -2,10 +2,10 @@
 
 import TribuneWire
 
-// What goes with notifications, in the wire's words and in those of the public API.
+// Conversions between the wire and the public API, for what goes with notifications.
 
 extension PostOptions {
-  /// Plain options are no fields at all.
+  /// The options for the wire; plain options are encoded as no fields.
   var fields: Post {
     var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }
@@ -75,8 +75,8 @@ extension AwaitedReply.Missing.Kind {
 }
 
 extension FrameView {
-  /// Whether the poster of a `post` waits. Its fields are the poster's, and may have what this side does
-  /// not know.
+  /// Whether the poster of a `post` waits. The fields are the poster's, and may have options that this side does not
+  /// know.
   var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return TribuneWire.PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)

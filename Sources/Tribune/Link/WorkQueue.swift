@@ -3,13 +3,13 @@
 import Synchronization
 import TribuneSystem
 
-/// What is to be done for code that is not ours, and whose turn it is.
+/// Work that runs client code, and whose turn it is.
 ///
-/// A link's thread receives and works in turns (`Lookout`). What it received that is for a delegate waits here
-/// until it has taken in all that it read; so does a task of the connection's executor. The lock is taken for
-/// moments, and nothing is run under it.
+/// A link's thread receives and works in turns (`Lookout`). Work for a delegate waits here until the thread has
+/// handled all that it read, and so does a task of the connection's executor. The lock is held briefly, and nothing
+/// runs under it.
 struct WorkQueue {
-  /// Something that runs code that is not ours.
+  /// An item that runs client code.
   enum Work: Sendable {
     case question(OpenQuestion)
     case conclusion(OpenQuestion, Conclusion.Ending)
@@ -17,40 +17,40 @@ struct WorkQueue {
     case job(UnownedJob)
   }
 
-  /// What the thread that receives is to do next.
+  /// What the receiving thread does next.
   enum Next {
     case receive
-    /// So much, in a turn of that number.
+    /// This many items, in the work turn of this number.
     case work(turn: UInt64, count: Int, isWatched: Bool)
-    /// Swift's own threads are to do this.
+    /// Swift's own threads run this.
     case handOver([Work])
   }
 
   private var work = Ring<Work>()
   /// The thread whose turn it is.
   private var thread: Thread.ID?
-  /// Turns of working are numbered.
+  /// The number of the last work turn.
   private(set) var lastTurn: UInt64 = 0
-  /// The turn of working that it is; nil while a thread receives.
+  /// The current work turn; nil while a thread receives.
   private var working: UInt64?
-  /// The turn of working that another thread does not wait for any longer, and which is not over yet.
+  /// A work turn that is not over yet, though another thread has taken over receiving.
   private var relieved: UInt64?
-  /// Somebody looks whether turns of working come to their end.
+  /// Whether a task checks that work turns end.
   private var isWatched = false
-  /// No thread will come for what is appended.
+  /// Whether no thread will run what is appended.
   private var hasEnded = false
 
   var isEmpty: Bool { work.count == 0 }
 
-  /// Called by the thread that receives.
+  /// Called by the receiving thread.
   mutating func append(_ new: Work) { work.append(new) }
 
-  /// What becomes of a task's job.
+  /// What happens to a task's job.
   enum Enqueued {
     case waits
-    /// The thread has to be woken to come for it.
+    /// The thread must be woken to run it.
     case wakes
-    /// One of Swift's own threads is to run it.
+    /// One of Swift's own threads runs it.
     case isForOthers
   }
 
@@ -62,15 +62,15 @@ struct WorkQueue {
 
   // MARK: Turns
 
-  /// A thread receives from now on.
+  /// A thread begins to receive.
   mutating func beginReceiving(_ own: Thread.ID) {
     thread = own
-    // The turn of another, which is not over.
+    // Another thread's work turn is not over.
     if let working { relieved = working }
     working = nil
   }
 
-  /// The thread that receives has taken in what it read.
+  /// The receiving thread has handled what it read.
   mutating func next() -> Next {
     if isEmpty { return .receive }
     if relieved != nil { return .handOver(takeAll()) }
@@ -80,12 +80,12 @@ struct WorkQueue {
     return .work(turn: lastTurn, count: work.count, isWatched: isWatched)
   }
 
-  /// What comes next in a turn of working; nil when there is nothing, or when the turn was ended from outside.
+  /// The next item of a work turn; nil when there is none, or when another thread has taken over.
   mutating func next(in turn: UInt64) -> Work? {
     working == turn ? work.popFirst() : nil
   }
 
-  /// The thread that had that turn of working is back from it.
+  /// The thread of that work turn is back from it.
   mutating func endWorking(_ turn: UInt64) {
     if working == turn { working = nil }
     if relieved == turn { relieved = nil }
@@ -93,7 +93,7 @@ struct WorkQueue {
 
   /// No thread receives any more.
   ///
-  /// - Returns: what others are to do.
+  /// - Returns: the work that is left for Swift's own threads.
   mutating func end() -> [Work] {
     hasEnded = true
     return takeAll()
@@ -107,17 +107,17 @@ struct WorkQueue {
 
   // MARK: Watching
 
-  /// What somebody finds who looks at the turns now and then.
+  /// What a check of the work turns finds.
   enum Sighting {
-    /// Nothing has been worked at for as long as that.
+    /// Checking ends: no work since the last check, another thread took over already, or the link has ended.
     case nothing
-    /// Turns come to their end.
+    /// Work turns end in time; has the number of the last one.
     case turns(UInt64)
-    /// One has not, and is not waited for any longer: another thread has to receive.
+    /// A work turn has not ended in time: another thread must receive.
     case relief
   }
 
-  /// - Parameter turn: the last that there had been when somebody last looked.
+  /// - Parameter turn: the last work turn at the time of the previous check.
   mutating func look(after turn: UInt64) -> Sighting {
     if hasEnded || (working == nil && lastTurn == turn) || relieved != nil {
       isWatched = false
@@ -130,7 +130,7 @@ struct WorkQueue {
     return .relief
   }
 
-  /// There was no thread to be had.
+  /// No thread could be started.
   mutating func takeReliefBack(_ turn: UInt64) {
     guard relieved == turn else { return }
     relieved = nil
@@ -140,13 +140,13 @@ struct WorkQueue {
 }
 
 extension WorkQueue.Work {
-  /// Runs the code here and now, as far as it goes without suspending.
+  /// Runs the code on the calling thread, up to its first suspension.
   func run(on link: Link) {
     switch self {
     case .question(let open): open.start(on: link)
     case .conclusion(let open, let ending): open.conclude(ending, here: true)
     case .news(let attached): attached.startTelling()
-    // The link is there for as long as it has a thread.
+    // The link exists for as long as it has a thread.
     case .job(let job): unsafe job.runSynchronously(on: link.asUnownedTaskExecutor())
     }
   }

@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// How an observer says that it has done what an awaited notification waits for.
+/// Reports how an observer's work on an awaited notification went.
 ///
-/// The poster goes on when everybody it waits for has said so, or at its deadline. The first call counts,
-/// later ones change nothing; without any, letting go of the last reference counts as having failed. When
-/// several sequences of one connection have received the notification, the bus is told once, when each has
-/// said how it went: it has failed if one of them has. A connection that ends first is told to the poster
-/// as gone: this does not keep it.
+/// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
+/// releasing the last reference without a call counts as a failure. When several sequences of one connection have
+/// received the notification, the bus gets one report, after the last of them has reported; it is a failure if any of
+/// them failed. This object does not keep the connection open; one that ends first is reported as
+/// ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isSettled = Atomic(false)
@@ -17,12 +17,12 @@ public final class Acknowledgement: Sendable {
 
   deinit { settle("the acknowledgement was let go") }
 
-  /// Says that it is done. Never waits.
+  /// Reports success. Never waits.
   public func done() { settle(nil) }
 
-  /// Says that it could not be done.
+  /// Reports a failure.
   ///
-  /// - Parameter reason: why, which the poster is told; cut at 4,096 bytes.
+  /// - Parameter reason: the reason, for the poster; truncated at 4,096 bytes.
   public func failed(_ reason: String) { settle(reason) }
 
   private func settle(_ failure: String?) {

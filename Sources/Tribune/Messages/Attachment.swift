@@ -4,16 +4,16 @@ import Synchronization
 
 /// A delegate's place in a chain.
 ///
-/// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is gone, or
-/// until the connection ends, whichever is first, whether or not this object is kept.
+/// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is deallocated, or
+/// until the connection ends, whichever comes first, whether or not this object is kept.
 ///
-/// When the connection was interrupted, the delegate is attached again, behind those of its order that are there by
-/// then; one that was set joins the chain like the others. A bus that was restarted with what it knew has still
-/// counted it as attached until then: what it was asked meanwhile ran into its timeout. For one that came back with
-/// nothing it was not there.
+/// After an interruption, the delegate is attached again, behind those of its order that are attached by then; one
+/// that was set joins the chain like the others. Meanwhile, a bus that was restarted with its state counted the
+/// delegate as attached, and its questions timed out. On a bus that was restarted without state, the delegate was not
+/// attached.
 public final class Attachment: Sendable {
-  /// The delegate's id, as verdicts and `explain` name it; never used again. It changes when the delegate has been
-  /// attached again because the connection was interrupted.
+  /// The delegate's id in verdicts and `explain`; never used again. It changes when the delegate is attached again
+  /// after an interruption.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   let attached: AttachedDelegate
   let serial: UInt64
@@ -25,11 +25,11 @@ public final class Attachment: Sendable {
     self.connection = connection
   }
 
-  /// Leaves the chain. Questions that are not answered yet are withdrawn, and ``Delegate/concluded(_:)`` is
-  /// not called for those that are; leaving twice, or after having been replaced, changes nothing.
+  /// Leaves the chain. Unanswered questions are withdrawn, and ``Delegate/concluded(_:)`` is not called any more.
+  /// Leaving twice, or after being replaced, changes nothing.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, by which it has left the chain, too. Cancelling the task does not
-  ///   stop it.
+  /// - Throws: ``TribuneError/Code/connectionLost``, after which it has left the chain, too. Cancelling the task does
+  ///   not stop it.
   public func detach() async throws(TribuneError) {
     try await connection.link.takeBack(.attachment, serial)
   }

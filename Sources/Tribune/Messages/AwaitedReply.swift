@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who has done what an awaited notification waits for, and who has not.
+/// The reply to an awaited post: which observers are done, and which are not.
 public struct AwaitedReply: Hashable, Sendable {
-  /// A connection that has not done it.
+  /// A connection that is not done.
   public struct Missing: Hashable, Sendable {
-    /// Why it has not.
+    /// Why it is not done.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-      /// It had said nothing at the deadline.
+      /// It had not reported by the deadline.
       case timedOut
-      /// Its connection ended first.
+      /// The connection ended first.
       case gone
-      /// It said that it could not.
+      /// It reported a failure.
       case failed
     }
 
     /// The connection, `:N`.
     public var connection: String
-    /// The process, as the kernel recorded it when it connected.
+    /// The process's id, as the kernel recorded it when it connected.
     public var pid: Int32
     /// The user that the process ran as when it connected.
     public var uid: UInt32
-    /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+    /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
     public var process: String
     /// The systemd unit; empty if none.
     public var unit: String
-    /// Why it has not done it.
+    /// Why it is not done.
     public var kind: Kind
-    /// What it said about it; empty if nothing.
+    /// The reason that it gave; empty if none.
     public var reason: String
-    /// From the post to that.
+    /// The time from the post to this result.
     public var elapsed: Duration
 
-    /// Makes one as if the bus had told it, which tests of posters want.
+    /// Makes a value for tests of posters.
     public init(
       connection: String, pid: Int32, uid: UInt32, process: String, unit: String, kind: Kind, reason: String,
       elapsed: Duration
@@ -47,12 +47,12 @@ public struct AwaitedReply: Hashable, Sendable {
     }
   }
 
-  /// How many connections have done it.
+  /// The number of connections that are done.
   public var acknowledged: Int
-  /// The connections that have not, by their ids. Empty: all have.
+  /// The connections that are not done, by their ids. Empty if all are.
   public var missing: [Missing]
 
-  /// Makes a reply as if the bus had given it, which tests of posters want.
+  /// Makes a reply for tests of posters.
   public init(acknowledged: Int, missing: [Missing] = []) {
     self.acknowledged = acknowledged
     self.missing = missing

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happens to a connection besides what comes over it.
+/// A change of a connection's state.
 public enum ConnectionEvent: Equatable, Sendable {
-  /// The connection to the bus was lost, and the bus is looked for.
+  /// The connection was lost, and the client looks for the bus.
   case disconnected(TribuneError)
-  /// There is a connection to a bus again, with another id, and everything that was registered is registered.
+  /// The connection is back, with another id, and everything that was registered is registered again.
   ///
-  /// `lost` is how many notifications this connection missed in between, which its sequences and delegates are told
-  /// with ``Delivery/lost(_:)``; nil when the bus could not say, which they are told with ``Delivery/interrupted``.
+  /// `lost` is the number of notifications missed in between, which sequences and delegates receive as
+  /// ``Delivery/lost(_:)``; nil when the bus could not tell, for which they receive ``Delivery/interrupted``.
   case reconnected(lost: UInt64?)
 }

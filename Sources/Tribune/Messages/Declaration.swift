@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// That an object's delegates have a protocol, or that protocols are defined.
-///
-/// It lasts until ``withdraw()`` or until the connection ends, whether or not this object is kept.
+/// A declaration of the protocol of an object's delegates, or a definition of protocols.
 public final class Declaration: Sendable {
   let serial: UInt64
   let connection: Connection
@@ -12,10 +10,10 @@ public final class Declaration: Sendable {
     self.connection = connection
   }
 
-  /// Takes it back; withdrawing twice changes nothing. Protocols that other objects use stay for them.
+  /// Takes it back. Withdrawing twice changes nothing. Protocols that other objects use stay for them.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, by which it has ended, too. Cancelling the task does not
-  ///   stop it.
+  /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
+  ///   it.
   public func withdraw() async throws(TribuneError) {
     try await connection.link.takeBack(.declaration, serial)
   }
@@ -23,11 +21,11 @@ public final class Declaration: Sendable {
 
 /// One object, as the bus sees it.
 public struct ObjectInfo: Hashable, Sendable {
-  /// The object; or a pattern of objects, if the bus's configuration declares it.
+  /// The object, or a pattern of objects if the bus's configuration declares it.
   public var object: String
   /// The protocol of its delegates; nil if it was not declared.
   public var protocolName: String?
-  /// The delegates that it has, without those of any object.
+  /// The number of its delegates, without those of any object.
   public var delegates: Int
   /// The connection that declared it, `:N`; nil if none did.
   public var connection: String?
@@ -35,21 +33,21 @@ public struct ObjectInfo: Hashable, Sendable {
 
 /// One protocol that the bus knows.
 public struct ProtocolInfo: Hashable, Sendable {
-  /// What it is called.
+  /// Its name.
   public var name: String
   /// The protocols that it inherits from directly.
   public var parents: [String]
-  /// The messages that it has, inherited ones included.
+  /// The number of its messages, inherited ones included.
   public var members: Int
   /// The connection that defined it, `:N`; nil if a file did.
   public var connection: String?
-  /// What its definition says about it; empty if nothing.
+  /// The documentation in its definition; empty if none.
   public var documentation: String
 }
 
 /// One message of a protocol.
 public struct MemberInfo: Hashable, Sendable {
-  /// What is done with it.
+  /// How the message is used.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// It is asked, and can be vetoed.
     case should
@@ -61,18 +59,18 @@ public struct MemberInfo: Hashable, Sendable {
     case value
   }
 
-  /// The protocol that it comes from: another one if it is inherited.
+  /// The protocol that defines it: another one if it is inherited.
   public var origin: String
-  /// What is done with it.
+  /// How the message is used.
   public var kind: Kind
   /// Whether a delegate has to respond to it.
   public var isRequired: Bool
   /// Its name.
   public var name: String
-  /// The parameters in userInfo, in Varlink's type syntax with its parentheses.
+  /// The parameters in userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String
-  /// The value, likewise; nil unless it is asked for one.
+  /// The type of the value, in the same syntax; nil unless the kind is ``Kind/value``.
   public var result: String?
-  /// What its definition says about it; empty if nothing.
+  /// The documentation in its definition; empty if none.
   public var documentation: String
 }

@@ -1,47 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody who is asked before something happens, and can veto it.
+/// An object that is asked before something happens, and can veto it.
 ///
-/// A connection does not retain its delegates, as in Cocoa: keep yours for as long as it is to be asked.
-/// A class, an actor or a class on the main actor can be one.
+/// A connection does not retain its delegates, as in Cocoa: retain yours for as long as it is to be asked. A delegate
+/// can be a class, an actor or a class on the main actor.
 ///
-/// What is asked and told begins on the connection's own thread, so that a quick answer wakes no other; behind
-/// its first suspension, and on an actor from its beginning, it runs where Swift runs tasks. Until it suspends,
-/// the connection does not receive. A delegate that takes longer than some 10 ms for that, or blocks, costs its
-/// connection that much: then another thread goes on receiving, and until the first is back, delegates are
-/// asked and told on Swift's own threads.
+/// Its methods start on the connection's own thread, so that a quick answer wakes no other thread. After the first
+/// suspension, and on an actor from the start, they run where Swift runs tasks. Until a method suspends, the
+/// connection does not receive. If that takes more than about 10 ms, or the method blocks, another thread takes over
+/// receiving, and delegates are called on Swift's own threads until the first thread is back.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
-  /// When the question is withdrawn before it is answered, the task is cancelled, from its first suspension on at
-  /// the latest, and what is returned then goes nowhere. So it is when the connection is interrupted. What is thrown counts as ``Answer/failed(_:)`` with the
-  /// error's text.
+  /// If the question is withdrawn before it is answered, or the connection is interrupted, the task is cancelled, at
+  /// its first suspension at the latest, and the answer is discarded. A thrown error counts as ``Answer/failed(_:)``
+  /// with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// A query that this delegate was asked in has ended, so that what was prepared can be undone.
+  /// Reports how a query ended in which this delegate was asked, so that it can undo what it prepared.
   ///
-  /// Called after `answer` has returned, once for each question, but for those that ``Attachment/detach()``
-  /// dropped. When the connection ends or is interrupted, or another delegate is set in this one's place, before the
-  /// bus has said how the query ended, that counts as ``Conclusion/Ending/cancelled``. Does nothing unless the
-  /// delegate says otherwise.
+  /// Called after `answer` has returned, once for each question, except those that ``Attachment/detach()`` dropped.
+  /// If the connection ends or is interrupted, or another delegate is set in this one's place, before the bus reports
+  /// the end of the query, the ending is ``Conclusion/Ending/cancelled``. Does nothing by default.
   func concluded(_ conclusion: Conclusion) async
 
-  /// Something is about to happen, or has happened, as AppKit tells a window's delegate.
+  /// Receives a notification that something is about to happen, or has happened, as AppKit tells a window's delegate.
   ///
-  /// What comes are the notifications about the object that the delegate is attached to, or about any, whose
-  /// names it responds to and whose last token is `will` or `did` and a verb, as in `window.didClose`; and
-  /// the news that some were lost. Each attachment is told in the posters' order, one delivery at a time: the
-  /// next follows when this has returned. `answer` to a question that the bus had sent before a notification
-  /// has begun when the notification is told (a class on an actor has both in its actor's queue in that
-  /// order); a question does not wait for notifications before it.
+  /// The delegate receives notifications about the object that it is attached to, or about any, whose names it
+  /// responds to and whose last token is `will` or `did` and a verb, as in `window.didClose`. It also receives
+  /// reports of lost notifications. Each attachment receives in the posters' order, one delivery at a time: the next
+  /// follows when this method has returned. When a notification is delivered, `answer` to every question that the bus
+  /// sent before it has begun (a class on an actor has both in its actor's queue in that order); a question does not
+  /// wait for notifications before it.
   ///
-  /// Holds at most 4,096 deliveries for a delegate that is at it still, of 64 MiB together; the oldest are
-  /// dropped first, and told. Does nothing unless the delegate says otherwise.
+  /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
+  /// oldest are dropped and reported as lost. Does nothing by default.
   func received(_ delivery: Delivery) async
 
-  /// Another delegate was set in this one's place, and this attachment is over: the last that it is told.
+  /// Reports that another delegate was set in this one's place, and this attachment is over: its last delivery.
   ///
-  /// Called when what was received before has been told. Does nothing unless the delegate says otherwise.
+  /// Called after everything that was received before has been delivered. Does nothing by default.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -56,21 +54,21 @@ extension Delegate {
   public func replaced(by delegate: DelegateInfo) async {}
 }
 
-/// What a delegate says to a question.
+/// A delegate's answer to a question.
 public enum Answer: Hashable, Sendable {
   /// Go ahead.
   case approve
-  /// Do not, and why.
+  /// Do not; has the reason.
   case veto(String)
   /// No opinion.
   case abstain
-  /// The delegate broke, and how; its failure policy decides.
+  /// The delegate failed, with this error; its failure policy decides.
   case failed(String)
-  /// What was asked for, where a value is wanted (``Question/wantsValue``). To another question it is a failure.
+  /// The value, where one is wanted (``Question/wantsValue``). For any other question, this is a failure.
   case value(UserInfo)
 }
 
-/// What the failure of a delegate counts as, be it silence, a lost connection or an error.
+/// What a delegate's failure counts as: a timeout, a lost connection or an error.
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   /// A failure is a veto.
   case veto
@@ -78,20 +76,20 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   case abstain
 }
 
-/// Who asks, as the kernel and systemd know it.
+/// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// The process.
+  /// The process's id.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
   /// The systemd unit; empty if none.
   public var unit: String
   /// The connection, `:N`.
   public var connection: String
 
-  /// Makes an asker as if a question had come from it, which tests of delegates want.
+  /// Makes an asker for tests of delegates.
   public init(
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", unit: String = "", connection: String = ":0"
   ) {
@@ -105,32 +103,31 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as it is put to one delegate.
 public struct Question: Sendable {
-  /// The query's id, never used again. What the delegate asks meanwhile names it as its `parent`.
+  /// The query's id, never used again. A query that the delegate asks while it answers names it as its `parent`.
   public let query: UInt64
-  /// What is asked: `window.shouldClose`.
+  /// The name of the query, such as `window.shouldClose`.
   public let name: String
-  /// What it is about; empty if about nothing in particular.
+  /// The object that it is about; empty for none.
   public let object: String
-  /// What came with it.
+  /// The payload.
   public let userInfo: UserInfo
   /// The time that the delegate has for its answer, unless it defers.
   public let timeout: Duration
-  /// Who asks.
+  /// The asker.
   public let asker: Asker
-  /// Nothing will come of it, whatever the verdict: the asker wants to know what would be said.
+  /// Whether this is a dry run: no action follows, whatever the verdict.
   public let isDryRun: Bool
-  /// A value is wanted (``Answer/value(_:)``), not leave.
+  /// Whether a value is wanted (``Answer/value(_:)``), rather than permission.
   public let wantsValue: Bool
-  /// The id of the attachment through which it was asked (``Attachment/id``).
+  /// The id of the attachment that is asked (``Attachment/id``).
   public let delegate: UInt64
 
-  /// Where it came from; nil for a question that somebody made.
+  /// The link that it came from; nil for a question that was made locally.
   let link: Link?
   /// The connection that it came over (`Link.epoch`).
   let epoch: Int
 
-  /// Makes a question as if it had been received, which tests of delegates want. Deferring its answer
-  /// does nothing.
+  /// Makes a question for tests of delegates. Deferring its answer does nothing.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
@@ -159,11 +156,11 @@ public struct Question: Sendable {
     self.epoch = epoch
   }
 
-  /// Says "I am at it": asks for more time, which the asker's own deadline bounds, and tells the asker.
+  /// Asks for more time, which the asker's own deadline bounds, and informs the asker.
   ///
   /// - Parameters:
   ///   - extension: the time until the answer, from now.
-  ///   - status: what to tell the asker; cut at 4,096 bytes.
+  ///   - status: a message for the asker; truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
@@ -173,13 +170,13 @@ public struct Question: Sendable {
 
 /// How a query ended, for a delegate that was asked in it.
 public struct Conclusion: Hashable, Sendable {
-  /// The ways in which it can end.
+  /// The ways in which a query can end.
   public enum Ending: String, Hashable, Sendable, CaseIterable {
     /// It was allowed: what was asked about may happen now.
     case allowed
     /// Somebody vetoed it.
     case vetoed
-    /// The asker took it back, or is gone; or nobody can tell this delegate any more how it ended.
+    /// The asker took it back or has disconnected, or this delegate can no longer learn how the query ended.
     case cancelled
   }
 
@@ -188,7 +185,7 @@ public struct Conclusion: Hashable, Sendable {
   /// How it ended.
   public var ending: Ending
 
-  /// Makes a conclusion as if it had been received, which tests of delegates want.
+  /// Makes a conclusion for tests of delegates.
   public init(query: UInt64, ending: Ending) {
     self.query = query
     self.ending = ending

@@ -7,12 +7,12 @@ public struct Explanation: Hashable, Sendable {
   /// The delegates that the bus's configuration requires and that are not attached, by label or unit: each
   /// would veto it.
   public var missing: [String]
-  /// The delegates that it would be put to, in the chain's order.
+  /// The delegates that would be asked, in the chain's order.
   public var delegates: [DelegateInfo]
   /// The protocol of the object's delegates; nil if it was not declared.
   public var protocolName: String?
 
-  /// Makes an explanation as if it had been received, which tests of what shows it want.
+  /// Makes an explanation for tests.
   public init(
     holds: [HoldInfo] = [], missing: [String] = [], delegates: [DelegateInfo] = [],
     protocolName: String? = nil

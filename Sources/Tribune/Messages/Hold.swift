@@ -4,16 +4,16 @@ import Synchronization
 
 /// A standing veto.
 ///
-/// It lasts until ``release()``, until it expires, or until the connection ends, whichever is first, whether
-/// or not this object is kept.
+/// It lasts until ``release()``, until it expires, or until the connection ends, whichever comes first, whether or
+/// not this object is kept.
 ///
-/// When the connection was interrupted, the hold is taken again. A bus that was restarted with what it knew has kept
-/// it until then. One that came back with nothing has not: from its start until this process has reached it and taken
-/// the hold again, some milliseconds as a rule, it vetoes nothing. What has to be certain over that too is a
-/// delegate that the bus's configuration requires (`RequireDelegate=`): its absence is a veto.
+/// After an interruption, the hold is taken again. A bus that was restarted with its state has kept it until then. A
+/// bus that was restarted without state vetoes nothing from its start until this process has connected and taken the
+/// hold again, usually some milliseconds later. If the veto must be certain during that time too, have the bus's
+/// configuration require a delegate (`RequireDelegate=`): its absence is a veto.
 public final class Hold: Sendable {
-  /// The hold's id, as verdicts and `holds` name it; never used again, and never a delegate's. It changes when the hold
-  /// has been taken again because the connection was interrupted.
+  /// The hold's id in verdicts and `holds`; never used again, and never a delegate's. It changes when the hold is
+  /// taken again after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   let serial: UInt64
   let term: HoldTerm
@@ -25,16 +25,16 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// Ends it. Releasing twice, or after it has expired, changes nothing.
+  /// Ends the hold. Releasing twice, or after it has expired, changes nothing.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, by which it has ended, too. Cancelling the task does not
-  ///   stop it.
+  /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
+  ///   it.
   public func release() async throws(TribuneError) {
     try await connection.link.takeBack(.hold, serial)
   }
 
-  /// Returns when the hold has ended: true when it expired, false when it was released or the connection has
-  /// ended, and when the task is cancelled.
+  /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
+  /// the task was cancelled.
   public func expired() async -> Bool { await term.expired() }
 }
 
@@ -42,24 +42,24 @@ public final class Hold: Sendable {
 public struct HoldInfo: Hashable, Sendable {
   /// The hold's id, never used again.
   public var id: UInt64
-  /// The connection whose it is, `:N`.
+  /// The connection that took it, `:N`.
   public var connection: String
-  /// The process, as the kernel recorded it when it connected.
+  /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
   /// The systemd unit; empty if none.
   public var unit: String
   /// The names that it vetoes.
   public var pattern: String
-  /// The object that it is about; empty for any.
+  /// The object that it applies to; empty for any.
   public var object: String
-  /// The reason that verdicts give.
+  /// The reason in verdicts.
   public var why: String
-  /// Since it was taken.
+  /// The time since it was taken.
   public var age: Duration
-  /// Until it expires; nil if it does not.
+  /// The time until it expires; nil if it does not.
   public var expiresIn: Duration?
 }

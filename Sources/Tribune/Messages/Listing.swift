@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus that a connection leads to, as it introduced itself.
+/// The bus of a connection, as it introduced itself.
 public struct BusInfo: Hashable, Sendable {
-  /// The daemon's process.
+  /// The daemon's process id.
   public var pid: Int32
   /// The daemon's version, for people.
   public var software: String
-  /// Bytes of userInfo that it accepts in one message.
+  /// The longest userInfo that it accepts in one message, in bytes.
   public var payloadMax: Int
   /// Observations that one connection may have at a time.
   public var observationsMax: Int
@@ -16,19 +16,19 @@ public struct BusInfo: Hashable, Sendable {
   public var queriesMax: Int
   /// The longest deadline of a query.
   public var deadlineMax: Duration
-  /// The deadline of a query whose asker does not say.
+  /// The deadline of a query whose asker sets none.
   public var deadlineDefault: Duration
 }
 
-/// The bus as a whole. Counters count from its start.
+/// The status of the bus. Counters count from its start.
 public struct BusStatus: Hashable, Sendable {
-  /// The daemon's process.
+  /// The daemon's process id.
   public var pid: Int32
   /// The daemon's version, for people.
   public var software: String
-  /// Where it listens.
+  /// The address that it listens at.
   public var address: String
-  /// Since it started.
+  /// The time since it started.
   public var uptime: Duration
   /// Connections now.
   public var connections: Int
@@ -38,7 +38,7 @@ public struct BusStatus: Hashable, Sendable {
   public var delegates: Int
   /// Queries under way.
   public var queries: Int
-  /// Notifications that it took.
+  /// Notifications that it accepted.
   public var posted: Int
   /// Copies of notifications that it delivered.
   public var delivered: Int
@@ -56,70 +56,70 @@ public struct BusStatus: Hashable, Sendable {
 public struct ConnectionInfo: Hashable, Sendable {
   /// The connection's id, `:N`, never used again.
   public var id: String
-  /// The process, as the kernel recorded it when it connected.
+  /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
   /// The group that the process ran as when it connected.
   public var gid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
   /// The systemd unit; empty if none.
   public var unit: String
-  /// Since it connected.
+  /// The time since it connected.
   public var age: Duration
   /// Its observations.
   public var observations: Int
   /// Its attached delegates.
   public var delegates: Int
-  /// Its queries that are not over.
+  /// Its queries under way.
   public var queries: Int
-  /// Bytes that wait for it to read.
+  /// Bytes queued for it, which it has not read.
   public var queuedBytes: Int
   /// Notifications that it lost because it did not read.
   public var lost: Int
   /// Notifications that it posted.
   public var posted: Int
-  /// The bus is not reading from it, to let its observers catch up.
+  /// Whether the bus does not read from it at present, to let its observers catch up.
   public var isPaused: Bool
-  /// It does not read, and loses notifications.
+  /// Whether it does not read, and loses notifications.
   public var isLossy: Bool
-  /// It has suspended its notifications.
+  /// Whether it has suspended its notifications.
   public var isSuspended: Bool
-  /// Bytes that the bus holds for it until it resumes.
+  /// Bytes that the bus buffers for it until it resumes.
   public var heldBytes: Int
-  /// It goes on when the bus is restarted, as far as any connection does. Where it does not, the bus had no room to
-  /// keep it, and closes it then.
+  /// Whether it survives a restart of the bus, as far as any connection does. If not, the bus had no space to log it,
+  /// and closes it then.
   public var isSurviving: Bool
 }
 
 /// One observation, as the bus sees it.
 public struct ObservationInfo: Hashable, Sendable {
-  /// The connection whose it is, `:N`.
+  /// The connection that it belongs to, `:N`.
   public var connection: String
-  /// The names that it takes; `**` or empty for any.
+  /// The names that it matches; `**` or empty for any.
   public var pattern: String
-  /// The object that it takes; empty for any.
+  /// The object that it matches; empty for any.
   public var object: String
-  /// What becomes of its notifications while the connection is suspended.
+  /// What happens to its notifications while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// Posters that wait do so for it.
+  /// Whether awaited posts wait for it.
   public var isAwaited: Bool
 }
 
-/// What the bus has retained: the last notification of a name and object that was posted to be kept.
+/// A retained notification: the last of its name and object that was posted to be retained.
 public struct RetainedInfo: Hashable, Sendable {
-  /// What it says.
+  /// Its name.
   public var name: String
-  /// What it is about; empty if about nothing in particular.
+  /// The object that it is about; empty for none.
   public var object: String
   /// The connection that posted it, `:N`; it may have ended.
   public var connection: String
-  /// The user who posted it, and whose account it counts in.
+  /// The user who posted it, and whose quota it counts against.
   public var uid: UInt32
-  /// Bytes of userInfo.
+  /// The length of userInfo in bytes.
   public var byteCount: Int
-  /// Since it was posted.
+  /// The time since it was posted.
   public var age: Duration
 }
 
@@ -127,21 +127,21 @@ public struct RetainedInfo: Hashable, Sendable {
 public struct DelegateInfo: Hashable, Sendable {
   /// The delegate's id, never used again.
   public var id: UInt64
-  /// The connection whose it is, `:N`.
+  /// The connection that it belongs to, `:N`.
   public var connection: String
-  /// What it calls itself; empty if nothing.
+  /// Its label; empty if none.
   public var label: String
-  /// The process, as the kernel recorded it when it connected.
+  /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty when it was gone too soon to tell.
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
   /// The systemd unit; empty if none.
   public var unit: String
-  /// The object whose delegate it is; empty for any.
+  /// The object that it is attached to; empty for any.
   public var object: String
-  /// Its place in the chain: lower is earlier.
+  /// Its position in the chain: lower is earlier.
   public var order: Int32
   /// What its failure counts as.
   public var failurePolicy: FailurePolicy

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message that only informs: its poster neither knows nor waits for its observers, but for those that
-/// observe it as awaited.
+/// A message that only informs: its poster does not know its observers, and waits only for those that are awaited.
 ///
-/// Two are equal when they say the same; whether one is awaited plays no part in that.
+/// Two notifications are equal if their contents are; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
-  /// What it says: `window.willClose`.
+  /// The name, such as `window.willClose`.
   public var name: String
-  /// What it is about: `window/42`; empty if about nothing in particular.
+  /// The object that it is about, such as `window/42`; empty for none.
   public var object: String
   /// The connection that posted it, `:N`, stamped by the bus; nil for the bus itself.
   public var sender: String?
-  /// What came with it.
+  /// The payload.
   public var userInfo: UserInfo
-  /// It was posted before it was observed, and came because the observation wanted what is retained.
+  /// Whether it was retained: posted before the observation, which asked for retained notifications.
   public var isRetained: Bool
-  /// How to say that what it waits for is done; nil unless its poster waits for this observation.
+  /// Reports that the observer is done; nil unless the poster waits for this observation.
   ///
-  /// Copies of the notification share it. A poster waits for those that observe with `awaited`; what a
-  /// delegate receives is never awaited.
+  /// Copies of the notification share it. A poster waits for observations with `awaited`; a notification to a
+  /// delegate is never awaited.
   public internal(set) var acknowledgement: Acknowledgement?
 
-  /// Makes a notification as if it had been received, which tests of observers want.
+  /// Makes a notification for tests of observers.
   public init(
     _ name: String, object: String = "", sender: String? = nil, userInfo: UserInfo = .none,
     isRetained: Bool = false
@@ -33,13 +32,13 @@ public struct Notification: Hashable, Sendable {
     self.isRetained = isRetained
   }
 
-  /// Whether two say the same.
+  /// Whether two notifications have the same content.
   public static func == (one: Notification, other: Notification) -> Bool {
     one.name == other.name && one.object == other.object && one.sender == other.sender
       && one.userInfo == other.userInfo && one.isRetained == other.isRetained
   }
 
-  /// Hashes what it says.
+  /// Hashes the content.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(name)
     hasher.combine(object)
@@ -49,17 +48,17 @@ public struct Notification: Hashable, Sendable {
   }
 }
 
-/// What an observer receives next: a notification, or the news that it has missed some.
+/// An element of what an observer receives: a notification, or a report of missed ones.
 public enum Delivery: Hashable, Sendable {
   /// A notification, in its poster's order.
   case notification(Notification)
-  /// So many notifications were dropped at this place in the stream because they were not read in time, or
-  /// because too much was held while the connection was suspended.
+  /// This many notifications were dropped at this place in the stream, because they were not read in time or too much
+  /// was buffered while the connection was suspended.
   ///
-  /// Those that the bus dropped were counted for the connection as a whole, so that not all of them need
-  /// have matched this observation.
+  /// The bus counts what it drops for the connection as a whole, so not all of them need have matched this
+  /// observation.
   case lost(Int)
-  /// The connection was interrupted at this place in the stream, and how many notifications were missed nobody
-  /// knows: none, or some. Where the bus can say, ``lost(_:)`` is what comes, if anything was missed at all.
+  /// The connection was interrupted at this place in the stream, and an unknown number of notifications was missed,
+  /// perhaps none. If the bus knows the number, ``lost(_:)`` comes instead, or nothing if none was missed.
   case interrupted
 }

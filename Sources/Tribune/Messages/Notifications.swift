@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observation brings.
+/// The notifications of an observation.
 ///
-/// **What it holds.** The connection goes on reading from the bus however slow its readers are, and each
-/// sequence holds what was not read: at most as many deliveries as the observation's limit says, 4,096 if
-/// it does not, and at most 64 MiB of their userInfo, but the newest in any case. Past either, the oldest
-/// are dropped first, and the next element tells how many, as ``Delivery/lost(_:)``: no loss is silent,
-/// whether it happened here, on the bus because this process did not read, or while the connection was
-/// suspended. One that is dropped and that its poster waits for has failed, because it was not read in
-/// time.
+/// **What it buffers.** The connection reads from the bus however slow its readers are, and each sequence buffers
+/// what was not read: at most as many deliveries as the observation's limit, 4,096 by default, and at most 64 MiB of
+/// their userInfo, but always the newest delivery. Beyond either limit, the oldest are dropped, and the next element
+/// reports their number as ``Delivery/lost(_:)``. No loss is silent, whether it happened here, on the bus because
+/// this process did not read, or while the connection was suspended. An awaited notification that is dropped has
+/// failed, because it was not read in time.
 ///
-/// **When the connection is interrupted.** It goes on over the next. What was missed in between is told with
-/// ``Delivery/lost(_:)``, or with ``Delivery/interrupted`` if nobody knows how many. An observation with what is
-/// retained brings that once more, as it is by then (``Notification/isRetained``): so whoever keeps the last of each
-/// is right again. What waits for an acknowledgement does so no longer: to its poster, this connection has gone.
+/// **When the connection is interrupted.** The sequence continues over the next connection. It reports what was
+/// missed as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation with
+/// retained notifications delivers them again, as they are by then (``Notification/isRetained``), so a reader that
+/// keeps the last of each is up to date. Pending acknowledgements are void: to the posters, this connection has gone.
 ///
-/// **When it ends.** By throwing when the connection is lost for good, and cleanly after ``Connection/close()`` or
-/// ``cancel()``, behind what it holds. The observation ends when nothing refers to the sequence any more.
+/// **When it ends.** It throws when the connection is lost for good, and ends without an error after
+/// ``Connection/close()`` or ``cancel()``, after what it has buffered. The observation ends when nothing refers to
+/// the sequence any more.
 public struct Notifications: AsyncSequence, Sendable {
   /// A notification, or a gap.
   public typealias Element = Delivery
@@ -45,6 +45,6 @@ public struct Notifications: AsyncSequence, Sendable {
   /// Starts reading.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Takes the observation back; the sequence ends behind what it already holds.
+  /// Takes the observation back; the sequence ends after what it has buffered.
   public func cancel() async { subscription.cancel() }
 }

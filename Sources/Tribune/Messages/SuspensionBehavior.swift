@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of an observation's notifications while its connection is suspended, as with Cocoa's
+/// What happens to an observation's notifications while its connection is suspended, as with Cocoa's
 /// NSDistributedNotificationCenter.
 ///
-/// When several observations of a connection match a notification, the one that wants most decides:
-/// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words
-/// that `tribunectl` uses.
+/// If several observations of a connection match a notification, the one that wants most decides:
+/// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words that
+/// `tribunectl` uses.
 public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
-  /// The last of each name and object is delivered after resuming, at the place of that last one.
+  /// After resuming, the last of each name and object is delivered, in the order of those last ones.
   case coalesce
-  /// They are not received, which is no loss.
+  /// None is delivered, which is not a loss.
   case drop
-  /// All are delivered after resuming. What the bus has no room for (1 MiB for a connection, a setting) is
-  /// dropped, the oldest first, and told with ``Delivery/lost(_:)``.
+  /// All are delivered after resuming. The bus buffers 1 MiB for a connection (a setting); beyond that, it drops the
+  /// oldest and reports them as ``Delivery/lost(_:)``.
   case hold
-  /// They are delivered all the same, each behind what is held.
+  /// All are delivered all the same, each after what is buffered.
   case deliverImmediately = "immediately"
 }

@@ -2,59 +2,59 @@
 
 /// One frame that passed over the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
-  /// What the frame says, besides its name, object and userInfo.
+  /// The content of the frame besides its name, object and userInfo.
   public enum Content: Sendable, CustomStringConvertible {
-    /// A notification; what its poster wants done with it besides having it delivered, a word or a few for each.
+    /// A notification, with the options beyond plain delivery, a few words each.
     case post(wishes: [String])
-    /// A query for leave; a nil deadline is the bus's default, a nil override that vetoes count.
+    /// A query for permission; a nil deadline is the bus's default; with a nil override, vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)
-    /// A query for a value, or for all values there are; a nil deadline is the bus's default.
+    /// A query for a value, or for all values; a nil deadline is the bus's default.
     case query(collectsAll: Bool, deadline: Duration?, parent: UInt64?)
     /// A query, as it is put to one delegate.
     case question(
       query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
-    /// What a delegate says.
+    /// A delegate's answer.
     case answer(query: UInt64, delegate: UInt64, Answer)
     /// A delegate asks for more time.
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
-    /// The asker is told how the query goes on with one delegate.
+    /// A report to the asker of how the query goes on with one delegate.
     case progress(Progress)
-    /// What came of a query.
+    /// The verdict on a query.
     case verdict(Verdict)
-    /// A delegate is told how a query has ended.
+    /// A report to a delegate of how a query has ended.
     case concluded(Conclusion, delegate: UInt64)
-    /// The bus refuses a frame; the code is that of the protocol, by its name or else its number.
+    /// The bus refuses a frame; the code is the protocol's, by its name or, if it has none, its number.
     case refusal(code: String, message: String)
-    /// So many notifications were dropped for the one that it is sent to.
+    /// This many notifications to the receiver were dropped.
     case loss(Int)
-    /// Anything else, in words; empty if its kind says all.
+    /// Any other frame, in words; empty if its kind says all.
     case other(String)
   }
 
   /// Microseconds since 1970, UTC.
   public var time: UInt64
-  /// Who sent it, `:N`; nil for the bus itself.
+  /// The sender, `:N`; nil for the bus itself.
   public var from: String?
-  /// Whom it went to, `:N`; nil when it went to no single connection.
+  /// The receiver, `:N`; nil when it went to no single connection.
   public var to: String?
-  /// How many received it.
+  /// The number of receivers.
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
   public var kind: String
-  /// The sender's own number for the frame, or for what it refers to.
+  /// The sender's serial of the frame, or of what it refers to.
   public var serial: UInt64
   /// The name that it carries; empty if none.
   public var name: String
   /// The object that it carries; empty if none.
   public var object: String
-  /// What it says.
+  /// The content besides name, object and userInfo.
   public var content: Content
-  /// The `traffic` frame with which the bus showed it, as it was on the wire: the header, when it passed, who sent
-  /// it to whom, and behind that the frame itself.
+  /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
+  /// receiver, and then the frame itself.
   public let capture: [UInt8]
-  /// Where the frame begins in `capture`, and its payload.
+  /// The offsets of the frame and of its payload in `capture`.
   let frameStart: Int
   let payloadStart: Int
 
@@ -65,40 +65,39 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
-/// What a monitor receives next: something that passed, or the news that it has missed some.
+/// An element of what a monitor receives: a frame, or a report of missed ones.
 public enum TrafficDelivery: Sendable {
   /// A frame that passed.
   case item(TrafficItem)
-  /// So much was dropped at this place in the stream because it was not read in time.
+  /// This many frames were dropped at this place in the stream because they were not read in time.
   case lost(Int)
-  /// The connection was interrupted at this place in the stream, and how much was missed nobody knows.
+  /// The connection was interrupted at this place in the stream, and an unknown number of frames was missed.
   case interrupted
 }
 
-/// What passes over the bus.
+/// The traffic on the bus.
 ///
-/// Holds at most 4,096 items that were not read, of 64 MiB together; the oldest are dropped first, which
-/// the next element tells as ``TrafficDelivery/lost(_:)``. Ends by throwing when the connection is lost,
-/// and cleanly after ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the
-/// sequence any more.
+/// Buffers at most 4,096 unread items, of 64 MiB together; beyond that, the oldest are dropped, which the next
+/// element reports as ``TrafficDelivery/lost(_:)``. Throws when the connection is lost for good, and ends without an
+/// error after ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the sequence any more.
 public struct Traffic: AsyncSequence, Sendable {
-  /// What passes, or a gap in it.
+  /// A frame, or a gap.
   public typealias Element = TrafficDelivery
   /// Why it ended.
   public typealias Failure = TribuneError
 
   let subscription: Subscription<TrafficDelivery>
 
-  /// Reads what passes. Several iterators share it: each element goes to one of them.
+  /// Reads elements. Several iterators share them: each element goes to one of them.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// The next that passes; nil after the end, and when the task is cancelled.
+    /// The next element; nil after the end, and when the task is cancelled.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.stream.next()
     }
 
-    /// The next that passes; nil after the end, and when the task is cancelled.
+    /// The next element; nil after the end, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(TribuneError) -> TrafficDelivery? {
@@ -109,6 +108,6 @@ public struct Traffic: AsyncSequence, Sendable {
   /// Starts reading.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Ends monitoring; the sequence ends behind what it already holds.
+  /// Ends monitoring; the sequence ends after what it has buffered.
   public func cancel() async { subscription.cancel() }
 }

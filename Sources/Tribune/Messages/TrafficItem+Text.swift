@@ -3,14 +3,14 @@
 import TribuneWire
 
 extension TrafficItem {
-  /// Whom it went to, for people: a connection, `bus`, or how many received it.
+  /// The receiver, for people: a connection, `bus`, or the number of observers.
   public var destination: String {
     if let to { return to }
     guard kind == "post" else { return "bus" }
     return receivers == 1 ? "1 observer" : "\(receivers) observers"
   }
 
-  /// One line without control characters: from whom to whom, the kind, and what it says.
+  /// One line without control characters: sender, receiver, kind and content.
   public var description: String {
     let parts = ["\(from ?? "bus") → \(destination)", kind, name, object, content.description]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ").escaped
@@ -18,7 +18,7 @@ extension TrafficItem {
 }
 
 extension TrafficItem.Content {
-  /// What it says, on one line without control characters; empty where the kind of frame says all.
+  /// The content, on one line without control characters; empty if the kind of frame says all.
   public var description: String { words.escaped }
 
   private var words: String {
@@ -97,7 +97,7 @@ extension Answer {
 }
 
 extension Duration {
-  /// As systemd.time(7) writes it.
+  /// The span as systemd.time(7) writes it.
   var inWords: String {
     let (seconds, attoseconds) = components
     let microseconds = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The payload of a message: opaque bytes to the bus, JSON text by convention.
 ///
-/// A bus accepts 64 KiB in any case and 16 MiB by default (``BusInfo/payloadMax``). From 64 KiB on, what comes from
-/// another process is not copied: it lies in memory that the processes share and that nobody can change.
+/// A bus accepts 64 KiB in any case and 16 MiB by default (``BusInfo/payloadMax``). From 64 KiB on, a payload from
+/// another process is not copied: it is in memory that the processes share and that nobody can change.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])
@@ -18,21 +18,21 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   private var storage: Storage
 
-  /// The text's UTF-8.
+  /// Makes a payload of the text's UTF-8.
   public init(_ text: String) { storage = .own(Array(text.utf8)) }
 
-  /// The bytes as they are, which are not copied.
+  /// Makes a payload of the bytes, without copying them.
   public init(_ bytes: [UInt8]) { storage = .own(bytes) }
 
-  /// The bytes as they are.
+  /// Makes a payload of the bytes.
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }
 
-  /// The literal's UTF-8.
+  /// Makes a payload of the literal's UTF-8.
   public init(stringLiteral text: String) { self.init(text) }
 
   init(mapped: MappedBytes) { storage = .mapped(mapped) }
 
-  /// The payload as it travels; a copy, where it lies in shared memory, which ``withBytes(_:)`` saves.
+  /// The bytes of the payload; a copy if the payload is in shared memory, which ``withBytes(_:)`` avoids.
   public var bytes: [UInt8] {
     get {
       switch storage {
@@ -43,7 +43,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     set { storage = .own(newValue) }
   }
 
-  /// Lets `body` read the payload where it lies.
+  /// Lets `body` read the payload in place.
   public func withBytes<Result, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -53,7 +53,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// Bytes of payload.
+  /// The length in bytes.
   public var count: Int {
     switch storage {
     case .own(let bytes): bytes.count
@@ -71,10 +71,10 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// Whether there is no payload.
   public var isEmpty: Bool { count == 0 }
 
-  /// The payload as text, with what is not UTF-8 replaced.
+  /// The payload as text, with invalid UTF-8 replaced.
   public var description: String { withBytes { String(repairing: $0) } }
 
-  /// Whether both hold the same bytes, wherever they lie.
+  /// Whether both have the same bytes, in whatever memory.
   public static func == (one: UserInfo, other: UserInfo) -> Bool {
     one.withBytes { bytes in other.withBytes { bytes.isEqual(to: $0) } }
   }

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a query for leave goes through the delegate chain.
+/// How a query for permission goes through the delegate chain.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
-  /// All are asked at once; the first veto is the verdict, and the rest are cancelled.
+  /// All are asked at once; the first veto decides, and the other questions are cancelled.
   case parallel
-  /// All are asked at once and all are waited for, so that the verdict has every veto.
+  /// All are asked at once, and all are waited for, so that the verdict has every veto.
   case all
   /// One is asked at a time, in the chain's order; none after a veto.
   case order
 }
 
-/// What came of a query.
+/// The verdict on a query.
 public struct Verdict: Hashable, Sendable {
-  /// The two verdicts there are.
+  /// The two possible decisions.
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// Nobody objects: go ahead.
+    /// Go ahead: nobody objects, or the asker overrides the vetoes.
     case allowed
-    /// Somebody objects: do not.
+    /// Do not: somebody objects, or nobody answered and this is the asker's default.
     case vetoed
   }
 
-  /// The verdict.
+  /// The decision.
   public var decision: Decision
   /// The query's id, never used again.
   public var query: UInt64
-  /// Nobody approved or vetoed: the decision is the asker's own default.
+  /// Whether nobody approved or vetoed: the decision is the asker's own default.
   public var isUnanswered: Bool
-  /// What came of each delegate of which something came, in the chain's order.
+  /// The outcome of each delegate that has one, in the chain's order.
   public var outcomes: [Outcome]
-  /// There are vetoes among the outcomes, and the asker went past them.
+  /// Whether there are vetoes among the outcomes, which the asker overrode.
   public var isOverridden: Bool
-  /// The delegates were told that nothing will come of it.
+  /// Whether it was a dry run: the delegates knew that no action would follow.
   public var isDryRun: Bool
 
-  /// Makes a verdict as if it had been received, which tests of askers want.
+  /// Makes a verdict for tests of askers.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
     isOverridden: Bool = false, isDryRun: Bool = false
@@ -46,13 +46,13 @@ public struct Verdict: Hashable, Sendable {
     self.isDryRun = isDryRun
   }
 
-  /// Whether nobody objects.
+  /// Whether the action may go ahead.
   public var isAllowed: Bool { decision == .allowed }
 }
 
-/// What came of one delegate.
+/// The outcome of one delegate, or of a hold.
 public struct Outcome: Hashable, Sendable {
-  /// The ways in which it can end.
+  /// The kinds of outcome.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// It said yes.
     case approved
@@ -62,25 +62,25 @@ public struct Outcome: Hashable, Sendable {
     case abstained
     /// It did not answer in its time.
     case timedOut
-    /// Its connection ended before it answered.
+    /// It left, or its connection ended, before it answered; or it is required and not attached.
     case gone
-    /// It broke; the reason is its error.
+    /// It failed; the reason is its error.
     case failed
-    /// A standing veto; the reason is the hold's.
+    /// It is a hold, a standing veto; the reason is the hold's.
     case held
     /// It gave a value, which the outcome carries.
     case answered
   }
 
-  /// The id of the delegate, or of the hold, never used again; 0 for a delegate that is required and missing.
+  /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// What the delegate calls itself; empty if nothing.
+  /// The delegate's label; empty if none.
   public var label: String
-  /// How it ended.
+  /// The kind of outcome.
   public var kind: Kind
-  /// Why, or the error; empty if nothing was said.
+  /// The reason or the error; empty if none was given.
   public var reason: String
-  /// The delegate's process.
+  /// The delegate's process id.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
@@ -88,12 +88,12 @@ public struct Outcome: Hashable, Sendable {
   public var process: String
   /// The process's systemd unit; empty if none.
   public var unit: String
-  /// From the question to what came of it.
+  /// The time from the question to the outcome.
   public var elapsed: Duration
-  /// What it gave, if it ``Kind/answered``; else nil.
+  /// The value, if the kind is ``Kind/answered``; else nil.
   public var value: UserInfo?
 
-  /// Makes an outcome as if it had been received, which tests of askers want.
+  /// Makes an outcome for tests of askers.
   public init(
     delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
     process: String = "", unit: String = "", elapsed: Duration = .zero, value: UserInfo? = nil
@@ -111,7 +111,7 @@ public struct Outcome: Hashable, Sendable {
   }
 }
 
-/// How a query goes on with one delegate: who is being waited for, since when, and what it says.
+/// The progress of a query with one delegate: whether it is waited for, for how long, and what it reports.
 public struct Progress: Hashable, Sendable {
   /// Where the query is with the delegate.
   public enum Stage: Hashable, Sendable {
@@ -119,7 +119,7 @@ public struct Progress: Hashable, Sendable {
     case asked
     /// It asks for more time.
     case deferred
-    /// It is not waited for any more, and this came of it.
+    /// It is not waited for any more, and has this outcome.
     case settled(Outcome.Kind)
   }
 
@@ -127,13 +127,13 @@ public struct Progress: Hashable, Sendable {
   public var query: UInt64
   /// The delegate's id.
   public var delegate: UInt64
-  /// What the delegate calls itself; empty if nothing.
+  /// The delegate's label; empty if none.
   public var label: String
-  /// What it says about its work, if it has ``Stage/deferred``, or the reason of what came of it; empty if nothing.
+  /// Its status if it has ``Stage/deferred``, or the reason for its outcome; empty if none.
   public var status: String
-  /// The time that it now has; nothing once it has settled.
+  /// The time that it now has; zero once it has settled.
   public var timeout: Duration
-  /// The delegate's process.
+  /// The delegate's process id.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
@@ -144,7 +144,7 @@ public struct Progress: Hashable, Sendable {
   /// Where the query is with the delegate.
   public var stage: Stage
 
-  /// Makes a progress as if it had been received, which tests of what shows it want.
+  /// Makes a progress report for tests.
   public init(
     query: UInt64, delegate: UInt64, label: String = "", status: String = "", timeout: Duration = .zero,
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", unit: String = "", stage: Stage
