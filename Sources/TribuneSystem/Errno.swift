@@ -21,26 +21,26 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let noSuchFile = Errno(rawValue: ENOENT)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
-  /// So many descriptors of this user are on their way through sockets that there can be no more.
+  /// This user has too many descriptors in flight through sockets.
   package static let tooManyPassed = Errno(rawValue: ETOOMANYREFS)
   package static let noSpace = Errno(rawValue: ENOSPC)
   package static let fileTooBig = Errno(rawValue: EFBIG)
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// The process or the machine has no descriptor or no memory left for another socket: what accepting
-  /// has to wait for, rather than fail.
+  /// The process or the host has no descriptor or no memory left for another socket. Accepting must wait then, rather
+  /// than fail.
   package var isOutOfResources: Bool {
     [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue)
   }
 
-  /// The peer is gone, whichever way the kernel says so.
+  /// The peer is gone, by either of the kernel's errors for it.
   package var isDisconnection: Bool {
     self == .connectionReset || self == .brokenPipe
   }
 }
 
-/// Runs a system call that returns -1 on failure, again for as long as a signal interrupts it.
+/// Runs a system call that returns -1 on failure, and repeats it while a signal interrupts it.
 package func retrying<T: SignedInteger>(_ call: () -> T) throws(Errno) -> T {
   while true {
     let result = call()

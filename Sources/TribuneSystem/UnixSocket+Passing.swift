@@ -3,15 +3,15 @@
 import Glibc
 package import TribuneWire
 
-/// Many descriptors with one message: what two daemons do, and clients do not.
+/// Many descriptors with one message, which only daemons send each other.
 extension UnixSocket {
-  /// As many as the kernel passes with one message.
+  /// The most descriptors that the kernel passes with one message.
   package static let descriptorsPerMessageMax = LongControlMessage.descriptorsMax
 
-  /// Sends what the kernel takes of `bytes`, of which there must be some, without waiting. Copies of `descriptors` go
-  /// with the first of them.
+  /// Sends what the kernel takes of `bytes`, which must not be empty, without waiting. Copies of `descriptors` go
+  /// with the first byte.
   ///
-  /// - Returns: how many bytes it took; 0, and no descriptors, when the peer's buffer is full.
+  /// - Returns: the number of bytes that it took; 0, and no descriptors, when the peer's buffer is full.
   package static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], to descriptor: borrowing FileDescriptor
   ) throws(Errno) -> Int {
@@ -45,9 +45,9 @@ extension UnixSocket {
     }
   }
 
-  /// Reads once into the buffer's free space, of which there must be some, with as many descriptors as can come.
+  /// Reads once into the buffer's free space, which must not be empty, with as many descriptors as can come.
   ///
-  /// - Parameter passed: where they go; those are lost of which this process can have no more.
+  /// - Parameter passed: receives the descriptors; those beyond this process's limit on descriptors are lost.
   package static func receiveMany(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
   ) throws(Errno) -> Received {

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// What can be told of a socket that somebody else opened.
+/// Facts about a socket that another process opened.
 extension UnixSocket {
   package enum Role: Equatable, Sendable {
     case listening
@@ -11,11 +11,11 @@ extension UnixSocket {
     case connected
   }
 
-  /// What a Unix stream socket is there for; nil when it is neither, or when the descriptor is something else.
+  /// The role of a Unix stream socket; nil when it has neither, or when the descriptor is something else.
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
-      // Of connections there are thousands, of listening sockets a few.
+      // There are thousands of connections, but few listening sockets: the common case is checked first.
       let hasPeer = hasUnixPeer(socket)
       if !hasPeer, try option(SO_DOMAIN, of: socket, as: CInt.self) != AF_UNIX { return nil }
       guard try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue) else { return nil }
@@ -26,8 +26,7 @@ extension UnixSocket {
     }
   }
 
-  /// The number that tells a socket from all others, from when it is made until the machine stops, whoever
-  /// holds it.
+  /// A number that identifies a socket, whoever has it, from its creation until the host stops.
   package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }

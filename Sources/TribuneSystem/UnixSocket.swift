@@ -4,28 +4,28 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// Who connected, as the kernel recorded it at that moment.
+/// The peer's credentials, as the kernel recorded them when it connected.
 package struct PeerCredentials: Equatable, Sendable {
   package var pid: Int32
   package var uid: UInt32
   package var gid: UInt32
 }
 
-/// What a read brought.
+/// The result of a read.
 package enum Received: Equatable, Sendable {
-  /// So many bytes, appended to the buffer.
+  /// This many bytes, appended to the buffer.
   case bytes(Int)
-  /// Nothing now.
+  /// There is nothing to read now.
   case nothing
   /// The peer sends no more.
   case end
-  /// The peer sent descriptors where none were to come, or more than one read takes.
+  /// The peer sent descriptors where none are allowed, or more than one read takes.
   case descriptors
 }
 
-/// The calls of a Unix-domain stream socket. All sockets are close-on-exec; none raises SIGPIPE.
+/// System calls on Unix-domain stream sockets. All sockets are close-on-exec; none raises SIGPIPE.
 package enum UnixSocket {
-  /// Bytes that a socket's path can have.
+  /// The longest path of a socket, in bytes.
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
@@ -47,7 +47,7 @@ package enum UnixSocket {
     _ = try retrying { Glibc.listen(socket, CInt(SOMAXCONN)) }
   }
 
-  /// The path that a socket is bound to; empty if none, or if it is no path.
+  /// The path that a socket is bound to; empty if it is bound to none.
   package static func path(of descriptor: borrowing FileDescriptor) -> String {
     var address = sockaddr_un()
     var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -70,7 +70,7 @@ package enum UnixSocket {
     }
   }
 
-  /// The next connection that waits, non-blocking; nil when none does, or when it is gone already.
+  /// The next waiting connection, non-blocking; nil when there is none, or when it is gone already.
   package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -93,17 +93,17 @@ package enum UnixSocket {
 
   /// Ends the connection for the peer too, whoever else holds a copy of the descriptor.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN says that the peer was faster.
+    // ENOTCONN means that the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
-  /// Tells the peer that nothing more comes, and goes on reading.
+  /// Ends the write side, so that the peer reads the end; this side can go on reading.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN says that the peer was faster.
+    // ENOTCONN means that the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
-  /// Reads once into the buffer's free space, of which there must be some, where no descriptors are to come.
+  /// Reads once into the buffer's free space, which must not be empty, where no descriptors are allowed.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
   ) throws(Errno) -> Received {
@@ -112,10 +112,10 @@ package enum UnixSocket {
     return passed.isEmpty ? received : .descriptors
   }
 
-  /// Reads once into the buffer's free space, of which there must be some.
+  /// Reads once into the buffer's free space, which must not be empty.
   ///
-  /// - Parameter passed: where descriptors go that came along, those of one sending call at most; also those that are
-  ///   more than one read takes.
+  /// - Parameter passed: receives the descriptors that came along, those of one sending call at most, including those
+  ///   that are more than one read takes.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
   ) throws(Errno) -> Received {
@@ -151,12 +151,12 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= PassedDescriptors.countPerReadMax else { return .descriptors }
-    // There was room for all, so that it is this process that could not have them.
+    // The control buffer had space for all, so this process has reached its limit on descriptors.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// Whether the peer has taken everything that was sent to it.
+  /// Whether the peer has read everything that was sent to it.
   package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     var unread: CInt = 0
     let socket = descriptor.rawValue

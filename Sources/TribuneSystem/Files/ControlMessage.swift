@@ -2,15 +2,14 @@
 
 import Glibc
 
-/// Room for the descriptors of one message, laid out as the kernel has it: a `cmsghdr`, and the descriptors
-/// behind it.
+/// Space for the descriptors of one message, in the kernel's layout: a `cmsghdr`, and the descriptors behind it.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// For 253 descriptors, which is as many as the kernel passes with one message (SCM_MAX_FD). What there is no room
-  /// for it would close then and there, which can take as long as their owner likes.
+  /// Space for 253 descriptors, the most that the kernel passes with one message (SCM_MAX_FD). It would close further
+  /// ones at once, which can take as long as their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
-  /// Bytes of control data for one descriptor, with what fills them up to whole words.
+  /// Bytes of control data for one descriptor, padded to whole words.
   static let lengthForOne = headLength + 8
 
   init() {}
@@ -28,7 +27,7 @@ struct ControlMessage {
     try unsafe withUnsafeMutableBytes(of: &words, body)
   }
 
-  /// Hands the descriptors over that the kernel wrote into the first `length` bytes.
+  /// Hands over the descriptors that the kernel wrote into the first `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
     unsafe withBytes { bytes in unsafe Self.takeDescriptors(from: bytes, length: length, into: &passed) }
   }
@@ -55,14 +54,14 @@ struct ControlMessage {
   }
 }
 
-/// The same with room for as many descriptors as the kernel passes with one message.
+/// The same in an array, for sending up to as many descriptors as the kernel passes with one message.
 struct LongControlMessage {
   /// SCM_MAX_FD.
   static let descriptorsMax = 253
 
   private var words: [UInt64]
 
-  /// Room for what comes.
+  /// Space for descriptors that come.
   init() { words = Self.words(forDescriptors: Self.descriptorsMax) }
 
   init(passing descriptors: [CInt]) {

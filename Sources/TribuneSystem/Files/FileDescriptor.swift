@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner lets go.
+/// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner releases it.
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
 
@@ -39,16 +39,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return result
   }
 
-  /// Linux closes the descriptor whatever it returns, so nothing is tried again; EBADF means that
-  /// somebody closed what is ours.
+  /// Linux closes the descriptor even if it reports an error, so nothing is tried again. EBADF means that other code
+  /// has closed our descriptor.
   private static func close(_ descriptor: CInt) {
     if Glibc.close(descriptor) == -1 {
       precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
     }
   }
 
-  /// Has this descriptor stand for what another one does, in one step for whoever uses it at the same time; what it
-  /// stood for is closed.
+  /// Makes this descriptor refer to what another one refers to, atomically for concurrent users; what it referred to
+  /// is closed.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -62,16 +62,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// Another descriptor of the same open file, close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
-  /// The same of a descriptor that somebody else owns.
+  /// A duplicate of a descriptor that somebody else owns.
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The number that tells a file in memory whose length is sealed from all others while somebody holds it; nil when the
-  /// descriptor is none of such a file.
+  /// The number that identifies a memory file with a sealed length for as long as it is open; nil for anything else.
   ///
-  /// Only files of memfd_create(2) can be sealed so, and all of them lie in one file system, but for those of huge
-  /// pages. In others, somebody else's can have the same number.
+  /// Only files of memfd_create(2) can be sealed so, and all of them are in one file system, except those of huge
+  /// pages. In other file systems, a foreign file can have the same number.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     let found = fcntl(rawValue, TRIBUNE_F_GET_SEALS)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What lies in the file system. Paths and names are the bytes that they are.
+/// The file system. Paths and names are raw bytes.
 package enum Folder {
   package enum Kind: Equatable, Sendable {
     case folder
@@ -11,7 +11,7 @@ package enum Folder {
     case other
   }
 
-  /// What is in a folder, without `.` and `..`, in no order.
+  /// The names in a folder, without `.` and `..`, in no order.
   package static func names(in path: [UInt8]) throws(Errno) -> [[UInt8]] {
     guard let folder = unsafe opendir(cString(path)) else { throw .current }
     defer { unsafe closedir(folder) }
@@ -29,7 +29,7 @@ package enum Folder {
     }
   }
 
-  /// What is at a path, through symbolic links; nil if nothing can be seen there.
+  /// The kind of what is at a path, through symbolic links; nil if nothing can be seen there.
   package static func kind(of path: [UInt8]) -> Kind? {
     var status = stat()
     guard unsafe stat(cString(path), &status) == 0 else { return nil }
@@ -40,7 +40,7 @@ package enum Folder {
     }
   }
 
-  /// With the zero that C wants at the end.
+  /// The path with C's zero at the end.
   static func cString(_ path: [UInt8]) -> [CChar] {
     path.map { CChar(bitPattern: $0) } + [0]
   }

@@ -2,24 +2,24 @@
 
 import Glibc
 
-/// Notices what changes in folders, by inotify(7). One thread reads what the kernel says.
+/// Reports changes in folders, by inotify(7). One thread reads the kernel's events.
 package final class FolderWatch: Sendable {
-  /// Something came into a watched folder, left it, was written or got other permissions; or the folder
-  /// itself did.
+  /// Something was created in a watched folder, moved there, left it or got other attributes; or the folder itself
+  /// was moved, removed or got other attributes.
   package struct Change: Equatable, Sendable {
     /// What `watch` returned.
     package var watch: CInt
-    /// In that folder; empty for the folder itself.
+    /// The name in that folder; empty for the folder itself.
     package var name: [UInt8]
   }
 
   package enum News: Equatable, Sendable {
     case changes([Change])
-    /// Changes that nobody knows: everything has to be looked at.
+    /// Changes were lost: everything must be looked at.
     case overflow
   }
 
-  /// What has changed, in order. What is not read in time is told as an overflow.
+  /// The changes, in order. Those that are not read in time are reported as an overflow.
   package let news: AsyncStream<News>
 
   private final class Source: Sendable {
@@ -35,7 +35,7 @@ package final class FolderWatch: Sendable {
 
   private let source: Source
 
-  /// - Throws: why there is no watch to be had, or no thread.
+  /// - Throws: the error if no watch or no thread can be made.
   package init() throws(Errno) {
     let source = try Source()
     self.source = source
@@ -46,9 +46,9 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Watches a folder, through symbolic links; for one that is watched already nothing changes.
+  /// Watches a folder, through symbolic links; watching it again changes nothing.
   ///
-  /// - Returns: what its changes are known by, the same for the same folder whatever its path is.
+  /// - Returns: the number that identifies its changes, the same for the same folder whatever its path is.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -59,14 +59,14 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// Watches a folder no more.
+  /// Stops watching a folder.
   package func unwatch(_ watch: CInt) {
-    // A folder that is gone is not watched any more anyway.
+    // This fails for a folder that is gone, which is not watched any more anyway.
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)
   }
 
   private static func read(_ source: Source, _ tell: AsyncStream<News>.Continuation) {
-    // Room for a name as long as there is one, many times.
+    // Space for many names of the greatest length.
     var bytes = [UInt8](repeating: 0, count: 16_384)
     while true {
       do throws(Errno) {
@@ -74,17 +74,17 @@ package final class FolderWatch: Sendable {
         if ready.isWoken { return tell.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
-        // The oldest makes room for the newest, and then for the word that something is missing.
+        // The buffer drops its oldest element for the newest, and then another for the report of the loss.
         if case .dropped = tell.yield(news(in: bytes[..<count])) { tell.yield(.overflow) }
       } catch {
-        // Only a lack of memory can be why, which passes.
+        // Only a temporary lack of memory can be the cause.
         tell.yield(.overflow)
       }
     }
   }
 
-  /// The kernel's records: watch, mask, cookie and the length of a name, 4 bytes each; then the name, with
-  /// zeroes behind it.
+  /// Parses the kernel's records: watch, mask, cookie and the length of a name, 4 bytes each; then the name, with
+  /// zeros behind it.
   static func news(in bytes: ArraySlice<UInt8>) -> News {
     var changes: [Change] = []
     var rest = bytes

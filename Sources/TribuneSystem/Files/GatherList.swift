@@ -3,17 +3,17 @@
 import Glibc
 package import TribuneWire
 
-/// The slices of one gathering send. Made once and used again, so that sending allocates nothing.
+/// The slices of one gathering send. A list is used again, so that sending allocates nothing.
 ///
-/// Between the first `append` and `send`, nobody may append to the buffers that the slices lie in:
-/// the list holds addresses.
+/// Between the first `append` and `send`, nobody may append to the buffers of the slices: the list has their
+/// addresses.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
-  /// What goes with the first byte.
+  /// The file that goes with the first byte.
   private var attachment: (any AttachedFile)?
 
-  /// - Parameter capacity: slices in one send, at most the kernel's 1,024.
+  /// - Parameter capacity: the most slices in one send, at most the kernel's 1,024.
   package init(capacity: Int) {
     precondition(capacity > 0 && capacity <= 1024)
     unsafe vectors = .allocate(capacity: capacity)
@@ -23,13 +23,13 @@ package import TribuneWire
 
   package var isFull: Bool { unsafe vectors.count == vectorCount }
 
-  /// Appends a part of a buffer. What is attached to the buffer goes with its first byte, which has to be the
-  /// first of the send then.
+  /// Appends a part of a buffer. A file that is attached to the buffer goes with its first byte, which must then be
+  /// the first of the send.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
     append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
   }
 
-  /// Appends a part of a buffer, with whose first byte a file goes. It has to be the first of the send then.
+  /// Appends a part of a buffer. `file`, if any, goes with its first byte, which must then be the first of the send.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
     if let file {
@@ -43,9 +43,9 @@ package import TribuneWire
     vectorCount += 1
   }
 
-  /// Sends what was appended, and forgets it.
+  /// Sends the slices, and clears the list.
   ///
-  /// - Returns: the bytes that the kernel took, which may be fewer, and none when the peer's buffer is full.
+  /// - Returns: the bytes that the kernel took, which may be fewer; 0 when the peer's buffer is full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     defer {
       vectorCount = 0
@@ -65,7 +65,7 @@ package import TribuneWire
           return try retrying { unsafe sendmsg(socket, &message, flags) }
         }
       }
-      // One part is the common case, and the plainer call the faster one.
+      // A single slice is the common case, and send(2) is faster for it.
       if vectorCount == 1 {
         let part = unsafe vectors[0]
         return try retrying { unsafe Glibc.send(socket, part.iov_base, part.iov_len, flags) }

@@ -6,15 +6,15 @@ import Glibc
 package enum InputFile {
   /// The bytes of the file at `path`; nil when it is longer than `lengthMax`.
   ///
-  /// - Parameter waits: for a writer, should the path be that of a pipe. Otherwise that is an error, or
-  ///   nothing.
+  /// - Parameter waits: whether to wait for a writer if the path is a pipe's. If not, a pipe with nothing to read is
+  ///   an error, or empty.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
     return try contents(of: file.rawValue, lengthMax: lengthMax)
   }
 
-  /// What comes on the standard input until it ends; nil when it is longer than `lengthMax`.
+  /// The bytes of the standard input up to its end; nil when it is longer than `lengthMax`.
   package static func standardInput(lengthMax: Int) throws(Errno) -> [UInt8]? {
     try contents(of: STDIN_FILENO, lengthMax: lengthMax)
   }

@@ -2,16 +2,16 @@
 
 import Glibc
 
-/// The bytes of a file in memory, where the kernel keeps them.
+/// The bytes of a file in memory, mapped rather than copied.
 @safe package final class MappedBytes: Sendable {
   private let address: UInt
   package let count: Int
 
-  /// - Parameter file: is not needed any more afterwards.
+  /// - Parameter file: not needed any more afterwards.
   package init(_ file: MemoryFile) throws(Errno) {
     // An empty range cannot be mapped.
     precondition(file.length > 0)
-    // A shared mapping of what is sealed is refused by kernels before 6.7, though it could not be written to.
+    // Kernels before 6.7 refuse a shared mapping of a sealed file, even one that is only read.
     let mapped = unsafe mmap(nil, file.length, PROT_READ, MAP_PRIVATE, file.rawDescriptor, 0)
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     address = UInt(bitPattern: mapped)

@@ -4,27 +4,27 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// A file that is only in memory and that nobody can change any more, whoever holds a descriptor of it.
+/// A file in memory that nobody can change any more, whoever has a descriptor of it.
 ///
-/// The seals are what makes it safe to pass on and to map: its bytes stay what they are and where they are. So
-/// they are looked at first when one comes from somebody else.
+/// Its seals make it safe to pass on and to map: its bytes neither change nor go away. So the seals of a file from
+/// another process are checked first.
 package final class MemoryFile: AttachedFile {
-  /// What keeps a file that somebody passed from being read.
+  /// Why a file from another process is not accepted.
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notReadable
     /// Somebody could still write to it, or make it longer or shorter.
     case notSealed
-    /// It has so many bytes, which is not what was said.
+    /// It has this many bytes, which is not the announced length.
     case hasLength(Int)
     case failed(Errno)
   }
 
-  /// It can be read, and not be written to, shortened or lengthened, and that stays so.
+  /// Forbid writing, shrinking, growing and any change of the seals.
   private static let seals =
     TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
 
-  /// Bytes.
+  /// The length in bytes.
   package let length: Int
   private let descriptor: FileDescriptor
 
@@ -36,9 +36,9 @@ package final class MemoryFile: AttachedFile {
     descriptor = try Self.make(holding: bytes)
   }
 
-  /// Takes a file that somebody passed.
+  /// Accepts a file that another process passed.
   ///
-  /// - Parameter length: how long it was said to be.
+  /// - Parameter length: its announced length.
   /// - Throws: `Flaw`; the descriptor is closed then.
   package init(checking descriptor: consuming FileDescriptor, length: Int) throws(Flaw) {
     try Self.check(descriptor.rawValue, length: length)
@@ -64,21 +64,21 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// Throws unless this process may make a file of `length` bytes. One that tries to nevertheless is ended by a
-  /// signal.
+  /// Throws unless this process may make a file of `length` bytes. The kernel ends a process that exceeds its limit
+  /// by a signal.
   static func checkLimit(length: Int) throws(Errno) {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
     guard UInt64(length) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
   }
 
-  /// Whether a descriptor that somebody passed is one of a file in memory, of which all else can be asked without
-  /// waiting. Of any other, whoever is behind it may be asked, and answer when it likes.
+  /// Whether a passed descriptor is one of a file in memory, which answers all other calls without waiting. For any
+  /// other descriptor, the process behind it may have to answer, and may take as long as it likes.
   package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
 
-  /// Looks at a file that somebody passed, and does not wait.
+  /// Checks a file that another process passed, without waiting.
   ///
-  /// - Parameter length: how long it was said to be.
+  /// - Parameter length: its announced length.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
     let facts: MemoryFileFacts?
     do throws(Errno) {
@@ -92,8 +92,7 @@ package final class MemoryFile: AttachedFile {
     guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
-  /// Appends the bytes of a file that was checked to `buffer`. What the file has never been given memory for stays
-  /// without.
+  /// Appends the bytes of a file that was checked to `buffer`. Parts of the file that have no memory are given none.
   package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
     let descriptor = file.rawDescriptor
     let length = file.length
@@ -106,7 +105,7 @@ package final class MemoryFile: AttachedFile {
       unsafe try buffer.appendFilling { free throws(Errno) in
         try retrying { unsafe pread(descriptor, free.baseAddress, min(free.count, rest), start) }
       }
-      // The seals say that there is more.
+      // The seals guarantee that there is more.
       precondition(buffer.count > count, "a sealed file has become shorter")
       offset += buffer.count - count
     }

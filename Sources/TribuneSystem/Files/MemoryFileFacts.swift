@@ -3,18 +3,18 @@
 import CTribuneLinux
 import Glibc
 
-/// What the kernel says of a file in memory that came from elsewhere. Nobody is waited for.
+/// What the kernel reports about a file in memory from elsewhere. Does not wait for any process.
 struct MemoryFileFacts {
   let seals: CInt
   /// `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
   let access: CInt
-  /// Bytes.
+  /// The length in bytes.
   let length: Int
 
-  /// - Returns: nil for what is no file in memory, or one of huge pages, which may be short when they are first touched:
-  ///   a signal would tell.
+  /// - Returns: nil for anything but a file in memory, and for one of huge pages: the first access to it can fail for
+  ///   lack of pages, with a signal.
   init?(of descriptor: CInt) throws(Errno) {
-    // Before anything is asked that a file system answers.
+    // This comes before all calls that a file system answers.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { return nil }
     access = try retrying { fcntl(descriptor, F_GETFL) } & O_ACCMODE

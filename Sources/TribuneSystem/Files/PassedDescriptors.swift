@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Descriptors that came over a socket and that no frame has taken yet, in their order.
+/// Descriptors that came over a socket and that no frame has taken yet, in order.
 package struct PassedDescriptors: ~Copyable {
-  /// Descriptors that one read takes. Who sends more with one call is no peer of ours.
+  /// The most descriptors that one read takes. A legitimate peer never sends more with one call.
   package static let countPerReadMax = 16
 
   package enum Passed: ~Copyable {
     case descriptor(FileDescriptor)
-    /// This process could have no more descriptors when it came.
+    /// This process was at its limit on descriptors when it came.
     case lost
-    /// It was none of a file in memory, and was not kept for its frame.
+    /// It was not a file in memory, and was not kept for its frame.
     case foreign
   }
 
-  /// Stand for one that was lost, and for one that was foreign.
+  /// Stand-ins for a descriptor that was lost, and for a foreign one.
   package static let lost: CInt = -1
   package static let foreign: CInt = -2
 
@@ -28,7 +28,7 @@ package struct PassedDescriptors: ~Copyable {
   package var count: Int { waiting.count }
   package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Whether this process could not have one of them.
+  /// Whether one of them was lost.
   package var hasLost: Bool { waiting.contains(Self.lost) }
 
   package mutating func popFirst() -> Passed? {
@@ -43,10 +43,10 @@ package struct PassedDescriptors: ~Copyable {
   /// Closes them all.
   package mutating func removeAll() { self = PassedDescriptors() }
 
-  /// Those that wait, in order; or `lost`, or `foreign`.
+  /// The descriptors in order, or their stand-ins, `lost` and `foreign`.
   package var rawValues: [CInt] { waiting }
 
-  /// Gives them all away, without closing them.
+  /// Gives up all of them without closing them, and drops stand-ins.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
@@ -56,7 +56,7 @@ package struct PassedDescriptors: ~Copyable {
   /// Takes over a descriptor that nobody else will close.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// Stands for what another process had, and has not handed over.
+  /// Appends a stand-in for a descriptor that another process had, and has not handed over.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

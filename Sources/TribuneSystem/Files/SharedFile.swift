@@ -3,13 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// A file in memory that is written to where it is mapped, and whose length nobody can change any more, whoever
-/// holds a descriptor of it.
+/// A file in memory that is written where it is mapped, and whose length nobody can change any more, whoever has a
+/// descriptor of it.
 ///
-/// The seals are what makes it safe to map: to touch what somebody had cut off would be a signal. So they are looked
-/// at first when one comes from elsewhere.
+/// Its seals make it safe to map: to touch a part that was cut off would raise a signal. So the seals of a file from
+/// elsewhere are checked first.
 package struct SharedFile: ~Copyable, Sendable {
-  /// What keeps a file that came from elsewhere from being mapped.
+  /// Why a file from elsewhere is not mapped.
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notWritable
@@ -20,13 +20,13 @@ package struct SharedFile: ~Copyable, Sendable {
 
   private static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
-  /// Bytes.
+  /// The length in bytes.
   package let length: Int
   private let descriptor: FileDescriptor
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Makes a file that reads as zeros. It takes memory where it is written to, and nowhere else.
+  /// Makes a file that reads as zeros. It takes memory only where it is written.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     try MemoryFile.checkLimit(length: length)
@@ -39,7 +39,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Takes a file that came from elsewhere.
+  /// Accepts a file from elsewhere.
   ///
   /// - Throws: `Flaw`; the descriptor is closed then.
   package init(checking file: consuming FileDescriptor) throws(Flaw) {
@@ -56,10 +56,10 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Gives the file's descriptor away.
+  /// Gives up the file's descriptor.
   package consuming func release() -> FileDescriptor { descriptor }
 
-  /// Another file with the same bytes, which whoever holds this one cannot write to.
+  /// A copy of the file, to which those who have this file cannot write.
   package func copy() throws(Errno) -> SharedFile {
     let copy = try SharedFile(length: length)
     var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -69,7 +69,7 @@ package struct SharedFile: ~Copyable, Sendable {
       while offset < range.upperBound {
         let (start, most) = (off_t(offset), min(bytes.count, range.upperBound - offset))
         let count = try retrying { unsafe pread(descriptor.rawValue, &bytes, most, start) }
-        // The seals say that there is more.
+        // The seals guarantee that there is more.
         precondition(count > 0, "a sealed file has become shorter")
         let written = try retrying { unsafe pwrite(copy.rawDescriptor, bytes, count, start) }
         offset += written
@@ -81,10 +81,12 @@ package struct SharedFile: ~Copyable, Sendable {
 
   /// The first bytes of a file in memory, sealed or not.
   ///
-  /// - Returns: `length` bytes, or those that there are; nil if it is no file in memory, or cannot be read.
+  /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be
+  ///   read.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
-    // What has no seals is not read at all: reading may wait, and take what somebody else is to get.
+    // Anything that cannot have seals is not read at all: reading could wait, and consume data that is meant for
+    // others.
     guard fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 else { return nil }
     var bytes = [UInt8](repeating: 0, count: length)
     do throws(Errno) {
@@ -95,10 +97,10 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Gives the memory of a part of the file back, which reads as zeros from then on.
+  /// Returns the memory of a part of the file to the kernel; the part reads as zeros from then on.
   ///
   /// - Parameter range: whole pages.
-  /// - Returns: whether the kernel took it. A filter of system calls may forbid it; the part is as it was then.
+  /// - Returns: whether the kernel did so. A filter of system calls may forbid it; the part is unchanged then.
   package func discard(_ range: Range<Int>) -> Bool {
     precondition(range.lowerBound >= 0 && range.upperBound <= length)
     let descriptor = self.descriptor.rawValue
@@ -111,8 +113,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// The first part from `offset` on that has memory; nil if there is none. To read the rest where it is mapped would
-  /// give it memory too.
+  /// The first part from `offset` on that has memory; nil if there is none. Reading the rest through a mapping would
+  /// give it memory, too.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {
@@ -121,7 +123,7 @@ package struct SharedFile: ~Copyable, Sendable {
       let end = try retrying { lseek(descriptor, start, TRIBUNE_SEEK_HOLE) }
       return Int(start)..<Int(end)
     } catch {
-      // What cannot be told apart is taken for memory.
+      // If the kernel cannot tell data from holes, the rest counts as data.
       return error.rawValue == ENXIO || offset >= length ? nil : offset..<length
     }
   }

@@ -3,17 +3,17 @@
 import CTribuneLinux
 import Glibc
 
-/// The bytes of a shared file where the kernel keeps them, for reading and writing.
+/// The bytes of a shared file, mapped for reading and writing.
 ///
-/// What is stored is in the file at once, and stays there when the process is killed. In which order it gets there
-/// is the compiler's choice, but for what is published.
+/// What is stored is in the file at once, and stays there when the process is killed. The compiler may reorder
+/// stores, except published ones.
 ///
-/// This file is where shared memory is touched. Each offset is checked by hand.
+/// Shared memory is touched in this file only. Each offset is checked by hand.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
 
-  /// - Parameter file: is not needed any more for this afterwards.
+  /// - Parameter file: not needed any more for this afterwards.
   package init(_ file: borrowing SharedFile) throws(Errno) {
     // An empty range cannot be mapped.
     precondition(file.length > 0)
@@ -21,8 +21,8 @@ import Glibc
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     unsafe address = mapped
     count = file.length
-    // It may be much longer than what has memory of it, and a dump of the process would be as long. A kernel that does
-    // not know how to leave it out dumps it.
+    // The file may be much longer than its memory, and a core dump of the process would be as long. A kernel that
+    // cannot leave the mapping out dumps it.
     _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
   }
 
@@ -31,13 +31,13 @@ import Glibc
     precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
   }
 
-  /// Must not be held on to while something is stored in the same place.
+  /// The span must not be kept while something is stored in the same place.
   @_lifetime(borrow self)
   package func bytes(in range: Range<Int>) -> RawSpan {
     unsafe _overrideLifetime(unboundBytes(in: range), borrowing: self)
   }
 
-  /// The same for an owner whose own lifetime bounds that of the mapping, which it has to say of the bytes.
+  /// The same for an owner whose lifetime bounds that of the mapping. The owner must give the span that lifetime.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always) package func unboundBytes(in range: Range<Int>) -> RawSpan {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -45,7 +45,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// The same for writing. Must be forgotten before anybody else sees the bytes.
+  /// The same for writing. The span must be dropped before anybody else sees the bytes.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always)
   package func unboundMutableBytes(in range: Range<Int>) -> MutableRawSpan {
@@ -54,7 +54,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// Stores bytes, which may be of this same mapping.
+  /// Stores bytes, which may come from this mapping.
   package func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= count && source.byteCount <= count - offset)
     unsafe source.withUnsafeBytes { bytes in
@@ -67,7 +67,7 @@ import Glibc
 
   package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
 
-  /// Stores a word behind everything that was stored before, and ahead of everything that is stored after.
+  /// Stores a word after everything that was stored before, and before everything that is stored later.
   package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
 
   private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {
@@ -75,7 +75,7 @@ import Glibc
     return unsafe (address + offset).assumingMemoryBound(to: UInt64.self)
   }
 
-  /// The rows that begin at `offset`, which must be forgotten before the mapping is.
+  /// The rows that begin at `offset`. They must not be used after the end of the mapping.
   @unsafe package func rows(at offset: Int, count rowCount: Int) -> Rows {
     precondition(offset >= 0 && offset <= count && offset % 8 == 0 && rowCount >= 0)
     precondition(rowCount <= (count - offset) / (8 * Rows.wordCount))
@@ -83,7 +83,7 @@ import Glibc
     return unsafe Rows(first, count: rowCount)
   }
 
-  /// Rows of eight words, each reached with one check and nothing else.
+  /// Rows of eight words. Each access costs one check.
   @safe @usableFromInline package struct Rows {
     /// Words in a row.
     package static let wordCount = 8
@@ -101,14 +101,14 @@ import Glibc
       @inline(__always) nonmutating set { unsafe address(of: row, word).pointee = newValue }
     }
 
-    /// Stores a word behind everything that was stored before, and ahead of everything that is stored after.
+    /// Stores a word after everything that was stored before, and before everything that is stored later.
     package func publish(_ value: UInt64, row: Int, word: Int) {
       unsafe tribune_publish(address(of: row, word), value)
     }
 
     @inlinable @inline(__always)
     func address(of row: Int, _ word: Int) -> UnsafeMutablePointer<UInt64> {
-      // A negative number is a very large one here.
+      // A negative number becomes a very large one.
       precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
       return unsafe first + (row &* 8 &+ word)
     }

@@ -2,12 +2,11 @@
 
 import Glibc
 
-/// What somebody types, or what another program writes.
+/// The standard input: what a user types, or what another program writes.
 package enum StandardInput {
   package static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Reads what is there, or what comes next. Nothing is read but what is asked for, and no thread of the
-  /// caller's waits.
+  /// Reads what is there, or else what comes next. Reads nothing ahead, and does not block the caller's thread.
   ///
   /// - Returns: some bytes; none at the end, and when the terminal is gone.
   package static func read() async throws(Errno) -> [UInt8] {
@@ -22,7 +21,7 @@ package enum StandardInput {
     return try result.get()
   }
 
-  /// Reads all that is there and comes, to the end. The caller's thread waits.
+  /// Reads up to the end. Blocks the caller's thread.
   ///
   /// - Returns: nil when there are more than `limit` bytes.
   package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
@@ -35,9 +34,9 @@ package enum StandardInput {
     }
   }
 
-  /// Forgets what was typed at the terminal and not read yet, a line that was only begun included.
+  /// Discards what was typed at the terminal and not read yet, including an unfinished line.
   package static func discardTyped() {
-    // Elsewhere than at a terminal there is nothing to forget.
+    // If this is not a terminal, there is nothing to discard.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
@@ -48,11 +47,11 @@ package enum StandardInput {
       if count >= 0 { return .success(Array(bytes[..<count])) }
       switch errno {
       case EINTR: continue
-      // Somebody else made it non-blocking.
+      // Another process made it non-blocking.
       case EAGAIN:
         var watched = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         _ = unsafe poll(&watched, 1, -1)
-      // How a terminal ends whose other side has hung up.
+      // The other side of the terminal has hung up.
       case EIO: return .success([])
       default: return .failure(.current)
       }

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// A program that was started, until it has ended.
 ///
-/// One thread waits for each child: it alone reads the child's output, passes signals on and reaps, so
-/// that a signal never reaches a stranger that was given the child's number.
+/// One thread waits for each child. Only this thread reads the child's output, passes signals on and reaps, so that a
+/// signal never reaches another process that was given the child's pid.
 package final class ChildProcess: Sendable {
   /// What the child reads as its standard input.
   package enum Input: Sendable {
@@ -20,7 +20,7 @@ package final class ChildProcess: Sendable {
   /// Where the child's standard output goes.
   package enum Output: Sendable {
     case inherited
-    /// The first `limit` bytes are kept; the rest is read and thrown away.
+    /// The first `limit` bytes are kept; the rest is read and discarded.
     case captured(limit: Int)
   }
 
@@ -55,12 +55,12 @@ package final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - arguments: the program, looked up in `PATH` when it has no slash, and its arguments, as the bytes
-  ///     that they are; not empty.
-  ///   - environment: `NAME=value` each; nil is this process's own.
-  ///   - leadsGroup: the child gets a process group of its own, and signals go to all of it.
+  ///   - arguments: the program and its arguments, as raw bytes; not empty. A program without a slash is looked up in
+  ///     `PATH`.
+  ///   - environment: `NAME=value` each; nil for this process's own.
+  ///   - leadsGroup: whether the child gets a process group of its own, to all of which signals go.
   ///   - signalMask: the signals that the child starts with blocked.
-  /// - Throws: why it could not be started: ENOENT, EACCES and so on.
+  /// - Throws: the error if it cannot be started: ENOENT, EACCES and so on.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
     output: Output = .inherited, leadsGroup: Bool = false, signalMask: SignalMask
@@ -91,7 +91,7 @@ package final class ChildProcess: Sendable {
     do {
       watched = try retrying { tribune_pidfd_open(pid, 0) }
     } catch {
-      // Nobody would ever wait for it.
+      // Without the pidfd, nothing could wait for it.
       kill(pid, SIGKILL)
       waitpid(pid, nil, 0)
       throw error
@@ -108,7 +108,7 @@ package final class ChildProcess: Sendable {
         do {
           try Thread.start { continuation.resume(returning: wait()) }
         } catch {
-          // No thread is to be had. The child has to be waited for all the same.
+          // No thread can be started. The child must be waited for all the same.
           continuation.resume(returning: wait())
         }
       }

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Signals on their way to the thread that waits for a child, a byte each.
+/// Signals on their way to the thread that waits for a child, one byte each.
 ///
-/// Both ends stay open as long as this object: what is sent too late is never read, and breaks nothing.
+/// Both ends stay open as long as this object: a signal that is sent too late is never read, and breaks nothing.
 final class SignalRelay: Sendable {
   private let pipe: Pipe
 
@@ -13,7 +13,7 @@ final class SignalRelay: Sendable {
     try pipe.readEnd.setNonblocking()
   }
 
-  /// What becomes readable when there is a signal to pass on.
+  /// Readable when there is a signal to pass on.
   var descriptor: CInt { pipe.readEnd.rawValue }
 
   func send(_ signal: Int32) {
@@ -34,7 +34,7 @@ final class SignalRelay: Sendable {
 /// The wait for one child, on a thread of its own.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
-  /// Whom signals go to: the child, or its group as a negative number.
+  /// The receiver of signals: the child, or its group as a negative number.
   private let target: pid_t
   /// Readable once the child has ended.
   private let ended: FileDescriptor
@@ -59,11 +59,11 @@ struct ChildWait: ~Copyable {
       var watched = [
         pollfd(fd: ended.rawValue, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-        // poll passes over what is negative.
+        // poll(2) skips negative descriptors.
         pollfd(fd: captured?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
       ]
       let count = unsafe poll(&watched, nfds_t(watched.count), -1)
-      // Only EINTR and a passing lack of memory can make it fail.
+      // It fails only for EINTR and a temporary lack of memory.
       guard count > 0 else { continue }
       if watched[1].revents != 0 {
         for signal in signals.take() {
@@ -80,7 +80,7 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Reads once; the pipe has something, or its end.
+  /// Reads once. The pipe has data or is at its end.
   private mutating func readOutput() {
     guard let descriptor = captured?.rawValue else { return }
     let room = 65_536
@@ -90,8 +90,8 @@ struct ChildWait: ~Copyable {
     if part.isEmpty { captured = nil }
   }
 
-  /// What the child wrote last. Whoever else may hold the pipe, such as a child of the child that goes on
-  /// in the background, is not waited for.
+  /// Reads what the child wrote last. Does not wait for others that have the pipe, such as a child of the child that
+  /// continues in the background.
   private mutating func readLeftOutput() {
     while let descriptor = captured?.rawValue, output.count < limit {
       var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -100,11 +100,10 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Ends what is left of a group whose leader was told to end and has: members get the last signal again,
-  /// since a shell blocks signals while it starts a command, and one that came in at that moment ended the
-  /// shell alone. Those that do not end by it are killed: when the output, which they would hold, has
-  /// none any more who holds it, when SIGKILL is sent, and after a second at the latest. Until the leader is
-  /// reaped, its group cannot be another's.
+  /// Ends what is left of a group whose leader was told to end, and has ended. The members get the last signal again:
+  /// a shell blocks signals while it starts a command, so a signal at that moment has ended the shell alone. Members
+  /// that survive it are killed: when nobody has the output pipe any more, when SIGKILL is sent, and after a second
+  /// at the latest. Until the leader is reaped, no other group can have its id.
   private mutating func endRest(_ signals: SignalRelay) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)

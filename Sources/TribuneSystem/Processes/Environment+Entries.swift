@@ -10,7 +10,7 @@ extension Environment {
     return value
   }
 
-  /// What the program was called with, its own name first: bytes, since a file's name need not be text.
+  /// The program's arguments, its own name first, as bytes: a file's name need not be text.
   package static var arguments: [[UInt8]] {
     unsafe bytes(of: CommandLine.unsafeArgv)
   }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What the process was started with, and what lies around it.
+/// The environment of the process.
 package enum Environment {
   /// The variable's value; nil when it is not set.
   package static func value(of name: String) -> String? {
@@ -10,7 +10,7 @@ package enum Environment {
     return unsafe String(cString: value)
   }
 
-  /// Whether something is at `path` that this process can see.
+  /// Whether this process can see something at `path`.
   package static func fileExists(_ path: String) -> Bool {
     unsafe access(path, F_OK) == 0
   }

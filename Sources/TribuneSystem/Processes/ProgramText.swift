@@ -5,11 +5,11 @@ import Glibc
 
 /// The code of this program and of its libraries, as far as it is in memory.
 package enum ProgramText {
-  /// Lets go of the pages of code that were needed until now; the kernel maps those that are used again, from
-  /// its cache. Starting takes several times as much code as running does, and what lies beside it is mapped
-  /// along: half of all that an idle daemon had resident.
+  /// Releases the pages of code that were needed until now; the kernel maps those that are used again from its cache.
+  /// Starting takes several times as much code as running does, and the kernel maps neighboring pages along: half of
+  /// what an idle daemon had resident.
   ///
-  /// - Throws: what the kernel says to the first part that it does not take; the others are let go.
+  /// - Throws: the kernel's error for the first part that it does not release; the others are released.
   package static func release() throws(Errno) {
     var failure: CInt = 0
     _ = unsafe dl_iterate_phdr(
@@ -22,12 +22,12 @@ package enum ProgramText {
   }
 
   private static func release(_ object: tribune_program_object, failure: inout CInt) {
-    // The kernel's own part of each process is no file.
+    // The vDSO, which the kernel maps into each process, is not a file.
     if let name = unsafe object.name, unsafe String(cString: name).hasPrefix("linux-vdso") { return }
     let pageMask = UInt(sysconf(CInt(_SC_PAGESIZE))) - 1
     for index in 0..<Int(unsafe object.header_count) {
       guard let header = unsafe object.headers?[index] else { return }
-      // Only code: it is never written to, so that nothing is lost with its pages.
+      // Only code: it is never written to, so nothing is lost with its pages.
       guard header.p_type == UInt32(PT_LOAD), header.p_flags == UInt32(PF_R | PF_X) else { continue }
       let begin = UInt(unsafe object.address) + UInt(header.p_vaddr)
       let start = begin & ~pageMask

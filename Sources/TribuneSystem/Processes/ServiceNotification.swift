@@ -4,17 +4,18 @@ import Glibc
 
 /// sd_notify(3)'s protocol for programs that do not link libsystemd: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Tells the service manager that the program is ready, and waits until there is room for that; does nothing where
-  /// there is no manager.
+  /// Tells the service manager that the program is ready, and waits until the socket has space. Does nothing without
+  /// a manager.
   ///
-  /// - Throws: why the socket that `$NOTIFY_SOCKET` names could not be told.
+  /// - Throws: the error if the socket that `$NOTIFY_SOCKET` names cannot be reached.
   package static func ready() throws(Errno) {
     guard ServiceSocket.isNamed else { return }
     try ServiceSocket().send("READY=1", waits: true)
   }
 }
 
-/// What notifications go out of. It stays open, so that a process that has no descriptor left can still notify.
+/// The socket that sends notifications. It stays open, so that a process that has no descriptor left can still
+/// notify.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 
@@ -27,12 +28,12 @@ package struct ServiceSocket: ~Copyable {
       })
   }
 
-  /// Whether there is a service manager that wants to know.
+  /// Whether a service manager wants notifications.
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }
 
-  /// Sends to the socket that `$NOTIFY_SOCKET` names now: a path, or a name in the abstract namespace behind an `@`.
+  /// Sends to the socket that `$NOTIFY_SOCKET` names now: a path, or `@` and a name in the abstract namespace.
   ///
-  /// - Parameter waits: until there is room, however long that takes; otherwise `Errno.again` is thrown.
+  /// - Parameter waits: whether to wait until there is space, for any time; if not, `Errno.again` is thrown.
   package borrowing func send(_ text: String, waits: Bool) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }
@@ -45,7 +46,7 @@ package struct ServiceSocket: ~Copyable {
       unsafe field.copyBytes(from: bytes)
       if name.hasPrefix("@") { unsafe field[0] = 0 }
     }
-    // The length tells how much of an abstract name counts.
+    // The address length delimits an abstract name.
     let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
     let descriptor = socket.rawValue
     let flags = CInt(MSG_NOSIGNAL) | (waits ? 0 : CInt(MSG_DONTWAIT))

@@ -11,9 +11,9 @@ package struct SignalMask: Sendable {
     for signal in signals { unsafe sigaddset(&set, signal) }
   }
 
-  /// Blocks these signals too in the calling thread and in those that it will start.
+  /// Blocks these signals, too, in the calling thread and in those that it will start.
   ///
-  /// - Returns: what was blocked before.
+  /// - Returns: the signals that were blocked before.
   @discardableResult
   package func block() -> SignalMask {
     var before = SignalMask([])
@@ -22,7 +22,7 @@ package struct SignalMask: Sendable {
     return before
   }
 
-  /// Lets these signals through again in the calling thread.
+  /// Unblocks these signals in the calling thread.
   package func unblock() {
     var unblocked = set
     _ = unsafe pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// How a child is to be started: posix_spawn's attributes and file actions, freed with their owner.
+/// The parameters of starting a child: posix_spawn's attributes and file actions, freed with their owner.
 @safe struct SpawnRequest: ~Copyable {
   private var attributes = posix_spawnattr_t()
   private var actions = unsafe posix_spawn_file_actions_t()
@@ -33,13 +33,13 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETSIGMASK)
   }
 
-  /// The child leads a process group of its own.
+  /// Makes the child lead a process group of its own.
   mutating func setOwnGroup() throws(Errno) {
     try check(unsafe posix_spawnattr_setpgroup(&attributes, 0))
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// The child has `descriptor` as its `number`. This side's copy is closed with the request.
+  /// Gives the child `descriptor` as its `number`. This side's copy is closed with the request.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)
@@ -62,12 +62,12 @@ import Glibc
   }
 }
 
-/// posix_spawn's functions return their error.
+/// posix_spawn's functions return their error instead of setting `errno`.
 private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }
 
-/// The bytes up to the first zero, with one behind them; to be freed.
+/// The bytes up to the first zero, with one behind them. The caller frees them.
 private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   unsafe bytes.withUnsafeBufferPointer { bytes in
     unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -76,7 +76,7 @@ private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   }
 }
 
-/// Lends `body` the strings as C wants a list of them, with a nil at its end.
+/// Lends `body` the strings as a C list, with a nil at its end.
 private func withCStrings<R>(
   _ strings: [[UInt8]], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {

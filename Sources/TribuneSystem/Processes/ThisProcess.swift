@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Who this process is.
+/// The identity of this process.
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
   package static var effectiveUser: UInt32 { geteuid() }

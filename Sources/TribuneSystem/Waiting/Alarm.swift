@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer that an epoll waits for with its sockets: cheaper to set than a limit on each wait, which has the kernel
-/// start and stop a timer for every one.
+/// A timer that an epoll waits for with its sockets. Setting it is cheaper than a timeout for each wait, for which
+/// the kernel starts and stops a timer every time.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
@@ -13,10 +13,10 @@ package struct Alarm: ~Copyable {
     timer = FileDescriptor(owning: try retrying { timerfd_create(CLOCK_MONOTONIC, flags) })
   }
 
-  /// Is readable when it has gone off.
+  /// Readable when the timer has expired.
   package var rawValue: CInt { timer.rawValue }
 
-  /// Has it go off once, so long from now; whatever it was set to before is forgotten.
+  /// Sets the timer to expire once, this long from now; replaces an earlier setting.
   ///
   /// - Parameter nanoseconds: more than 0, less than a second.
   package func set(nanoseconds: Int) {
@@ -27,7 +27,7 @@ package struct Alarm: ~Copyable {
     precondition(result == 0, "a timer of \(nanoseconds) ns was refused")
   }
 
-  /// Has it readable no more, after it has gone off.
+  /// Makes it unreadable again after it has expired.
   package func clear() {
     var count: UInt64 = 0
     _ = unsafe read(timer.rawValue, &count, MemoryLayout<UInt64>.size)

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Time that is cheap to ask for and a few milliseconds coarse.
+/// Time that is cheap to read, with a resolution of a few milliseconds.
 package enum CoarseClock {
-  /// Nanoseconds from an arbitrary moment; changes with the kernel's tick.
+  /// Nanoseconds since an arbitrary moment; changes with the kernel's tick.
   package static var tick: Int64 {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)

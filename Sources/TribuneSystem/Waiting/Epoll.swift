@@ -11,7 +11,7 @@ package struct Readiness: OptionSet, Sendable {
 
   package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
   package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-  /// Always watched for.
+  /// This and `failed` are always watched for.
   package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
   package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
 
@@ -20,18 +20,18 @@ package struct Readiness: OptionSet, Sendable {
   /// The other end is gone.
   package var isEnd: Bool { rawValue & Self.ended != 0 }
 
-  /// A read would not wait: there is something, or the end.
+  /// A read would not block: there is data, or the end.
   package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
 
   package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }
 }
 
-/// A set of watched descriptors, level-triggered, and room for the events of one wait.
+/// A set of watched descriptors, level-triggered, and space for the events of one wait.
 @safe package final class Epoll {
   private let descriptor: FileDescriptor
   private let events: UnsafeMutableBufferPointer<epoll_event>
 
-  /// - Parameter capacity: events that one wait reports at most; the rest come with the next.
+  /// - Parameter capacity: the most events that one wait reports; the rest come with the next.
   package init(capacity: Int) throws(Errno) {
     descriptor = FileDescriptor(owning: try retrying { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     unsafe events = .allocate(capacity: capacity)
@@ -51,9 +51,9 @@ package struct Readiness: OptionSet, Sendable {
     try control(EPOLL_CTL_DEL, target, [], 0)
   }
 
-  /// Waits until something happens, or only looks whether it has.
+  /// Waits until something happens, or only checks whether it has.
   ///
-  /// - Returns: how many events there are to look at with `event(at:)`.
+  /// - Returns: the number of events, for `event(at:)`.
   package func wait(isPatient: Bool = true) throws(Errno) -> Int {
     Int(
       try retrying {

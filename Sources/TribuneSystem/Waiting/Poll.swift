@@ -2,19 +2,19 @@
 
 import Glibc
 
-/// Waiting for one socket, or for somebody who wakes the waiting thread up.
+/// Waiting for one socket, or for another thread's wakeup.
 package enum Poll {
   package struct Ready: Sendable {
-    /// There is something to read, or the peer is gone, which reading tells.
+    /// There is something to read, or the peer is gone, which reading reports.
     package let isReadable: Bool
     package let isWritable: Bool
     package let isWoken: Bool
   }
 
   /// - Parameters:
-  ///   - forWriting: whether room for writing ends the wait, too.
-  ///   - timeout: at most this long; nil is for ever. Rounded up to a millisecond.
-  /// - Returns: what is ready; nothing after the timeout, or when a signal came in.
+  ///   - forWriting: whether space for writing also ends the wait.
+  ///   - timeout: the longest wait, rounded up to a millisecond; nil for no limit.
+  /// - Returns: what is ready; nothing after the timeout, or after a signal.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {
@@ -37,10 +37,10 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits for a socket alone: until there is something to read or, if that is meant, room to write; or until the peer
-  /// is gone, which reading or writing tells.
+  /// Waits for a socket alone: until there is something to read or, if `forWriting`, space to write instead; or until
+  /// the peer is gone, which reading or writing reports.
   ///
-  /// - Returns: whether that came before the timeout.
+  /// - Returns: whether that happened before the timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool {

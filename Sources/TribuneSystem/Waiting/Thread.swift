@@ -3,13 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// A thread of its own, for what blocks in the kernel.
+/// Threads for calls that block in the kernel.
 package enum Thread {
-  /// Tells threads apart that exist at the same time.
+  /// Distinguishes threads that exist at the same time.
   package struct ID: Equatable, Sendable {
     private let rawValue: pthread_t
 
-    /// The thread that asks.
+    /// The calling thread.
     package static var current: ID { ID(rawValue: pthread_self()) }
   }
 
@@ -18,7 +18,7 @@ package enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Runs `body` on a new thread, which ends with it. Signals go to the other threads.
+  /// Runs `body` on a new thread, which ends with it. The thread blocks all signals, so that other threads get them.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(Errno) {
     var attributes = pthread_attr_t()
     var result = unsafe pthread_attr_init(&attributes)
@@ -26,7 +26,7 @@ package enum Thread {
     defer { _ = unsafe pthread_attr_destroy(&attributes) }
     _ = unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
 
-    // A thread inherits the mask of the one that makes it.
+    // A thread inherits the mask of the thread that makes it.
     var all = sigset_t()
     var before = sigset_t()
     _ = unsafe sigfillset(&all)

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Makes a thread that waits in `Poll` return, from any other thread.
+/// Wakes a thread that waits in `Poll`, from any other thread.
 package struct Wakeup: ~Copyable, Sendable {
   private let counter: FileDescriptor
 
@@ -14,13 +14,13 @@ package struct Wakeup: ~Copyable, Sendable {
 
   var rawValue: CInt { counter.rawValue }
 
-  /// Signals once; signals that nobody has cleared yet are one.
+  /// Signals once; signals that were not cleared in between count as one.
   package func signal() {
-    // It fails only when the counter is full, and then the other side is being woken anyway.
+    // It fails only when the counter is full; then the other side is being woken anyway.
     _ = eventfd_write(counter.rawValue, 1)
   }
 
-  /// Makes the signals so far forgotten.
+  /// Clears the signals so far.
   package func clear() {
     var count: eventfd_t = 0
     _ = unsafe eventfd_read(counter.rawValue, &count)
