@@ -79,6 +79,8 @@ package struct Bus: ~Copyable {
   var holds: Holds
   var declarations: Declarations
   let payloadCheck: PayloadCheck
+  /// Of queries, awaited posts and holds.
+  var deadlines = Deadlines<Due>()
   var queries = QueryTable()
   var postings = PostingQueue()
   var retained = RetainedNotifications()
@@ -137,9 +139,7 @@ package struct Bus: ~Copyable {
   /// The earliest time at which `advance` or `deliverDue` has work.
   package var nextDeadline: Instant? {
     mutating get {
-      var next = queries.nextDue
-      if let expiry = holds.nextExpiry { next = min(next ?? expiry, expiry) }
-      if let due = awaitedPosts.nextDue { next = min(next ?? due, due) }
+      var next = deadlines.nextDue
       if let due = postings.nextDue { next = min(next ?? due, due) }
       return next
     }

@@ -124,7 +124,7 @@ extension Bus {
       connection: connection.id, slot: slot, serial: serial, pattern: pattern,
       object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
       expiry: expiry)
-    holds.insert(hold)
+    holds.insert(hold, &deadlines)
     connections[slot.index]?.holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
@@ -139,15 +139,13 @@ extension Bus {
 
   /// Removes a hold from the bus. It still counts against the queries that met it when they were asked.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
-    holds.remove(hold)
+    holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 
   /// Ends the holds that have expired at `now`.
-  mutating func expireHolds(at now: Instant) {
-    while let hold = holds.firstExpired(at: now) {
-      emit(.ended(hold.slot, hold.serial, .expired))
-      release(hold, isExpired: true, at: now)
-    }
+  mutating func expire(_ hold: HoldRegistration, at now: Instant) {
+    emit(.ended(hold.slot, hold.serial, .expired))
+    release(hold, isExpired: true, at: now)
   }
 }

@@ -54,7 +54,8 @@ extension Bus {
       deadline: now.advanced(byMilliseconds: deadline))
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
-      consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
+      consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength,
+      &deadlines)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing) }
@@ -291,11 +292,14 @@ extension Bus {
 
   /// Handles what is due at `now`: holds, awaited posts and queries.
   package mutating func advance(to now: Instant) {
-    expireHolds(at: now)
-    expireAwaited(at: now)
-    while let place = queries.firstDue(at: now) {
-      queries[place].expire(at: now)
-      proceed(place, tail: nil, at: now)
+    while let due = deadlines.firstDue(at: now) {
+      switch due {
+      case .hold(let hold): expire(hold, at: now)
+      case .awaitedPost(let number): expire(awaitedPost: number, at: now)
+      case .query(let place):
+        queries[place].expire(at: now)
+        proceed(place, tail: nil, at: now)
+      }
     }
   }
 
@@ -332,8 +336,8 @@ extension Bus {
     }
     if queries[place].isDecided() {
       conclude(place, at: now)
-    } else if asked || queries.nextDue.map({ $0 <= now }) == true {
-      queries.setDue(queries[place].nextExpiry, at: place)
+    } else if asked || deadlines.nextDue.map({ $0 <= now }) == true {
+      queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     }
   }
 
@@ -388,7 +392,7 @@ extension Bus {
     endRemembering(
       queries[place].rememberedByteCount, kept: queries.tail(at: place).payloadLength,
       answers: queries[place].answerByteCount, of: queries[place].asker)
-    queries.remove(at: place)
+    queries.remove(at: place, &deadlines)
   }
 
   private mutating func ending(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) -> QueryEnding {

@@ -16,8 +16,7 @@ final class HoldRegistration: Hashable {
   let taken: Instant
   /// nil if it does not expire.
   let expiry: Instant?
-  /// Its number among the holds that expire.
-  fileprivate(set) var item: Int?
+  fileprivate(set) var deadline: Due.Handle?
 
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
@@ -50,14 +49,10 @@ final class HoldRegistration: Hashable {
   }
 }
 
-/// All holds, found by name and object, and by expiry.
+/// All holds, found by name and object.
 struct Holds {
   private var tree = PatternTree<HoldRegistration>()
   private var routes: RouteCache<HoldRegistration>
-  private var deadlines = DeadlineHeap()
-  /// Holds that expire, by number.
-  private var expiring: [HoldRegistration?] = []
-  private var free: [Int] = []
 
   init(seed: UInt64) {
     routes = RouteCache(placeCount: 64, seed: seed)
@@ -65,32 +60,18 @@ struct Holds {
 
   var count: Int { tree.count }
   var changeCount: UInt64 { routes.generation }
-  var nextExpiry: Instant? { deadlines.first?.due }
 
-  mutating func insert(_ hold: HoldRegistration) {
+  mutating func insert(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {
     tree.insert(hold, pattern: hold.pattern, object: hold.object)
     routes.age()
-    guard let expiry = hold.expiry else { return }
-    let item = free.popLast() ?? expiring.count
-    if item == expiring.count { expiring.append(hold) } else { expiring[item] = hold }
-    hold.item = item
-    deadlines.insert(item, due: expiry)
+    hold.deadline = hold.expiry.map { deadlines.insert(.hold(hold), due: $0) }
   }
 
-  mutating func remove(_ hold: HoldRegistration) {
+  mutating func remove(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {
     tree.remove(hold, pattern: hold.pattern, object: hold.object)
     routes.age()
-    guard let item = hold.item else { return }
-    hold.item = nil
-    expiring[item] = nil
-    free.append(item)
-    deadlines.remove(item)
-  }
-
-  /// A hold that has expired at `now`.
-  func firstExpired(at now: Instant) -> HoldRegistration? {
-    guard let first = deadlines.first, first.due <= now else { return nil }
-    return expiring[first.item]
+    if let deadline = hold.deadline { deadlines.remove(deadline) }
+    hold.deadline = nil
   }
 
   /// The holds against a name and object, the oldest first.

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The queries under way, by id, with the time at which each next needs attention.
+/// The queries under way, by id. Each has a deadline: the time at which it next needs attention.
 ///
 /// A record is reused for a later query, with the capacity of its arrays and its buffer, so that the usual query
 /// costs no allocation of its own.
@@ -14,6 +14,7 @@ struct QueryTable {
     var tail = ByteBuffer(capacity: 0)
     var nameLength = 0
     var objectLength = 0
+    var deadline: Due.Handle?
 
     /// Copies `bytes`. Reuses the buffer if it is small and no question still uses it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
@@ -36,11 +37,8 @@ struct QueryTable {
   private var records: [Record] = []
   private var free: [Int] = []
   private var places = PlacesByID()
-  private var deadlines = DeadlineHeap()
 
   var count: Int { places.count }
-
-  var nextDue: Instant? { deadlines.first?.due }
 
   /// The places of all queries under way, the oldest query first.
   var allPlaces: [Int] { places.inOrder }
@@ -48,7 +46,10 @@ struct QueryTable {
   func place(of id: QueryID) -> Int? { places[id] }
 
   /// Adds a query that has no participants yet.
-  mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
+  mutating func insert(
+    _ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int,
+    _ deadlines: inout Deadlines<Due>
+  ) -> Int {
     let id = query.id
     let deadline = query.deadline
     let place: Int
@@ -62,15 +63,16 @@ struct QueryTable {
     }
     places[id] = place
     records[place].setTail(tail, nameLength: nameLength, objectLength: objectLength)
-    deadlines.insert(place, due: deadline)
+    records[place].deadline = deadlines.insert(.query(place), due: deadline)
     return place
   }
 
-  mutating func remove(at place: Int) {
+  mutating func remove(at place: Int, _ deadlines: inout Deadlines<Due>) {
     places[records[place].query.id] = nil
     if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
     records[place].query.forget(keepingRoomFor: Self.participantsKept)
-    deadlines.remove(place)
+    if let deadline = records[place].deadline { deadlines.remove(deadline) }
+    records[place].deadline = nil
     free.append(place)
   }
 
@@ -91,13 +93,8 @@ struct QueryTable {
   }
 
   /// Sets the time at which the query at `place` next needs attention.
-  mutating func setDue(_ due: Instant, at place: Int) {
-    deadlines.set(place, due: due)
-  }
-
-  /// The place of a query that is due at `now`.
-  func firstDue(at now: Instant) -> Int? {
-    guard let first = deadlines.first, first.due <= now else { return nil }
-    return first.item
+  func setDue(_ due: Instant, at place: Int, _ deadlines: inout Deadlines<Due>) {
+    guard let deadline = records[place].deadline else { preconditionFailure("\(place) has no query") }
+    deadlines.set(deadline, due: due)
   }
 }

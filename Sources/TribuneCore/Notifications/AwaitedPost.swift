@@ -19,6 +19,9 @@ final class AwaitedPost {
   /// Bytes charged for the reasons of those that failed.
   var reasonByteCount = 0
 
+  /// Nil before and after it is under way.
+  var deadline: Due.Handle?
+
   init(
     poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
     waiting: Set<ConnectionSlot>, shown: QueryTail? = nil, acknowledged: UInt32 = 0,

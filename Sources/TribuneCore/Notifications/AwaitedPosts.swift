@@ -12,23 +12,21 @@ struct AwaitedPosts {
   private var posts: [AwaitedPost?] = []
   private var free: [Int] = []
   private var numbersByKey: [Key: Int] = [:]
-  private var deadlines = DeadlineHeap()
 
   var count: Int { numbersByKey.count }
   /// The numbers in use, ascending.
   var numbers: [Int] { posts.indices.filter { posts[$0] != nil } }
-  var nextDue: Instant? { deadlines.first?.due }
 
   subscript(_ number: Int) -> AwaitedPost {
     guard let post = posts[number] else { preconditionFailure("nothing is awaited under \(number)") }
     return post
   }
 
-  mutating func insert(_ post: AwaitedPost, due: Instant) -> Int {
+  mutating func insert(_ post: AwaitedPost, due: Instant, _ deadlines: inout Deadlines<Due>) -> Int {
     let number = free.popLast() ?? posts.count
     if number == posts.count { posts.append(post) } else { posts[number] = post }
     numbersByKey[Key(poster: post.posterID, serial: post.serial)] = number
-    deadlines.insert(number, due: due)
+    post.deadline = deadlines.insert(.awaitedPost(number), due: due)
     return number
   }
 
@@ -36,19 +34,12 @@ struct AwaitedPosts {
     numbersByKey[Key(poster: poster, serial: serial)]
   }
 
-  func due(of number: Int) -> Instant { deadlines.due(of: number) }
-
-  /// The post with the earliest deadline, if that is over at `now`.
-  func firstDue(at now: Instant) -> Int? {
-    guard let first = deadlines.first, first.due <= now else { return nil }
-    return first.item
-  }
-
-  mutating func remove(_ number: Int) {
+  mutating func remove(_ number: Int, _ deadlines: inout Deadlines<Due>) {
     let post = self[number]
     numbersByKey[Key(poster: post.posterID, serial: post.serial)] = nil
     posts[number] = nil
     free.append(number)
-    deadlines.remove(number)
+    if let deadline = post.deadline { deadlines.remove(deadline) }
+    post.deadline = nil
   }
 }

@@ -47,7 +47,8 @@ extension Bus {
     let post = AwaitedPost(
       poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting,
       shown: shown)
-    let number = awaitedPosts.insert(post, due: now.advanced(byMilliseconds: deadline))
+    let number = awaitedPosts.insert(
+      post, due: now.advanced(byMilliseconds: deadline), &deadlines)
     connections[slot.index]?.awaitedPosts[serial] = number
     connections[slot.index]?.awaitedCount += awaiting.count
     post.rememberedByteCount = rememberedLength(keyLength: shown?.slice.count ?? 0, of: awaiting)
@@ -87,11 +88,10 @@ extension Bus {
     for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
   }
 
-  mutating func expireAwaited(at now: Instant) {
-    while let number = awaitedPosts.firstDue(at: now) {
-      for slot in awaitedPosts[number].waiting { note(number, slot, .timedOut, reason: "", at: now) }
-      conclude(number)
-    }
+  /// The deadline of an awaited post is over.
+  mutating func expire(awaitedPost number: Int, at now: Instant) {
+    for slot in awaitedPosts[number].waiting { note(number, slot, .timedOut, reason: "", at: now) }
+    conclude(number)
   }
 
   /// Ends an awaited post without a reply to its poster.
@@ -101,7 +101,7 @@ extension Bus {
     connections[post.poster.index]?.awaitedPosts[post.serial] = nil
     connections[post.poster.index]?.awaitedCount -= post.count
     endRemembering(post.rememberedByteCount, answers: post.reasonByteCount, of: post.poster)
-    awaitedPosts.remove(number)
+    awaitedPosts.remove(number, &deadlines)
   }
 
   /// - Parameter failure: nil if the observer has handled the post.

@@ -22,7 +22,8 @@ extension Bus {
     buffer.append(post.posterID.rawValue)
     buffer.append(post.serial)
     buffer.append(post.posted.nanoseconds)
-    buffer.append(awaitedPosts.due(of: number).nanoseconds)
+    guard let deadline = post.deadline else { preconditionFailure("post \(number) is not under way") }
+    buffer.append(deadlines.due(of: deadline).nanoseconds)
     buffer.append(UInt64(post.reasonByteCount))
     post.reply.append(to: buffer)
     buffer.append(UInt32(post.waiting.count))
@@ -79,7 +80,7 @@ extension Bus {
       poster: slot, posterID: posterID, serial: serial, posted: posted, waiting: waiting, shown: shown,
       acknowledged: reply.acknowledged, missing: reply.missing)
     post.reasonByteCount = Int(reasonByteCount)
-    let number = awaitedPosts.insert(post, due: due)
+    let number = awaitedPosts.insert(post, due: due, &deadlines)
     connections[slot.index]?.awaitedPosts[serial] = number
     connections[slot.index]?.awaitedCount += post.count
     post.rememberedByteCount = rememberedLength(

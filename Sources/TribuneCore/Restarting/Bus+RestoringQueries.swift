@@ -121,9 +121,10 @@ extension Bus {
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
-      query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
+      query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength,
+      &deadlines)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
-    queries.setDue(queries[place].nextExpiry, at: place)
+    queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     for participant in participants {
       guard case .waiting = participant.state else { continue }
       participant.delegate.beginWaiting(id)

@@ -28,38 +28,29 @@ nonisolated struct Timeouts {
 
   typealias Timeout = (kind: Kind, token: WatchToken)
 
-  private var deadlines = DeadlineHeap()
-  /// Indexed by the items of `deadlines`.
-  private var timeouts: [Timeout] = []
-  private var free: [Int] = []
+  private var deadlines = Deadlines<Timeout>()
   /// The earliest deadline, cached because every loop iteration reads it and few change it.
   private(set) var nextDue: Instant?
 
   mutating func insert(_ kind: Kind, _ token: WatchToken, due: Instant) {
-    let item = free.popLast() ?? timeouts.count
-    if item == timeouts.count { timeouts.append((kind, token)) } else { timeouts[item] = (kind, token) }
-    deadlines.insert(item, due: due)
-    nextDue = deadlines.first?.due
+    _ = deadlines.insert((kind, token), due: due)
+    nextDue = deadlines.nextDue
   }
 
   /// Removes and returns the earliest timeout, if it is due.
   mutating func popDue(at now: Instant) -> Timeout? {
-    guard let first = deadlines.first, first.due <= now else { return nil }
-    let timeout = timeouts[first.item]
-    removeFirst(first.item)
-    return timeout
+    guard let nextDue, nextDue <= now, let first = deadlines.first else { return nil }
+    remove(first.handle)
+    return first.item
   }
 
   /// Removes the earliest timeouts while they are settled, so that nothing wakes up for them.
   mutating func drop(while isSettled: (Timeout) -> Bool) {
-    while let first = deadlines.first, isSettled(timeouts[first.item]) { removeFirst(first.item) }
+    while let first = deadlines.first, isSettled(first.item) { remove(first.handle) }
   }
 
-  private mutating func removeFirst(_ item: Int) {
-    deadlines.remove(item)
-    free.append(item)
-    nextDue = deadlines.first?.due
-    // Frees the memory of a burst.
-    if nextDue == nil, timeouts.count > 64 { self = Timeouts() }
+  private mutating func remove(_ handle: Deadlines<Timeout>.Handle) {
+    deadlines.remove(handle)
+    nextDue = deadlines.nextDue
   }
 }

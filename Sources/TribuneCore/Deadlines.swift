@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Deadlines, the earliest first, each with what it is for.
+///
+/// A binary heap that knows the position of each deadline, so that one can be moved, and nothing of one that was removed
+/// stays behind.
+package struct Deadlines<Item> {
+  /// Names a deadline until it is removed; then it can be given to another one.
+  package struct Handle {
+    fileprivate var index: Int
+  }
+
+  private struct Entry {
+    var due: Instant
+    var handle: Int
+  }
+
+  private var heap: [Entry] = []
+  /// By handle. A position means nothing for a handle that is free.
+  private var items: [(item: Item, position: Int)] = []
+  private var free: [Int] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { heap.isEmpty }
+  package var nextDue: Instant? { heap.first?.due }
+  package var first: (handle: Handle, item: Item)? {
+    heap.first.map { (Handle(index: $0.handle), items[$0.handle].item) }
+  }
+
+  /// What the earliest deadline is for, if that is over at `now`.
+  package func firstDue(at now: Instant) -> Item? {
+    guard let first = heap.first, first.due <= now else { return nil }
+    return items[first.handle].item
+  }
+
+  package mutating func insert(_ item: Item, due: Instant) -> Handle {
+    let index = free.popLast() ?? items.count
+    if index == items.count { items.append((item, heap.count)) } else { items[index] = (item, heap.count) }
+    heap.append(Entry(due: due, handle: index))
+    siftUp(heap.count - 1)
+    return Handle(index: index)
+  }
+
+  package mutating func remove(_ handle: Handle) {
+    let position = position(of: handle)
+    swap(position, heap.count - 1)
+    heap.removeLast()
+    free.append(handle.index)
+    if position < heap.count {
+      siftDown(position)
+      siftUp(position)
+    }
+    // Frees the memory of a burst.
+    if heap.isEmpty, items.count > 64 { self = Deadlines() }
+  }
+
+  mutating func set(_ handle: Handle, due: Instant) {
+    let position = position(of: handle)
+    heap[position].due = due
+    siftDown(position)
+    siftUp(items[handle.index].position)
+  }
+
+  func due(of handle: Handle) -> Instant { heap[position(of: handle)].due }
+
+  private func position(of handle: Handle) -> Int {
+    let position = items[handle.index].position
+    precondition(position < heap.count && heap[position].handle == handle.index, "a deadline was removed")
+    return position
+  }
+
+  private mutating func swap(_ one: Int, _ other: Int) {
+    heap.swapAt(one, other)
+    items[heap[one].handle].position = one
+    items[heap[other].handle].position = other
+  }
+
+  private mutating func siftUp(_ start: Int) {
+    var position = start
+    while position > 0, heap[position].due < heap[(position - 1) / 2].due {
+      swap(position, (position - 1) / 2)
+      position = (position - 1) / 2
+    }
+  }
+
+  private mutating func siftDown(_ start: Int) {
+    var position = start
+    while true {
+      var least = position
+      for child in [2 * position + 1, 2 * position + 2]
+      where child < heap.count && heap[child].due < heap[least].due {
+        least = child
+      }
+      if least == position { return }
+      swap(position, least)
+      position = least
+    }
+  }
+}
