@@ -4,20 +4,32 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// The README's table of what tribunectl prints for programs.
-@Suite("The README's JSON table", .timeLimit(.minutes(1)))
-struct ReadmeTests {
+/// What tribunectl prints for programs, as tribunectl(1) lists it.
+@Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(1)))
+struct JSONOutputTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// The fields that the row of a verb names. What stands in parentheses is about a field.
-  private static func fields(of row: String) throws -> Set<String> {
-    let readme = try String(contentsOf: Script.repository.appending(path: "README.md"), encoding: .utf8)
-    let line = try #require(
-      readme.split(separator: "\n").first { $0.hasPrefix("| \(row) |") }, "the README has no row \(row)")
-    let told = line.dropFirst(row.count + 4).replacing(/\([^)]*\)/, with: "")
-    return Set(told.matches(of: /`([A-Za-z0-9]+)`/).map { String($0.1) })
+  /// The section of the page, entry by entry: the term, without its fonts, and the text below it.
+  private static func entries() throws -> [(term: String, text: String)] {
+    let page = try String(
+      contentsOf: Script.repository.appending(path: "docs/man/tribunectl.1.in"), encoding: .utf8)
+    let section = try #require(page.components(separatedBy: "\n.SH JSON OUTPUT\n").dropFirst().first)
+      .components(separatedBy: "\n.SH ")[0]
+    return section.components(separatedBy: "\n.TP\n").dropFirst().map { entry in
+      let lines = entry.split(separator: "\n")
+      let term = String(lines[0]).replacing(/^\.B |\\f[BIR]/, with: "").replacing(#"\-"#, with: "-")
+      return (term, lines.dropFirst().filter { !$0.hasPrefix(".") }.joined(separator: " "))
+    }
+  }
+
+  /// The fields that the entry of a verb names: they are in italics. Text in parentheses is about a field.
+  private static func fields(of term: String) throws -> Set<String> {
+    let entry = try #require(
+      try entries().first { $0.term == term }, "tribunectl(1) has no JSON output of \(term)")
+    let text = entry.text.replacing(/\([^)]*\)/, with: "")
+    return Set(text.matches(of: /\\fI([A-Za-z0-9]+)\\fR/).map { String($0.1) })
   }
 
   private static func object(_ text: some StringProtocol) throws -> [String: Any] {
@@ -26,10 +38,10 @@ struct ReadmeTests {
 
   /// - Parameter optional: what is told, and is not always there or no field.
   private func expect(
-    _ object: [String: Any], isToldAs row: String, optional: Set<String> = [],
+    _ object: [String: Any], isToldAs term: String, optional: Set<String> = [],
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let told = try Self.fields(of: row)
+    let told = try Self.fields(of: term)
     #expect(Set(object.keys).union(optional) == told.union(optional), sourceLocation: sourceLocation)
     #expect(optional.isSubset(of: told), sourceLocation: sourceLocation)
   }
@@ -47,16 +59,16 @@ struct ReadmeTests {
     try bus.folder.write("protocol P {\n  optional did a.didB ()\n}\n", to: "P.protocol")
     let declaration = try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
     #expect(try bus.tribunectl("post", "a.b", "1", "--retain").status == 0)
-    try expect(try first("status"), isToldAs: "`status`")
-    try expect(try first("list"), isToldAs: "`list`")
-    try expect(try first("list", "--retained"), isToldAs: "`list --retained`")
-    try expect(try first("holds"), isToldAs: "`holds`")
-    try expect(try first("tree"), isToldAs: "`tree`")
-    try expect(try first("introspect", "P"), isToldAs: "`introspect`")
-    try expect(try first("version"), isToldAs: "`version`")
-    try expect(try first("explain", "b.shouldC"), isToldAs: "`explain`", optional: ["holds"])
+    try expect(try first("status"), isToldAs: "status")
+    try expect(try first("list"), isToldAs: "list")
+    try expect(try first("list", "--retained"), isToldAs: "list --retained")
+    try expect(try first("holds"), isToldAs: "holds")
+    try expect(try first("tree"), isToldAs: "tree")
+    try expect(try first("introspect", "P"), isToldAs: "introspect")
+    try expect(try first("version"), isToldAs: "version")
+    try expect(try first("explain", "b.shouldC"), isToldAs: "explain")
     try bus.folder.write("protocol {", to: "Q.protocol")
-    try expect(try first("verify", "\(bus.folder.path)/Q.protocol"), isToldAs: "`verify`")
+    try expect(try first("verify", "\(bus.folder.path)/Q.protocol"), isToldAs: "verify")
     for program in [observer, delegate, hold, declaration] {
       program.signal(SIGTERM)
       #expect(program.status() == 0)
@@ -70,14 +82,14 @@ struct ReadmeTests {
     let ids = try bus.tribunectl("-j", "list").output.split(separator: "\n")
       .compactMap { try Self.object($0)["connection"] as? String }
     let statuses = try ids.prefix(2).map { try first("status", $0) }
-    let listed = try Self.fields(of: "`list`")
+    let listed = try Self.fields(of: "list")
     for status in statuses { #expect(Set(status.keys) == listed) }
     let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
     #expect(observations.count == 1)
-    try expect(try #require(observations.first), isToldAs: "… each of its `observations`")
+    try expect(try #require(observations.first), isToldAs: "each of observations")
     let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
     #expect(delegates.count == 1)
-    try expect(try #require(delegates.first), isToldAs: "`explain`", optional: ["holds"])
+    try expect(try #require(delegates.first), isToldAs: "explain")
     for program in [observer, delegate] {
       program.signal(SIGTERM)
       #expect(program.status() == 0)
@@ -88,13 +100,13 @@ struct ReadmeTests {
   func asking() throws {
     let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")
     let verdict = try first("ask", "b.shouldC")
-    try expect(verdict, isToldAs: "`ask`", optional: ["unreachable"])
+    try expect(verdict, isToldAs: "ask", optional: ["unreachable"])
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
-      try #require(outcomes.first), isToldAs: "… each of `outcomes`", optional: ["value", "valueBase64"])
+      try #require(outcomes.first), isToldAs: "each of outcomes", optional: ["value", "valueBase64"])
     try expect(
-      try Self.object(try #require(try delegate.output.line())), isToldAs: "`delegate`",
-      optional: ["value", "label", "dryRun", "withdrawn", "observe"])
+      try Self.object(try #require(try delegate.output.line())), isToldAs: "delegate",
+      optional: ["value", "label", "dryRun"])
     let reply = try first("query", "b.value")
     #expect(Set(reply.keys) == ["query", "value", "outcomes"])
     delegate.signal(SIGTERM)
@@ -126,18 +138,18 @@ struct ReadmeTests {
       let object = try Self.object(try #require(try monitor.output.line()))
       seen[try #require(object["kind"] as? String)] = object
     }
-    let common = try Self.fields(of: "`monitor`").subtracting(["lost", "interrupted"])
-    let answers = try Self.fields(of: "… an `answer`, a `defer`")
-    let verdict = try Self.fields(of: "`ask`").subtracting(["unreachable"])
+    let common = try Self.fields(of: "monitor").subtracting(["lost", "interrupted"])
+    let answers = try Self.fields(of: "an answer or a defer")
+    let verdict = try Self.fields(of: "ask").subtracting(["unreachable"])
     let told: [String: Set<String>] = [
-      "post": common.union(try Self.fields(of: "… a `post`")),
-      "ask": common.union(try Self.fields(of: "… an `ask`, a query")),
-      "question": common.union(try Self.fields(of: "… a `question`")),
+      "post": common.union(try Self.fields(of: "a post")),
+      "ask": common.union(try Self.fields(of: "an ask or a query")),
+      "question": common.union(try Self.fields(of: "a question")),
       "answer": common.union(answers).subtracting(["userInfo", "extension", "status"]),
       "defer": common.union(answers).subtracting(["userInfo", "answer", "reason"]),
-      "progress": common.union(try Self.fields(of: "… a `progress`")).subtracting(["userInfo"]),
-      "verdict": common.union(verdict), "concluded": common.union(["query", "delegate", "ending"]),
-      "error": common.union(["code", "message"]).subtracting(["userInfo"]),
+      "progress": common.union(try Self.fields(of: "a progress")).subtracting(["userInfo"]),
+      "verdict": common.union(verdict), "concluded": common.union(try Self.fields(of: "a concluded")),
+      "error": common.union(try Self.fields(of: "an error")).subtracting(["userInfo"]),
       "hold": common.union(["userInfoBase64"]).subtracting(["userInfo"]), "ok": common.union(["says"]),
     ]
     for (kind, fields) in told {
