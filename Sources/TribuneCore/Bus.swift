@@ -136,6 +136,11 @@ package struct Bus: ~Copyable {
   /// Whether any connection may receive the bus's own notifications.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
 
+  /// When `advance` next has something to do.
+  package var nextAdvance: Instant? {
+    mutating get { deadlines.nextDue }
+  }
+
   /// The earliest time at which `advance` or `deliverDue` has work.
   package var nextDeadline: Instant? {
     mutating get {

@@ -17,7 +17,7 @@ package struct Deadlines<Item> {
 
   private var heap: [Entry] = []
   /// By handle. A position means nothing for a handle that is free.
-  private var items: [(item: Item, position: Int)] = []
+  private var items: [(item: Item?, position: Int)] = []
   private var free: [Int] = []
 
   package init() {}
@@ -25,7 +25,8 @@ package struct Deadlines<Item> {
   package var isEmpty: Bool { heap.isEmpty }
   package var nextDue: Instant? { heap.first?.due }
   package var first: (handle: Handle, item: Item)? {
-    heap.first.map { (Handle(index: $0.handle), items[$0.handle].item) }
+    guard let first = heap.first, let item = items[first.handle].item else { return nil }
+    return (Handle(index: first.handle), item)
   }
 
   /// What the earliest deadline is for, if that is over at `now`.
@@ -46,6 +47,7 @@ package struct Deadlines<Item> {
     let position = position(of: handle)
     swap(position, heap.count - 1)
     heap.removeLast()
+    items[handle.index].item = nil
     free.append(handle.index)
     if position < heap.count {
       siftDown(position)

@@ -143,7 +143,7 @@ extension Bus {
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 
-  /// Ends the holds that have expired at `now`.
+  /// Ends a hold that has expired.
   mutating func expire(_ hold: HoldRegistration, at now: Instant) {
     emit(.ended(hold.slot, hold.serial, .expired))
     release(hold, isExpired: true, at: now)

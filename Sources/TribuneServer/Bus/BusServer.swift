@@ -154,7 +154,7 @@ final class BusServer: EventLoopTarget {
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
       if session.isClosing {
         if readiness.isEnd { gatekeeper.close(session) }
-      } else if readiness.isReadable {
+      } else if readiness.isReadable, session.isServed {
         reader.read(session)
       }
     }

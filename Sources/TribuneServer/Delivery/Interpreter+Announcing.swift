@@ -42,18 +42,18 @@ extension Interpreter {
 
   /// Announces what has happened to queues.
   func announceEvents() {
-    while !sender.events.value.isEmpty {
-      var events: [Sender.Event] = []
-      swap(&events, &sender.events.value)
-      for event in events {
-        switch event {
-        case .lost(let count, let observer):
-          if monitor.isWatched { monitor.showLoss(count, of: observer) }
-        case .becameLossy(let observer, let isTold): if isTold { announceLossy(observer) }
-        case .recovered(let observer, let lost): announceRecovery(of: observer, lost: lost)
-        }
+    // An announcement can cause more of them.
+    var index = 0
+    while index < sender.events.value.count {
+      switch sender.events.value[index] {
+      case .lost(let count, let observer):
+        if monitor.isWatched { monitor.showLoss(count, of: observer) }
+      case .becameLossy(let observer, let isTold): if isTold { announceLossy(observer) }
+      case .recovered(let observer, let lost): announceRecovery(of: observer, lost: lost)
       }
+      index += 1
     }
+    sender.events.value.removeAll(keepingCapacity: true)
   }
 
   private func announceLossy(_ observer: Session) {

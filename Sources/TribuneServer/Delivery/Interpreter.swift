@@ -18,6 +18,8 @@ final class Interpreter {
   private let effects = Cell<[Effect]>([])
   /// Questions for which the queues of their delegates had no space.
   private let unsentQuestions = Cell<[Question]>([])
+  /// What is delivered while queues are brought below their limits does not begin that anew.
+  private var isSettling = false
   /// For the journal, when the frames have been sent.
   private let verdicts = Cell<[VerdictEntry]>([])
 
@@ -32,7 +34,8 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Hands an event to the core as one transaction, and queues all that it causes. It is logged already.
+  /// Hands an event to the core as one transaction, and queues all that it causes. An event that a replay cannot
+  /// derive is logged already.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
@@ -44,7 +47,7 @@ final class Interpreter {
   /// Whether the core has something to do by now.
   @inline(__always) var isAnythingDue: Bool {
     // A condition of its own: within the `guard`, the way to the bus is a coroutine with memory of its own.
-    let due = bus.value.nextDeadline
+    let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
   }
@@ -90,7 +93,9 @@ final class Interpreter {
   }
 
   private func settleQueues() {
-    guard !recorder.isInTransaction else { return }
+    guard !recorder.isInTransaction, !isSettling else { return }
+    isSettling = true
+    defer { isSettling = false }
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
         // They come before anything is written.

@@ -35,8 +35,14 @@ extension Sender {
     drop(from: observer, downTo: context.configuration.highMarkBytes)
   }
 
+  /// Nobody waits for an observer that ends, or that nothing can be written to any more.
+  func endPacing(of observer: Session) {
+    observer.pacing.flow = .flowing
+    releasePosters(of: observer)
+  }
+
   /// Resumes the posters that are paused because of `observer`.
-  func releasePosters(of observer: Session) {
+  private func releasePosters(of observer: Session) {
     while let poster = observer.pacing.pausedPosters.popLast() {
       poster.pacing.pauseCount -= 1
       guard poster.pacing.pauseCount == 0 else { continue }
@@ -74,8 +80,7 @@ extension Sender {
   /// The observer has drained below the low mark.
   func recover(_ observer: Session) {
     let flow = observer.pacing.flow
-    observer.pacing.flow = .flowing
-    releasePosters(of: observer)
+    endPacing(of: observer)
     // The end of a connection is no recovery.
     guard observer.isOpen, case .lossy(let lostBefore, let isTold) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
@@ -116,8 +121,8 @@ extension Sender {
   /// Whether queues are over a limit that `relieve` brings them below.
   @inline(__always) var isOverLimits: Bool { queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty }
 
-  /// Flushes the queues over the soft limit, and drops notifications if all queues together take too much memory. What
-  /// they hold must be committed.
+  /// Flushes the queues over the soft limit, and drops notifications if all queues together take too much memory. No
+  /// transaction may be under way.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
       guard session.isServed, session.output.queue.byteCount > softLimit else { continue }

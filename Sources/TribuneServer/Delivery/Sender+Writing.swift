@@ -32,6 +32,7 @@ extension Sender {
     var isFull = false
     var isRead = isEmpty
     var isFullOfFiles = false
+    var isClosed = session.output.writing == .closed
     if !isEmpty { recorder.noteSending(to: session) }
     while !isEmpty, !isFull {
       let file = session.output.queue.nextFile
@@ -64,19 +65,20 @@ extension Sender {
           context.log.warning("cannot write to connection \(session.id): \(error)")
         }
         // What it sent before it went is still to be read; its end follows.
-        session.output.writing = .closed
         removeQueue(of: session)
+        isClosed = true
         isEmpty = true
       }
     }
     recorder.noteSent(to: session)
     if isFull { session.output.queue.settle(with: queuePool) }
     if isFullOfFiles { watchForSpaceToPass(session) }
-    let writing: Output.Writing = isFullOfFiles ? .fullOfFiles : isFull ? .full : .open
-    if session.output.writing != writing, session.output.writing != .closed {
+    let writing: Output.Writing = isClosed ? .closed : isFullOfFiles ? .fullOfFiles : isFull ? .full : .open
+    if session.output.writing != writing {
       session.output.writing = writing
       loop.updateInterest(of: session)
     }
+    if isClosed { endPacing(of: session) }
     // What was dropped alone brings no queue below the mark for good.
     if !session.pacing.isFlowing, isRead,
       session.output.queue.byteCount <= context.configuration.lowMarkBytes

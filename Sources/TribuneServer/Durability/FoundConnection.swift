@@ -14,16 +14,12 @@ struct FoundConnection {
     case loses(UInt32)
     /// It has to connect again. It can still be told so, unless its socket may be in the middle of a frame.
     case restarts(isTold: Bool)
-
-    var isEnd: Bool { if case .restarts = self { true } else { false } }
   }
 
   var facts: ConnectionFacts
   var positions: LogPositions
   /// Frames that the bus had said, with their numbers.
   var said: [(number: UInt32, frame: ByteBuffer)] = []
-  /// What was under way when it was handed over.
-  var stream: ByteBuffer?
   /// Notifications that it had been queued, ever, and that were held for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
@@ -44,35 +40,35 @@ struct FoundConnection {
   /// Until when it has time for that.
   var detachedUntil: Instant?
 
-  /// Says what becomes of it: after a death without a hand-over, its cell says what is lost.
-  mutating func judge(by cell: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
+  /// Decides what becomes of it. After a death without a hand-over, its counter slot says what is lost.
+  mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
-    guard let cell, cell.connection == id else {
+    guard let counters, counters.connection == id else {
       fate = .restarts(isTold: false)
       return
     }
     isSlotKnown = true
-    flags = cell.flags
-    queuedCount = cell.queued
-    bufferedCount = cell.buffered
-    controlSent = cell.controlSent
-    isMidFrame = cell.flags.contains(.sending)
-    isIncomplete = isRefused || cell.flags.contains(.incomplete)
+    flags = counters.flags
+    queuedCount = counters.queued
+    bufferedCount = counters.buffered
+    controlSent = counters.controlSent
+    isMidFrame = counters.flags.contains(.sending)
+    isIncomplete = isRefused || counters.flags.contains(.incomplete)
     // What it had not been told of is told with what is lost now, and counted then.
-    if !isHandedOver, let lost = cell.lost { facts.lostCount = UInt64(lost) }
-    isDetached = isDetached || cell.flags.contains(.detached)
+    if !isHandedOver, let lost = counters.lost { facts.lostCount = UInt64(lost) }
+    isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
       fate = .restarts(isTold: false)
     } else if isHandedOver {
       fate = isIncomplete ? .restarts(isTold: !isMidFrame) : .survives
-    } else if !cell.flags.isDisjoint(with: [.sending, .unlogged]) {
+    } else if !counters.flags.isDisjoint(with: [.sending, .unlogged]) {
       fate = .restarts(isTold: false)
-    } else if isIncomplete || cell.flags.contains(.receiving) {
+    } else if isIncomplete || counters.flags.contains(.receiving) {
       fate = .restarts(isTold: true)
     } else {
-      fate = .loses(cell.queued &- cell.sent &+ cell.buffered)
+      fate = .loses(counters.queued &- counters.sent &+ counters.buffered)
       // A daemon that died while it took over may have written some twice.
-      var last = cell.controlSent
+      var last = counters.controlSent
       said = said.filter { frame in
         guard Int32(bitPattern: frame.number &- last) > 0 else { return false }
         last = frame.number

@@ -9,10 +9,10 @@ import TribuneWire
 /// | entry | kept |
 /// | --- | --- |
 /// | connect | if the connection was open when the compaction began, or came later |
-/// | frame about a registration | if in force, or younger than the compaction |
+/// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
 /// | disconnect, advance, postponedPostDone; retained, where it says that something is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
-/// | all others | never |
+/// | all others | never; `Compactor` writes counters, configuration, queries and awaited posts anew |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -31,7 +31,7 @@ final class LiveEntries {
   /// A disconnect entry is about to be appended while a compaction is under way.
   func noteEnd(of id: ConnectionID) { ended.insert(id) }
 
-  /// Forgets a registration that has ended.
+  /// Whether a compaction keeps an entry. Forgets a registration that another connection has ended.
   ///
   /// - Parameter isTail: the entry is younger than the compaction.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {

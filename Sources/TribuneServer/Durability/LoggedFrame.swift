@@ -20,8 +20,9 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then its context
-/// (`Bus.appendContext`) or the truncation reason.
+/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then what
+/// it relied on: of a declaration its context (`Bus.appendContext`), of a delegate the default timeout, of an answer the
+/// truncation reason.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Logs what the next daemon needs to go on if this one dies (see `WriteAheadLog`).
 ///
-/// What changes the core is logged as it came in: frames other than plain posts, disconnects, and moments at which
-/// something was due. Control frames are logged as they go out. Reads and writes under way and the number of queued
+/// What changes the core is logged as it came in: frames other than posts, disconnects, and moments at which something
+/// was due. Of a post, what comes of it is logged: that it is retained, awaited, or waits. Control frames are logged as they go out. Reads and writes under way and the number of queued
 /// notifications are in the connection's counter slot, a store for each.
 ///
 /// A *transaction* is what the core takes in one go and all that it causes. Everything in it is queued and logged before
@@ -215,6 +215,8 @@ final class Recorder {
 
   /// A connection without a connect entry gets no disconnect entry.
   func recordDisconnection(of id: ConnectionID) {
+    // A compaction between here and the entry would take the connection for one that is gone from the log.
+    if !isInTransaction { compactor.reserve(0, at: context.now) }
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
       return positions.connect

@@ -51,9 +51,9 @@ extension Recovery {
     // From here on, what was replayed is treated as after a reload.
     bus.value.apply(context.configuration, log: context.log)
     // A slot's last tenant has the highest id of all that it had.
-    recorder.wal.forEachSession { cell in
-      let id = cell.connection.rawValue
-      if id <= BusCounters.most { sessions.noteGiven(cell.connection) }
+    recorder.wal.forEachSession { counters in
+      let id = counters.connection.rawValue
+      if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
     }
     return (replayed, damage)
   }

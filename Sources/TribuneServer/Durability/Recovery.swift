@@ -29,9 +29,9 @@ final class Recovery {
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   /// Sockets of connections that cannot go on.
   private final class Socket {
-    let descriptor: FileDescriptor
+    var descriptor: FileDescriptor?
 
-    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = consume descriptor }
   }
 
   private var ended: [ConnectionID: Socket] = [:]
@@ -208,12 +208,14 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
     }
-    guard let socket = ended[id] else { return }
+    guard let socket = ended[id]?.descriptor.take() else { return }
     // Where nothing was to survive the daemon, what was sent is not counted.
     let isGreeted = store == nil ? found.facts.isOpen : found.controlSent > 0
-    if isTold { sayLast(to: socket.descriptor, isGreeted: isGreeted) }
-    store?.forget(connection: socket.descriptor)
-    UnixSocket.shutdown(socket.descriptor)
+    if isTold { sayLast(to: socket, isGreeted: isGreeted) }
+    store?.forget(connection: socket)
+    UnixSocket.shutdown(socket)
+    // What the client has sent and nobody has read is let go of with it, descriptors too: that can take long.
+    gatekeeper.quota.close(socket, of: found.facts.peer.uid)
   }
 
   /// Says why a connection ends, if the kernel takes it.

@@ -18,7 +18,7 @@ final class FrameReader {
   private static let readsUntilEmpty = 64
 
   /// After that long, an iteration leaves the frames of a connection that has sent many that are much work, so that all
-  /// others have their turn. The clock is read after so many frames, and before each one that can be much work.
+  /// others have their turn. The clock is read after so many frames, and after each one that can be much work.
   private static let iterationNanosecondsMax: UInt64 = 8_000_000
   private static let framesPerLook = 8
 
@@ -85,7 +85,8 @@ final class FrameReader {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
     case .end:
       // It may have ended only its own side, and goes on reading.
-      if session.output.flush == .deferred { sender.flush(session) }
+      recorder.commit()
+      if session.output.flush != .none { sender.flush(session) }
       gatekeeper.close(session)
     case .descriptors:
       gatekeeper.dismiss(

@@ -47,9 +47,9 @@ final class Handover {
         if session.positions.connect == nil { recorder.recordConnection(session) }
         gatekeeper.keepOpen(session)
       // It has been sent why, as far as it reads.
-      case .closing: gatekeeper.close(session)
+      case .closing, .ending: gatekeeper.close(session)
       case .open: gatekeeper.keepOpen(session)
-      case .ending, .closed: break
+      case .closed: break
       }
     }
     for session in sessions.allDetached { recorder.noteHandedOver(session) }
@@ -131,16 +131,19 @@ final class Handover {
   ///
   /// - Returns: nil if the bus goes on.
   func open(to asker: Session) -> HandOverChannel? {
-    succession.state = .none
     recorder.commit()
     sender.flush(asker)
-    guard !gatekeeper.acceptor.isStopped, asker.output.accepts else { return nil }
+    guard !gatekeeper.acceptor.isStopped, asker.output.accepts else {
+      succession.state = .none
+      return nil
+    }
     let channel: HandOverChannel
     do throws(Errno) {
       guard asker.output.queue.isEmpty else { throw .again }
       channel = HandOverChannel(try asker.descriptor.duplicate(), within: Self.limit)
     } catch {
       sessions.closeLater(asker, WireError(.outOfMemory, "nothing can be handed over: \(error)"))
+      succession.state = .none
       return nil
     }
     succession.state = .handingOver

@@ -92,7 +92,7 @@ final class Gatekeeper {
     recorder.recordConnection(session)
     interpreter.perform {
       bus.value.connect(session.slot, id: session.id, peer: session.peer)
-      if session.positions.connect != nil { keepOpen(session) }
+      keepOpen(session)
       replier.sayHello(to: session)
       let limits = bus.value.limits
       let welcome = Welcome(
@@ -133,13 +133,15 @@ final class Gatekeeper {
     }
   }
 
-  /// Tells the connection why, and closes it when it has read that, or after a second.
+  /// Tells the connection why, and closes it when the kernel has taken that, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: session, error)
+    let isGreeted = session.isGreeted
+    if session.isServed { session.state = .ending(isGreeted: isGreeted) }
     // Its last words are still queued.
     session.output.isServed = true
-    if session.isGreeted {
+    if isGreeted {
       leave(session, because: error.code)
     } else {
       // A connection that was handed over before it said hello is in the log.
@@ -184,8 +186,7 @@ final class Gatekeeper {
     recorder.recordDisconnection(of: session.id)
     interpreter.perform {
       bus.value.disconnect(session.slot, because: reason, at: context.now)
-      session.pacing.flow = .flowing
-      sender.releasePosters(of: session)
+      sender.endPacing(of: session)
     }
   }
 

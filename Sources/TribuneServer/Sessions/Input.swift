@@ -14,7 +14,7 @@ struct Input: ~Copyable {
   var partial: ByteBuffer?
   /// Bytes of `partial` that count against the limit for unfinished frames.
   var partialReserved = 0
-  /// When the first bytes of the partial frame came.
+  /// Since when its client could have sent the rest of the partial frame.
   var partialSince = Instant(nanoseconds: 0)
   /// A timeout is scheduled that will look at `partialSince`.
   var isWatchedForProgress = false

@@ -37,7 +37,7 @@ struct Output: ~Copyable {
   /// A timeout is scheduled that will look whether it has taken files.
   var isWatchedForSpaceToPass = false
 
-  /// Notifications that were queued, ever; and control frames, since this daemon has the session.
+  /// Notifications and control frames that were queued, ever; control frames only where the log counts them.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
   /// Notifications that were buffered, and are queued or reported as lost by now. They stay counted where they were: each

@@ -9,7 +9,7 @@ struct Pacing {
     case flowing
     /// Past the high mark: until then, the posters that feed it are not read, so that it can catch up. → flowing, lossy
     case pacing(until: Instant)
-    /// It did not catch up, and its oldest notifications are dropped. It had lost so many before. → flowing
+    /// It did not catch up, or nobody could wait for it: its oldest notifications are dropped. It had lost so many before. → flowing
     ///
     /// - isTold: whether others were told, and hear when that ends.
     case lossy(lostBefore: UInt64, isTold: Bool)

@@ -17,7 +17,7 @@ final class Session {
     case open
     /// It is dismissed when the iteration ends. → closing, closed
     case ending(isGreeted: Bool)
-    /// It has been told why, and is closed when it has read that, or when its time is over. → closed
+    /// It has been told why, and is closed when the kernel has taken that, or when its time is over. → closed
     case closing
     /// Final.
     case closed

@@ -65,12 +65,15 @@ struct FoundConnectionTests {
     #expect(found.facts.lostCount == lost)
   }
 
-  @Test("that has to connect again is one of those also where its cell is damaged")
-  func damagedCell() throws {
+  @Test("that has to connect again is one of those also where its counter slot is damaged")
+  func damagedCounters() throws {
     var found = try Self.found()
     found.detachedUntil = Instant(nanoseconds: 1)
     found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
-    #expect(found.isDetached && found.fate.isEnd)
+    guard found.isDetached, case .restarts(isTold: false) = found.fate else {
+      Issue.record("\(found.fate)")
+      return
+    }
   }
 
   @Test(

@@ -14,6 +14,7 @@ import TribuneWire
 @MainActor
 final class SteppedBus {
   let server: BusServer
+  private let loop: EventLoop
   private let folder: TemporaryFolder
   /// Keeps what the bus has, as far as that knows.
   private let manager: NotifySocket
@@ -27,7 +28,8 @@ final class SteppedBus {
     manager = try NotifySocket()
     unsafe setenv("FDSTORE", "1000", 1)
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
-    server = try Self.server(configuration, state, PassedAtStart())
+    loop = try EventLoop(hostsMainQueue: false)
+    server = try Self.server(configuration, state, PassedAtStart(), loop)
     try server.gatekeeper.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
@@ -43,18 +45,19 @@ final class SteppedBus {
     let atStart = try PassedAtStart(passed, isStoreKept: true)
     atStart.knowsPeers = asksWhoConnected
     guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
+    loop = try EventLoop(hostsMainQueue: false)
     server = try Self.server(
-      configuration ?? other.server.context.configuration, try WriteAheadLog(adopting: file), atStart)
+      configuration ?? other.server.context.configuration, try WriteAheadLog(adopting: file), atStart, loop)
     server.takeOver(atStart)
   }
 
   private static func server(
-    _ configuration: Configuration, _ state: WriteAheadLog, _ passed: PassedAtStart
+    _ configuration: Configuration, _ state: WriteAheadLog, _ passed: PassedAtStart, _ loop: EventLoop
   ) throws -> BusServer {
     let log = Log(destination: .standardError)
     let store = DescriptorStore(log: log, holding: passed)
     let server = try BusServer(
-      configuration: configuration, log: log, loop: try EventLoop(hostsMainQueue: false), wal: state,
+      configuration: configuration, log: log, loop: loop, wal: state,
       store: store)
     try #require(server.recorder.survivesDeath)
     return server
@@ -95,6 +98,12 @@ final class SteppedBus {
       let array = bytes.array
       let sent = unsafe Glibc.send(socket, array, array.count, CInt(MSG_NOSIGNAL))
       try #require(sent == array.count)
+    }
+
+    /// Reads no more, as the bus learns when it sends something.
+    func stopReading() throws {
+      let socket = socket.descriptor.rawValue
+      try #require(shutdown(socket, CInt(SHUT_RD)) == 0)
     }
 
     /// What has come since this was last asked: kinds and serials.
@@ -152,6 +161,31 @@ final class SteppedBus {
   }
 
   func endIteration() { _ = server.endIteration() }
+
+  /// Makes an iteration in which the kernel says that a connection can be written to.
+  func flush(_ session: Session) throws {
+    beginIteration()
+    server.isReady(session.token, .writable)
+    endIteration()
+  }
+
+  /// Which connections the event loop would wake up for now.
+  func readyTokens() throws -> [WatchToken] {
+    let probe = Probe()
+    _ = try loop.iterate(for: probe)
+    return probe.tokens
+  }
+
+  private final class Probe: EventLoopTarget {
+    var tokens: [WatchToken] = []
+    let hasWork = true
+    let wantsIdle = false
+
+    func beginIteration() {}
+    func isReady(_ token: WatchToken, _ readiness: Readiness) { tokens.append(token) }
+    func isIdle() {}
+    func endIteration() -> Bool { true }
+  }
 
   /// Makes an iteration in which the bus reads what these have sent.
   func pass(_ clients: Client...) throws {
