@@ -22,7 +22,6 @@ package struct Deadlines<Item> {
 
   package init() {}
 
-  package var isEmpty: Bool { heap.isEmpty }
   package var nextDue: Instant? { heap.first?.due }
   package var first: (handle: Handle, item: Item)? {
     guard let first = heap.first, let item = items[first.handle].item else { return nil }

@@ -64,10 +64,10 @@ final class Router {
       context.statistics.value.delivered += UInt64(run.count * deliveries)
       context.statistics.value.posted += UInt64(run.count)
       poster.postedCount += UInt64(run.count)
-      if bus.value.isMonitored { monitor.showPosts(slice, receivers: deliveries, from: poster) }
+      if monitor.isWatched { monitor.showPosts(slice, receivers: deliveries, from: poster) }
       if first.flags.contains(.acknowledge) { answer(slice, to: poster, refusal: nil) }
     } catch {
-      if bus.value.isMonitored { monitor.showPosts(slice, receivers: 0, from: poster) }
+      if monitor.isWatched { monitor.showPosts(slice, receivers: 0, from: poster) }
       answer(slice, to: poster, refusal: error)
     }
     interpreter.settle()
@@ -105,7 +105,7 @@ final class Router {
 
   /// Answers each post of a run: that it was taken, or why not.
   private func answer(_ run: ByteSlice, to poster: Session, refusal: WireError?) {
-    if bus.value.isMonitored { monitor.expectAnswers(to: run, from: poster) }
+    if monitor.isWatched { monitor.expectAnswers(to: run, from: poster) }
     defer { monitor.endFrame() }
     var position = run.range.lowerBound
     while position < run.range.upperBound {

@@ -139,8 +139,6 @@ extension Sender {
   /// every frame: a quarter more has to come before this is done again.
   private func dropToFitMemory() {
     let memoryMax = context.configuration.queuesMemoryMaxBytes
-    // Nothing that this causes begins it anew.
-    relievedAbove = .max
     // What could be read already does not wait.
     let connections = sessions.all
     for session in connections where !session.output.isBlocked && session.isServed {

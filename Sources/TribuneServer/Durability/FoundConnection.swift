@@ -29,7 +29,7 @@ struct FoundConnection {
   /// Frames of the bus's own that it had been sent, ever.
   var controlSent: UInt32 = 0
   /// Its socket may be in the middle of a frame that it is being sent.
-  var isMidFrame = false
+  var isMidFrame: Bool { flags.contains(.sending) }
   var fate = Fate.survives
   /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
   var isRefused = false
@@ -52,7 +52,6 @@ struct FoundConnection {
     queuedCount = counters.queued
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
-    isMidFrame = counters.flags.contains(.sending)
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
     // What it had not been told of is told with what is lost now, and counted then.
     if !isHandedOver, let lost = counters.lost { facts.lostCount = UInt64(lost) }

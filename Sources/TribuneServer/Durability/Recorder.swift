@@ -8,8 +8,9 @@ import TribuneWire
 /// Logs what the next daemon needs to go on if this one dies (see `WriteAheadLog`).
 ///
 /// What changes the core is logged as it came in: frames other than posts, disconnects, and moments at which something
-/// was due. Of a post, what comes of it is logged: that it is retained, awaited, or waits. Control frames are logged as they go out. Reads and writes under way and the number of queued
-/// notifications are in the connection's counter slot, a store for each.
+/// was due. Of a post, what comes of it is logged: that it is retained, awaited, or waits. Control frames are logged as
+/// they go out. Reads and writes under way and the number of queued notifications are in the connection's counter slot,
+/// a store for each.
 ///
 /// A *transaction* is what the core takes in one go and all that it causes. Everything in it is queued and logged before
 /// any of it is sent, and one store commits it. So the next daemon knows of everything that anybody has read, and
@@ -356,9 +357,7 @@ final class Recorder {
   private func endReceiving(from session: Session) {
     // Until all that it caused is visible, what was read is lost with the daemon.
     commit()
-    guard session.input.isEmpty else {
-      return
-    }
+    guard session.input.isEmpty else { return }
     // What is delivered when the iteration ends is not in the log.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)

@@ -44,7 +44,7 @@ final class FrameTaker {
     let isShown =
       switch kind {
       case .monitor: true
-      default: bus.value.isMonitored
+      default: monitor.isWatched
       }
     if isShown { monitor.showFrame(frame, slice, from: session) }
     defer { if isShown { monitor.endFrame() } }

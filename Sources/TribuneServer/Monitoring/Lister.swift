@@ -56,12 +56,10 @@ final class Lister {
       switch list.subject {
       case .bus: replier.say(Entry.bus(busEntry), to: session, serial: serial)
       case .connections:
-        let entries =
-          sessions.all.filter(\.isOpen).map(entry(of:)) + sessions.allDetached.map(entry(of:))
+        let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
+          .filter { list.connection == 0 || $0.rawValue == list.connection }
         // Slots are used again, so their order says nothing.
-        let listed = entries.filter { list.connection == 0 || $0.id.rawValue == list.connection }
-          .sorted { $0.id < $1.id }
-        sayAll(listed.lazy.map { .connection($0) }, to: session, serial: serial)
+        sayAll(ids.sorted().lazy.compactMap { self.entry(of: $0) }, to: session, serial: serial)
       case .observations:
         let entries = bus.value.observationEntries(of: list.connection)
         sayAll(entries.lazy.map { .observation($0) }, to: session, serial: serial)
@@ -127,27 +125,37 @@ final class Lister {
     return isKept && !session.output.flags.contains(.incomplete)
   }
 
-  private func entry(of session: Session) -> ConnectionEntry {
-    let counts = bus.value.counts(at: session.slot)
-    let held = bus.value.heldByteCount(at: session.slot)
-    return ConnectionEntry(
-      id: session.id, peer: session.peer,
-      age: context.now.nanoseconds(since: session.connected) / 1000,
-      observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
-      queries: UInt32(clamping: counts.queries), queued: UInt64(session.output.queue.byteCount),
-      lost: session.output.queue.lostCount, posted: session.postedCount, isPaused: session.pacing.isPaused,
-      isLossy: session.pacing.isLossy, isSuspended: held != nil, held: UInt64(held ?? 0),
-      isSurviving: survives(session))
+  /// Nil if the connection is gone.
+  private func entry(of id: ConnectionID) -> Entry? {
+    if let session = sessions[id] {
+      var entry = entry(id, at: session.slot, session.peer, since: session.connected)
+      entry.queued = UInt64(session.output.queue.byteCount)
+      entry.lost = session.output.queue.lostCount
+      entry.posted = session.postedCount
+      entry.isPaused = session.pacing.isPaused
+      entry.isLossy = session.pacing.isLossy
+      entry.isSurviving = survives(session)
+      return .connection(entry)
+    }
+    return sessions.detached(id).map { session in
+      var entry = entry(id, at: session.slot, session.peer, since: session.connected)
+      entry.lost = session.lostCount
+      entry.posted = session.postedCount
+      entry.isSurviving = store == nil && !session.flags.contains(.incomplete)
+      return .connection(entry)
+    }
   }
 
-  private func entry(of session: DetachedSession) -> ConnectionEntry {
-    let counts = bus.value.counts(at: session.slot)
-    let held = bus.value.heldByteCount(at: session.slot)
+  /// What the core knows of a connection.
+  private func entry(
+    _ id: ConnectionID, at slot: ConnectionSlot, _ peer: PeerIdentity, since connected: Instant
+  ) -> ConnectionEntry {
+    let counts = bus.value.counts(at: slot)
+    let held = bus.value.heldByteCount(at: slot)
     return ConnectionEntry(
-      id: session.id, peer: session.peer, age: context.now.nanoseconds(since: session.connected) / 1000,
+      id: id, peer: peer, age: context.now.nanoseconds(since: connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
-      queries: UInt32(clamping: counts.queries), queued: 0, lost: session.lostCount,
-      posted: session.postedCount, isPaused: false, isLossy: false, isSuspended: held != nil,
-      held: UInt64(held ?? 0), isSurviving: store == nil && !session.flags.contains(.incomplete))
+      queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0, isPaused: false,
+      isLossy: false, isSuspended: held != nil, held: UInt64(held ?? 0), isSurviving: false)
   }
 }

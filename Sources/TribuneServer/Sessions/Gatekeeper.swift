@@ -193,7 +193,7 @@ final class Gatekeeper {
   /// - Parameter isEnded: false if something else goes on over its socket.
   func close(_ session: Session, isEnded: Bool = true) {
     guard !session.isClosed else { return }
-    if session.isGreeted { leave(session) }
+    if session.isGreeted { leave(session) } else { recorder.recordDisconnection(of: session.id) }
     session.input.deferred = nil
     partials.release(session)
     quota.releaseWaiting(of: session)
@@ -215,7 +215,6 @@ final class Gatekeeper {
 
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
   private func forget(_ session: Session, isEnded: Bool) {
-    recorder.recordDisconnection(of: session.id)
     context.log.debug("connection \(session.id) closed")
     session.state = .closed
     sender.removeQueue(of: session)
