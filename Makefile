@@ -24,7 +24,8 @@ CONFDIR = $(SYSCONFDIR)/tribune
 CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
   $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
-UNITS = tribuned.service tribuned.socket tribune-delegates.service user/tribuned.service user/tribuned.socket
+BUS_UNITS = tribuned.service tribuned.socket tribuned-keeper.service tribuned-keeper.socket
+UNITS = $(BUS_UNITS) tribune-delegates.service $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(USERUNITDIR)/$(notdir $(1)),$(SYSTEMUNITDIR)/$(1))

@@ -49,18 +49,19 @@ let package = Package(
     .target(
       name: "TribuneCommands",
       dependencies: [
-        "CTribuneLinux", "Tribune", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
+        "Tribune", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: strict),
-    .executableTarget(name: "tribuned", dependencies: ["TribuneServer"], swiftSettings: mainActor),
+    .executableTarget(
+      name: "tribuned", dependencies: ["TribuneServer", "TribuneSystem"], swiftSettings: mainActor),
     .executableTarget(
       name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
     ),
     .target(
-      name: "TribuneTestSupport", dependencies: ["TribuneWire"], path: "Tests/TribuneTestSupport",
-      swiftSettings: strict),
+      name: "TribuneTestSupport", dependencies: ["TribuneSystem", "TribuneWire"],
+      path: "Tests/TribuneTestSupport", swiftSettings: strict),
     .executableTarget(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
       swiftSettings: strict),
@@ -101,7 +102,7 @@ let package = Package(
         "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribuneServer", "TribuneSystem",
         "TribuneTestSupport", "TribuneWire",
       ],
-      exclude: ["Restarting/States", "Support/service-manager.py"], swiftSettings: strict),
+      exclude: ["Restarting/States"], swiftSettings: strict),
     .testTarget(
       name: "TribuneTests", dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
       swiftSettings: caller),

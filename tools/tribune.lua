@@ -18,7 +18,7 @@ local kinds = {
   [8] = "ask", [9] = "question", [10] = "answer", [11] = "defer", [12] = "progress", [13] = "verdict",
   [14] = "concluded", [15] = "cancel", [16] = "list", [17] = "entry", [18] = "monitor", [19] = "traffic",
   [20] = "hold", [21] = "ended", [22] = "declare", [23] = "suspend", [24] = "retained", [25] = "done",
-  [26] = "awaited", [27] = "succeed", [28] = "replace",
+  [26] = "awaited", [27] = "succeed",
 }
 local TRAFFIC = 19
 
@@ -189,7 +189,6 @@ local fields_of = {
     },
   },
   [27] = { { "predecessor", "id" }, { "received", "u64" } },
-  [28] = { { "version", "u32" } },
 }
 
 -- What the payload is, where it is not userInfo.
@@ -507,7 +506,6 @@ local function summary(kind, values, payload)
   if word == "awaited" then return with(values.acknowledged, "done,", values.missing, "missing") end
   if word == "done" then return with(values.has_failed and "failed", values.poster, values.post, said) end
   if word == "suspend" then return values.is_suspended and "suspends" or "resumes" end
-  if word == "replace" then return with("reads version", values.version) end
   if word == "succeed" then return with(values.predecessor, "with", values.received, "received") end
   return with(values.subject, values.entry, values.ended, values.protocol_name, values.wants, said)
 end

@@ -63,6 +63,9 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
+  /// Attempts to attach. More than one is needed only if the same attachment is taken back at the same time.
+  private static var attachingTries: Int { 8 }
+
   private func attach(
     _ delegate: some Delegate, to object: String, _ fields: Attach
   ) async throws(TribuneError) -> Attachment {
@@ -76,9 +79,21 @@ extension Connection {
       fields.protocols.count, "protocols in one attachment", max: WireLimits.protocolsPerDelegate)
     for name in fields.protocols { try Checked.protocolName(name) }
     try Checked.count(fields.label.utf8.count, "bytes in a label", max: WireLimits.labelLength)
-    let (registered, attached) = try await link.attach(
-      delegate, to: try Checked.object(object), patterns: patterns, fields)
-    return Attachment(attached, serial: registered.serial, connection: self)
+    let message = Link.Message(object: try Checked.object(object))
+    for _ in 1...Self.attachingTries {
+      let attached = try await link.request(fields, message, isTakenBack: true) {
+        (reply: Reply<LinkState.Attached?>, serial) in
+        var renewal = fields
+        renewal.isSet = false
+        return .attachment(
+          reply,
+          AttachedDelegate(
+            delegate, object: object, patterns: patterns, renewal: renewal.frame(serial: serial, message)))
+      }
+      if let attached { return Attachment(attached.delegate, serial: attached.serial, connection: self) }
+    }
+    throw TribuneError(
+      .refused, "the same delegate was taken back each of \(Self.attachingTries) times that it was attached")
   }
 
   /// Takes a hold: a standing veto on queries whose names match a pattern.
@@ -101,8 +116,11 @@ extension Connection {
     let object = try Checked.object(object ?? "")
     guard !why.isEmpty else { throw TribuneError(.refused, "whoever holds has to say why") }
     let term = HoldTerm(expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds))
-    let registered = try await link.hold(pattern.text, object: object, why: why, term)
-    return Hold(serial: registered.serial, term: term, connection: self)
+    let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
+    let serial = try await link.request(TribuneWire.Hold(expiry: term.expiry), message, isTakenBack: true) {
+      reply, _ in .registration(reply, .hold(term))
+    }
+    return Hold(serial: serial, term: term, connection: self)
   }
 
   /// Asks for more time on behalf of a delegate of this user, which may belong to another connection.

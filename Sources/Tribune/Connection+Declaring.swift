@@ -23,8 +23,7 @@ extension Connection {
     let object = try Checked.object(object)
     guard !object.isEmpty else { throw TribuneError(.invalidObject, "a declaration needs an object") }
     try Checked.protocolName(protocolName)
-    let registered = try await link.declare(object, as: protocolName, definitions: definitions)
-    return Declaration(serial: registered.serial, connection: self)
+    return try await register(Declare(protocolName: protocolName), object, definitions)
   }
 
   /// Defines protocols without declaring an object.
@@ -38,7 +37,16 @@ extension Connection {
   @discardableResult
   public func define(_ source: String) async throws(TribuneError) -> Declaration {
     guard !source.isEmpty else { throw TribuneError(.invalidProtocol, "no protocol is defined") }
-    let registered = try await link.declare("", as: "", definitions: source)
-    return Declaration(serial: registered.serial, connection: self)
+    return try await register(Declare(protocolName: ""), "", source)
+  }
+
+  private func register(
+    _ fields: Declare, _ object: String, _ definitions: String
+  ) async throws(TribuneError) -> Declaration {
+    let message = Link.Message(object: object, payload: Array(definitions.utf8))
+    let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
+      .registration(reply, .declaration)
+    }
+    return Declaration(serial: serial, connection: self)
   }
 }

@@ -27,8 +27,7 @@ extension Connection {
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
   ) async throws(TribuneError) -> Notifications {
-    let wishes = ObservationWishes(suspension: suspension, wantsRetained: retained, isAwaited: awaited)
-    return try await observe(pattern.map { [$0] } ?? [], object, limit, wishes)
+    try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
   /// Observes notifications whose name matches any of several patterns, one copy of each.
@@ -41,24 +40,18 @@ extension Connection {
     guard !patterns.isEmpty else {
       throw TribuneError(.invalidPattern, "an observation of any of no patterns is none")
     }
-    let wishes = ObservationWishes(suspension: suspension, wantsRetained: retained, isAwaited: awaited)
-    return try await observe(patterns, object, limit, wishes)
-  }
-
-  private struct ObservationWishes {
-    var suspension: SuspensionBehavior
-    var wantsRetained: Bool
-    var isAwaited: Bool
+    return try await observe(patterns, object, limit, suspension, retained, awaited)
   }
 
   private func observe(
-    _ patterns: [String], _ object: String?, _ limit: Int, _ wishes: ObservationWishes
+    _ patterns: [String], _ object: String?, _ limit: Int, _ suspension: SuspensionBehavior,
+    _ wantsRetained: Bool, _ isAwaited: Bool
   ) async throws(TribuneError) -> Notifications {
     let object = try Checked.object(object ?? "")
     let stream = DeliveryStream<Delivery>(limit: limit)
     var key = LinkState.ObservationKey(
-      pattern: "", object: object, suspension: wishes.suspension.wire, isAwaited: wishes.isAwaited,
-      snapshotStream: wishes.wantsRetained ? ObjectIdentifier(stream) : nil)
+      pattern: "", object: object, suspension: suspension.wire, isAwaited: isAwaited,
+      snapshotStream: wantsRetained ? ObjectIdentifier(stream) : nil)
     var observations: [(LinkState.ObservationKey, Pattern?)] = patterns.isEmpty ? [(key, nil)] : []
     var seen: Set<String> = []
     for pattern in patterns where seen.insert(pattern).inserted {
@@ -67,9 +60,9 @@ extension Connection {
     }
     // If one of them fails, the subscription is released, which takes back the others.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
-    if wishes.wantsRetained { stream.holdChangesBack() }
+    if wantsRetained { stream.holdChangesBack() }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
-    if wishes.wantsRetained { stream.letChangesCome() }
+    if wantsRetained { stream.letChangesCome() }
     return Notifications(subscription: subscription)
   }
 
@@ -104,7 +97,9 @@ extension Connection {
     let stream = DeliveryStream<TrafficDelivery>(limit: 4096)
     let subscription = Subscription(stream, on: self) { link, stream in link.endMonitoring(stream) }
     for pattern in patterns.isEmpty ? [""] : patterns {
-      try await link.monitor(pattern, into: stream)
+      _ = try await link.request(Monitor(), .init(name: pattern), isTakenBack: true) { reply, _ in
+        .registration(reply, .monitor(stream))
+      }
     }
     return Traffic(subscription: subscription)
   }

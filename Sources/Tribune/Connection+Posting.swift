@@ -36,7 +36,9 @@ extension Connection {
     let name = try Checked.ownName(name)
     let object = try Checked.object(object)
     let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
-    _ = try await link.request(options.fields, message, flags: .acknowledge) { reply, _ in .okay(reply) }
+    _ = try await link.request(posting: options.fields, message, flags: .acknowledge) { reply, _ in
+      .okay(reply)
+    }
   }
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
@@ -67,6 +69,6 @@ extension Connection {
     fields.options.insert(.awaited)
     fields.deadline = Checked.milliseconds(deadline)
     let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
-    return try await link.request(fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }
+    return try await link.request(posting: fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }
   }
 }

@@ -27,19 +27,19 @@ import TribuneWire
 public final class Connection: Sendable {
   /// The connection's id, `:N`: a number that no other connection of that bus ever has. It changes after an
   /// interruption.
-  public var id: String { identity.connection.description }
+  public var id: String { session.connection.description }
   /// The bus at the other end.
-  public var bus: BusInfo { identity.bus }
+  public var bus: BusInfo { session.bus }
 
   let link: Link
 
   init(link: Link) { self.link = link }
 
-  private var identity: LinkState.Identity {
-    guard let identity = link.state.withLock({ $0.identity }) else {
+  private var session: LinkState.Session {
+    guard let session = link.state.withLock({ $0.session }) else {
       preconditionFailure("nobody has a connection before the bus has welcomed it")
     }
-    return identity
+    return session
   }
 
   deinit { link.abandon() }
@@ -72,7 +72,7 @@ public final class Connection: Sendable {
 
   /// Whether the connection has ended. An interrupted connection has not.
   public var hasEnded: Bool {
-    link.state.withLock { if case .ended = $0.phase { true } else { false } }
+    link.state.withLock { $0.hasEnded }
   }
 
   /// Writes what was posted, then ends the connection; returns when it has ended.

@@ -64,17 +64,18 @@ struct Context: Sendable {
     try write(table.text(hasHeader: showsLegend, isColoured: terminal.isColoured))
   }
 
+  /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
   func write(_ text: String) throws(CommandError) {
     try write(bytes: Array(text.utf8))
   }
 
   func write(bytes: [UInt8]) throws(CommandError) {
     do {
-      try terminal.write(bytes: bytes)
+      try StandardOutput.write(bytes)
     } catch {
       // The reader has closed the pipe, which is no failure.
-      if error.isClosed { throw .ended(ExitStatus.success) }
-      throw .failure("standard output: \(error.errno)")
+      if error == .brokenPipe { throw .ended(ExitStatus.success) }
+      throw .failure("standard output: \(error)")
     }
   }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 
 /// Stops and continues this process for Ctrl-Z and `fg`. It suspends the connection on the bus first, because nothing
 /// is read while the process is stopped: notifications are then treated as each observation says, and delay nobody.
 actor JobControl {
-  static let signals = [SIGTSTP, SIGCONT]
+  static let signals = [Signals.terminalStop, Signals.resume]
 
   /// How long the bus may take to suspend the connection. The process stops after that in any case.
   private static let patience = Duration.seconds(2)
@@ -33,8 +32,8 @@ actor JobControl {
     defer { following.cancel() }
     for await signal in context.signals.signals {
       switch signal.number {
-      case SIGTSTP: isToStop = true
-      case SIGCONT: (isToStop, wasStopped) = (false, false)
+      case Signals.terminalStop: isToStop = true
+      case Signals.resume: (isToStop, wasStopped) = (false, false)
       default: return
       }
       change.yield()
@@ -48,7 +47,7 @@ actor JobControl {
       while isToStop ? !wasStopped : isSuspended {
         if isToStop, isSuspended {
           wasStopped = true
-          kill(getpid(), SIGSTOP)
+          ThisProcess.stop()
         } else {
           isSuspended = isToStop
           await tell(isSuspended)

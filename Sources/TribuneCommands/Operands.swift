@@ -75,6 +75,25 @@ extension Invocation {
     return bytes
   }
 
+  /// The bytes of a file, or for `-` of standard input.
+  ///
+  /// - Parameter lengthMax: whole MiB.
+  static func contents(of file: String, lengthMax: Int) throws(CommandError) -> [UInt8] {
+    let bytes: [UInt8]?
+    do throws(Errno) {
+      bytes =
+        if file == "-" {
+          try StandardInput.readAll(limit: lengthMax)
+        } else {
+          try InputFile.contents(of: file, lengthMax: lengthMax, waits: true)
+        }
+    } catch {
+      throw .failure("\(file.terminalSafe): \(error)")
+    }
+    guard let bytes else { throw .failure("\(file.terminalSafe): it is longer than \(lengthMax >> 20) MiB") }
+    return bytes
+  }
+
   /// The time-out, in a range that fits the 32 bits of milliseconds of the wire.
   func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout, of: "--timeout") }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 
 extension SignalWatch {
   /// The signals that end a staying verb. SIGHUP is one, so that no command is left running when the terminal closes.
-  static let interrupting = [SIGINT, SIGTERM, SIGHUP]
+  static let interrupting = [Signals.interrupt, Signals.terminate, Signals.hangUp]
+  /// The signals by which people and service managers end a process or notify it.
+  static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
 
   /// Returns at the first signal. May be called once only.
   func interruption() async {

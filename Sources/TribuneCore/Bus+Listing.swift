@@ -27,7 +27,7 @@ extension Bus {
 
   /// All holds, or those of one connection, the oldest first.
   package func holdEntries(of connection: UInt64, at now: Instant) -> [HoldEntry] {
-    connections.lazy.compactMap { $0 }
+    connections.all
       .filter { connection == 0 || $0.id.rawValue == connection }
       .flatMap { $0.holds.values }
       .sorted { $0.identity.id < $1.identity.id }
@@ -36,7 +36,7 @@ extension Bus {
 
   /// All delegates, or those of one connection, in the order of attaching.
   package func delegateEntries(of connection: UInt64) -> [DelegateEntry] {
-    connections.lazy.compactMap { $0 }
+    connections.all
       .filter { connection == 0 || $0.id.rawValue == connection }
       .flatMap { $0.delegates.values }
       .sorted { $0.identity.id < $1.identity.id }
@@ -45,7 +45,7 @@ extension Bus {
 
   /// All observations, or those of one connection, by connection and then by serial.
   package func observationEntries(of connection: UInt64) -> [ObservationEntry] {
-    connections.lazy.compactMap { $0 }
+    connections.all
       .filter { connection == 0 || $0.id.rawValue == connection }
       .sorted { $0.id < $1.id }
       .flatMap { connection in
@@ -62,12 +62,12 @@ extension Bus {
   package func counts(
     at slot: ConnectionSlot
   ) -> (observations: Int, delegates: Int, queries: Int) {
-    let connection = connection(at: slot)
+    let connection = connections[slot]
     return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }
 
   /// Bytes buffered for a connection; nil if it is not suspended.
-  package func heldByteCount(at slot: ConnectionSlot) -> Int? { connection(at: slot).held?.byteCount }
+  package func heldByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].held?.byteCount }
 
   /// All retained notifications, or those that one connection posted, by name and then by object.
   package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {

@@ -12,117 +12,74 @@ package import TribuneWire
 /// A getter that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would be
 /// called on a copy of the whole bus, which costs some 100 instructions.
 package struct Bus: ~Copyable {
-  struct Connection {
-    let id: ConnectionID
-    let peer: PeerIdentity
-    /// Bytes charged for each registration, by serial.
-    var registeredLengths: [Serial: Int] = [:]
-    var observations: [Serial: NotificationCenter.Observation] = [:]
-    var monitors: [Serial: Monitors.Registration] = [:]
-    /// Tokens in the patterns of its observations and monitors.
-    var tokenCount = 0
-    var delegates: [Serial: DelegateRegistration] = [:]
-    /// The delegates, by dedup key.
-    var likenesses: [ExactText: DelegateRegistration] = [:]
-    /// Patterns of all its delegates.
-    var patternCount = 0
-    /// Tokens of these patterns.
-    var patternTokenCount = 0
-    var holds: [Serial: HoldRegistration] = [:]
-    var declarations: [Serial: DeclarationRegistration] = [:]
-    /// Queries that it asked, by the serial of the `ask`.
-    var queries = SmallDictionary<Serial, QueryID>()
-    /// Participants of all its queries.
-    var participantCount = 0
-    /// Bytes of userInfo kept for its queries under way, whether or not they are charged to its user.
-    var questionByteCount = 0
-    /// Bytes of reasons and values that its queries and awaited posts have received.
-    var answerByteCount = 0
-    /// Its awaited posts: their numbers by serial, and the observers of all of them, settled ones included.
-    var awaitedPosts: [Serial: Int] = [:]
-    var awaitedCount = 0
-    /// Numbers of the awaited posts that wait for this connection.
-    var owed: Set<Int> = []
-    /// nil unless the connection is suspended.
-    var held: HeldNotifications?
-
-    var registrationCount: Int { observations.count + monitors.count + declarations.count }
-    var waitCount: Int { queries.count + awaitedPosts.count }
-    /// Delegates and holds share one limit.
-    var delegateCount: Int { delegates.count + holds.count }
-
-    /// Inlined, so that the call does not copy the connection.
-    @inline(__always) func uses(_ serial: Serial) -> Bool {
-      hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
-    }
-
-    @inline(__always) func hasRegistered(_ serial: Serial) -> Bool {
-      observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
-        || holds[serial] != nil || declarations[serial] != nil
-    }
-  }
-
   package var limits: BusLimits
   package var policy = BusPolicy()
   var center: NotificationCenter
-  /// Verdicts, and the vetoes among them, from the start. Dry runs and queries for values do not count.
-  package internal(set) var askedCount: UInt64 = 0
-  package internal(set) var vetoedCount: UInt64 = 0
-
-  var connections: [Connection?] = []
-  /// The accounts of their users, by slot. They are outside `Connection`, so that a lookup does not copy it.
-  var accountsBySlot: [UserAccount?] = []
-  /// By the number of the id.
-  var slots: [UInt64: ConnectionSlot] = [:]
+  var connections = ConnectionTable()
   var monitors: Monitors
   var chains: DelegateChains
   var holds: Holds
   var declarations: Declarations
-  let payloadCheck: PayloadCheck
   /// Of queries, awaited posts and holds.
   var deadlines = Deadlines<Due>()
   var queries = QueryTable()
   var postings = PostingQueue()
-  var retained = RetainedNotifications()
+  var retained: RetainedNotifications
   var awaitedPosts = AwaitedPosts()
-  /// By user id, for each user with a connection.
-  var accounts: [UInt32: UserAccount] = [:]
-  /// Bytes buffered for all suspended connections.
-  var heldByteCount = 0
-  var suspendedCount = 0
-  /// Connections for which something was buffered, until `popHeld` returns them.
-  var heldSlots: [ConnectionSlot] = []
-  /// Posts with fields that were accepted, from the start.
-  package internal(set) var acceptedPostCount: UInt64 = 0
-  /// Frames that were refused and changed nothing, from the start.
-  package private(set) var refusedCount: UInt64 = 0
-  var lastQuery: UInt64 = 0
-  var lastDelegate: UInt64 = 0
-  /// Highest ids given. They exceed the last ids only during a restore.
-  var highestQuery: UInt64 = 0
-  var highestDelegate: UInt64 = 0
-  /// Whether accepted frames are being replayed. They are not checked against current declarations.
-  package var isRestoring = false
-  /// The truncation reason of the last answer, if nothing of it was kept: there was no capacity for it, or it did not
-  /// fit its method. During a restore, the truncation reason of the next answer.
-  package var cutReason: String?
-  /// Delegates that restored queries wait for, and that are not attached.
-  var strays: [DelegateRegistration] = []
+  let accounts: Accounts
+  var suspensions = Suspensions()
+  package internal(set) var totals = Totals()
+  var ids = (queries: IDSequence(), delegates: IDSequence())
+  package var restoring = Restoring()
   var effects: [Effect] = []
   /// Whether announcements have ended.
   private var isStopping = false
 
+  /// Counts from the start.
+  package struct Totals {
+    /// Verdicts, and the vetoes among them. Dry runs and queries for values do not count.
+    package internal(set) var asked: UInt64 = 0
+    package internal(set) var vetoed: UInt64 = 0
+    /// Posts with fields that were accepted.
+    package internal(set) var acceptedPosts: UInt64 = 0
+    /// Frames that were refused and changed nothing.
+    package internal(set) var refused: UInt64 = 0
+  }
+
+  /// What is suspended.
+  struct Suspensions {
+    /// Connections that are.
+    var count = 0
+    /// Bytes buffered for all of them.
+    var byteCount = 0
+    /// Those for which something was buffered, until `popHeld` returns them.
+    var slots: [ConnectionSlot] = []
+  }
+
+  /// What a replay sets before a frame, or collects until the restore ends.
+  package struct Restoring {
+    /// Whether accepted frames are being replayed. They are not checked against current declarations.
+    package var isReplaying = false
+    /// The truncation reason of the last answer, if nothing of it was kept: there was no capacity for it, or it did not
+    /// fit its method. The server logs it, and sets it again before that answer is replayed.
+    package var truncationReason: String?
+    /// Delegates that restored queries wait for, and that are not attached.
+    var unresolved: [DelegateRegistration] = []
+  }
+
   /// - Parameters:
   ///   - seed: any number that peers cannot guess.
+  ///   - accounts: the ledger of users, which may count more than the core does.
   ///   - payloadCheck: checks messages about objects that have a protocol.
-  package init(limits: BusLimits, seed: UInt64, payloadCheck: PayloadCheck) {
+  package init(limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck) {
     self.limits = limits
-    self.payloadCheck = payloadCheck
+    self.accounts = accounts
+    retained = RetainedNotifications(accounts)
     center = NotificationCenter(seed: seed)
     monitors = Monitors(seed: ~seed)
     chains = DelegateChains(seed: seed &+ 1)
     holds = Holds(seed: seed &+ 2)
-    declarations = Declarations(seed: seed &+ 3)
+    declarations = Declarations(seed: seed &+ 3, payloadCheck)
   }
 
   package var observationCount: Int { center.observationCount }
@@ -131,7 +88,7 @@ package struct Bus: ~Copyable {
   package var queryCount: Int { queries.count }
   /// Changes whenever something is registered, removed or decided.
   package var changeCount: UInt64 {
-    center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ askedCount
+    center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ totals.asked
   }
   /// Whether any connection may receive the bus's own notifications.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
@@ -162,14 +119,9 @@ package struct Bus: ~Copyable {
 
   /// Adds a connection that has been greeted. Its slot must be free.
   package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
-    while connections.count <= slot.index {
-      connections.append(nil)
-      accountsBySlot.append(nil)
-    }
-    precondition(connections[slot.index] == nil, "slot \(slot.index) is taken")
-    connections[slot.index] = Connection(id: id, peer: peer)
-    openAccount(of: peer.uid, at: slot)
-    slots[id.rawValue] = slot
+    let account = accounts.account(of: peer.uid)
+    account.charges.connectionCount += 1
+    connections.insert(Connection(id: id, peer: peer, account: account), at: slot)
     announce(.didConnect(id, peer))
   }
 
@@ -180,7 +132,7 @@ package struct Bus: ~Copyable {
   package mutating func disconnect(
     _ slot: ConnectionSlot, because reason: ErrorCode? = nil, at now: Instant
   ) {
-    guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
+    let connection = connections[slot]
     for observation in connection.observations.values { center.remove(observation, slot: slot) }
     for registration in connection.monitors.values {
       monitors.remove(registration, slot: slot)
@@ -195,9 +147,8 @@ package struct Bus: ~Copyable {
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
     settleOwed(by: slot, at: now)
     forgetHeld(for: slot)
-    closeAccount(of: self.connection(at: slot), at: slot)
-    connections[slot.index] = nil
-    slots[connection.id.rawValue] = nil
+    closeAccount(of: slot)
+    connections.remove(at: slot)
     settleGone(delegates, at: now)
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
@@ -250,7 +201,7 @@ package struct Bus: ~Copyable {
       }
     } catch {
       guard !error.code.closesConnection else { throw error }
-      refusedCount &+= 1
+      totals.refused &+= 1
       emit(.refusal(slot, frame.header.serial, error))
     }
     return true
@@ -270,22 +221,22 @@ package struct Bus: ~Copyable {
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
     center.add(observation, slot: slot)
-    connections[slot.index]?.observations[serial] = observation
-    connections[slot.index]?.tokenCount += pattern.tokenCount
+    connections[slot].observations[serial] = observation
+    connections[slot].tokenCount += pattern.tokenCount
     if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
   func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     try requireFresh(serial, from: slot)
-    guard connection(at: slot).registrationCount < limits.observationsMax else {
+    guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.observationsMax) observations and declarations")
     }
   }
 
   func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
-    guard connection(at: slot).tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
+    guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
         "the patterns that a connection observes can have \(limits.observationTokensMax) tokens in all")
@@ -294,41 +245,35 @@ package struct Bus: ~Copyable {
 
   @inline(__always) func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     guard serial != 0 else { throw WireError(.invalidValue, "serial 0 stands for no frame") }
-    guard !connection(at: slot).uses(serial) else {
+    guard !connections[slot].uses(serial) else {
       throw WireError(.duplicateSerial, "serial \(serial) stands for something else still")
     }
-  }
-
-  func connection(at slot: ConnectionSlot) -> Connection {
-    guard let connection = connections[slot.index] else { preconditionFailure("slot \(slot.index) is free") }
-    return connection
   }
 
   private mutating func cancel(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
     let target = try frame.decode(Cancel.self).target
-    let connection = connection(at: slot)
-    if let observation = connection.observations[target] {
+    if let observation = connections[slot].observations[target] {
       center.remove(observation, slot: slot)
-      connections[slot.index]?.observations[target] = nil
+      connections[slot].observations[target] = nil
       giveBack(target, from: slot)
-      connections[slot.index]?.tokenCount -= observation.pattern.tokenCount
-    } else if let registration = connection.monitors[target] {
+      connections[slot].tokenCount -= observation.pattern.tokenCount
+    } else if let registration = connections[slot].monitors[target] {
       monitors.remove(registration, slot: slot)
-      connections[slot.index]?.monitors[target] = nil
+      connections[slot].monitors[target] = nil
       giveBack(target, from: slot)
-      connections[slot.index]?.tokenCount -= registration.tokenCount
-    } else if let delegate = connection.delegates[target] {
+      connections[slot].tokenCount -= registration.tokenCount
+    } else if let delegate = connections[slot].delegates[target] {
       detach([delegate], at: now)
-    } else if let hold = connection.holds[target] {
+    } else if let hold = connections[slot].holds[target] {
       release(hold, at: now)
-    } else if let declaration = connection.declarations[target] {
+    } else if let declaration = connections[slot].declarations[target] {
       withdraw(declaration)
-    } else if let query = connection.queries[target] {
+    } else if let query = connections[slot].queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
       cancel(query, at: now)
-    } else if let number = connection.awaitedPosts[target] {
+    } else if let number = connections[slot].awaitedPosts[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the poster waits no longer")))
       forget(awaitedPost: number)
     } else {
@@ -346,18 +291,16 @@ package struct Bus: ~Copyable {
   }
 
   mutating func makeQueryID() -> QueryID {
-    lastQuery += 1
-    return QueryID(rawValue: lastQuery)
+    QueryID(rawValue: ids.queries.next())
   }
 
   mutating func makeDelegateID() -> DelegateID {
-    lastDelegate += 1
-    return DelegateID(rawValue: lastDelegate)
+    DelegateID(rawValue: ids.delegates.next())
   }
 
   mutating func countVerdict(_ verdict: VerdictKind) {
-    askedCount += 1
-    if verdict == .vetoed { vetoedCount += 1 }
+    totals.asked += 1
+    if verdict == .vetoed { totals.vetoed += 1 }
   }
 }
 

@@ -27,7 +27,7 @@ package struct BusLimits: Equatable, Sendable {
   /// Holds that one verdict lists, the oldest ones. The length of a verdict depends on their reasons.
   package var holdsListedMax = 1024
   /// Ancestors that a nested query can have.
-  package var ancestorsMax = 32
+  package static var ancestorsMax: Int { 32 }
   /// Declarations of one connection that define protocols.
   package var definitionsMax = 16
   /// Protocols in all. Those in files count, but are never refused. One can take 32 KiB, with what it inherits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneCore
-package import TribuneLog
+import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
@@ -10,53 +10,70 @@ import TribuneWire
 /// `Daemon` puts a process around it. The simulation (docs/TESTING.md) drives it without one, through what is `package`
 /// here and through system calls, and through nothing else.
 package final class BusInstance {
-  /// How long the service manager has to take what is handed over.
-  private static let storeGrace = Duration.seconds(5)
+  /// How long the keeper has to take what is handed over.
+  private static let handOverLimit = Duration.seconds(5)
 
   let server: BusServer
   let passed: PassedAtStart
   private let log: Log
   private let loop: EventLoop
-  private let store: DescriptorStore?
+  private let keeper: KeeperLink?
 
   /// - Parameters:
-  ///   - passed: what the service manager, or the daemon whose place this one takes, has passed.
-  ///   - state: that daemon's; nil to take what was stored, or an empty one.
-  ///   - isStepped: the caller's thread does what the main queue, and the thread that sends to the service manager, would
-  ///     do: `lookAtDeadlines`, `sendToManager`.
+  ///   - passed: what the service manager has passed.
+  ///   - keeperPath: where the keeper listens that keeps what the bus has. Without one, nothing outlives this process.
+  ///   - replaces: whether to take the place of the bus that this keeper serves. It has let go of it then.
+  ///   - listenPath: where the bus has to listen whose place is taken; anywhere if nil.
+  ///   - isStepped: the caller's thread does what the main queue would do: `lookAtDeadlines`.
   package init(
-    _ configuration: Configuration, taking passed: PassedAtStart, _ wal: WriteAheadLog? = nil, log: Log,
-    isStepped: Bool = false
+    _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
+    replaces: Bool = false, listenPath: String? = nil, log: Log, isStepped: Bool = false
   ) throws {
     self.passed = passed
     self.log = log
     loop = try EventLoop(hostsMainQueue: !isStepped)
-    store = DescriptorStore(log: log, holding: passed, hasThread: !isStepped)
-    store?.check(connectionsMax: configuration.connectionsMax, filesMax: DescriptorQuota.filesMax)
-    let wal = if let wal { wal } else { try Self.log(configuration, passed, store, log) }
-    server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, store: store)
+    let manager = ManagerStore.isThere ? try ManagerStore(log: log) : nil
+    if keeperPath == nil {
+      passed.discard()
+      for name in passed.storedNames { manager?.remove(name) }
+    }
+    keeper = keeperPath.map { [loop] in KeeperLink(path: $0, manager: manager, loop: loop, log: log) }
+    if replaces {
+      try keeper?.replace(into: passed, listeningAt: listenPath)
+    } else {
+      try keeper?.resume(into: passed)
+    }
+    let wal = try Self.log(configuration, passed, keeper, log, isStrict: replaces)
+    server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper)
+    if replaces { try keeper?.takePlace() }
   }
 
   /// The state that another daemon has left, or an empty one.
+  ///
+  /// - Parameter isStrict: whether to throw if what was left cannot be taken over: who has left it can go on with it.
   private static func log(
-    _ configuration: Configuration, _ passed: PassedAtStart, _ store: DescriptorStore?, _ log: Log
-  ) throws(NoState) -> WriteAheadLog {
-    while let descriptor = passed.takeState() {
+    _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink?, _ log: Log, isStrict: Bool
+  ) throws -> WriteAheadLog {
+    if let descriptor = passed.takeState() {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
         if wal.segmentCapacity / 2 < configuration.stateMaxBytes {
           log.notice(
-            "the state that was stored has room for \(wal.segmentCapacity) bytes, less than twice StateMax=")
+            "the state that was kept has room for \(wal.segmentCapacity) bytes, less than twice StateMax=")
         }
+        keeper?.keep(state: wal.rawDescriptor)
         return wal
       } catch {
-        log.warning("the state that was stored cannot be taken over, and the bus starts without: \(error)")
+        guard !isStrict else {
+          throw KeeperLink.Failure(
+            description: "cannot take the place of the bus: its state cannot be taken over: \(error)")
+        }
+        log.warning("the state that was kept cannot be taken over, and the bus starts without: \(error)")
       }
     }
     let wal = try emptyLog(configuration)
-    store?.removeState()
-    let isStored = FileDescriptor.lending(wal.rawDescriptor) { store?.store($0, as: .state) ?? true }
-    if !isStored { log.warning("the state cannot be stored, and no connection survives a restart") }
+    keeper?.keep(state: wal.rawDescriptor)
+    keeper?.manager?.store(state: wal.rawDescriptor)
     return wal
   }
 
@@ -69,7 +86,8 @@ package final class BusInstance {
     } catch {
       // What follows from what is let in has as much room as that, and what is retained has its own limit.
       let length = min(
-        WriteAheadLog.segmentCapacityMax, 2 * configuration.stateMaxBytes + configuration.retainedMaxBytes)
+        WriteAheadLog.segmentCapacityMax,
+        2 * configuration.stateMaxBytes + configuration.notifications.retainedMaxBytes)
       do throws(Errno) {
         return try WriteAheadLog(slotCount: BusServer.slotCount, segmentCapacity: length)
       } catch {
@@ -92,16 +110,20 @@ package final class BusInstance {
 
   /// Goes on with what was left. Until `endTakeOver`, the death of this process counts against that.
   package func takeOver() {
-    server.recorder.wal.beginRecovery()
+    server.wal.beginRecovery()
     server.takeOver(passed)
+    for name in passed.formerNames { keeper?.manager?.remove(name) }
   }
 
   /// The bus has come to serve, or does not start for a reason that what was left is not to blame for.
-  package func endTakeOver() { server.recorder.wal.endRecovery() }
+  package func endTakeOver() { server.wal.endRecovery() }
 
   /// Accepts connections on `listener`.
   package func listen(on listener: Listener) throws(Errno) {
-    try server.gatekeeper.acceptor.listen(on: listener)
+    try server.acceptor.listen(on: listener)
+    if let file = listener.ownFile {
+      keeper?.keep(.listener(file.inode), lending: listener.descriptor.rawValue)
+    }
   }
 
   /// Has the end of the first iteration end the take-over: what clients had sent meanwhile has been taken by then, and
@@ -109,6 +131,8 @@ package final class BusInstance {
   ///
   /// - Parameter served: called then.
   package func start(_ served: @escaping () -> Void = {}) {
+    // The bus has taken what it goes on with.
+    keeper?.forgetRest()
     server.iterationEnded = { [weak self] in
       guard let self else { return }
       endTakeOver()
@@ -128,29 +152,30 @@ package final class BusInstance {
   /// Goes by another configuration from now on.
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
-  /// Whether somebody goes on with the connections when this daemon ends.
-  package var isSucceeded: Bool { store.map { !$0.hasFailed } ?? false }
+  /// Whether somebody may go on with the connections when this daemon ends.
+  package var isSucceeded: Bool { keeper != nil }
 
   /// Leaves everything to the next daemon. Nothing happens on the bus any more.
   ///
   /// - Returns: whether it was everything; else the next one finds what it would after this one's death.
   @discardableResult
   package func handOver() -> Bool {
-    guard let store else { preconditionFailure("nobody keeps what is handed over") }
+    guard let keeper else { preconditionFailure("nobody keeps what is handed over") }
     let count = server.sessions.count
     var isWhole = true
     do throws(Errno) {
-      try server.handOver { file in FileDescriptor.lending(file) { store.store(file: $0) != nil } }
+      try server.handOver()
     } catch {
       log.error("cannot hand over: \(error)")
       isWhole = false
     }
     // Whatever is missing then, the next daemon finds more than nothing.
     server.seal()
-    if store.flush(within: Self.storeGrace) {
+    if keeper.flush(within: Self.handOverLimit) {
       log.info("handed over \(count.counted("connection"))")
     } else {
-      log.error("the service manager has not taken everything in \(Self.storeGrace)")
+      server.shutUnkept()
+      log.error("the keeper has not taken everything")
       isWhole = false
     }
     return isWhole
@@ -159,24 +184,25 @@ package final class BusInstance {
   // MARK: Stepped
 
   /// When the bus looks at its deadlines next, if nothing happens before; nil if there are none.
-  package var nextLook: Instant? { server.nextLook }
+  package var nextLook: Instant? { server.timer?.due }
 
   /// The time for that has come.
-  package func lookAtDeadlines() { server.lookNow() }
+  package func lookAtDeadlines() { server.timer?.fire() }
 
-  /// Sends the service manager what waits for it.
-  package func sendToManager() { store?.sendWaiting() }
+  /// Whether there is a keeper, and whether it has acknowledged all that it is to keep.
+  package var hasKeeper: Bool { keeper?.isUp ?? false }
+  package var isAllKept: Bool { keeper?.isSettled ?? false }
 
   /// All that the bus has for its clients: nothing of it is left when they have gone.
   package var holdings: [(name: String, count: Int)] {
     [
-      ("connections", server.sessions.count), ("observations", server.interpreter.bus.value.observationCount),
-      ("delegates", server.interpreter.bus.value.delegateCount),
-      ("queries", server.interpreter.bus.value.queryCount),
+      ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),
+      ("delegates", server.bus.value.delegateCount),
+      ("queries", server.bus.value.queryCount),
       ("queued bytes", server.sender.queuedByteCount),
-      ("bytes of partial frames", server.gatekeeper.partials.reservedByteCount),
-      ("descriptors of partial frames", server.gatekeeper.quota.waitingCount),
-      ("files", server.gatekeeper.quota.files.current), ("posts that wait", server.recorder.postponed.count),
+      ("bytes of partial frames", server.reader.partialByteCount),
+      ("descriptors of partial frames", server.files.quota.waitingCount),
+      ("files", server.files.quota.files.current), ("posts that wait", server.recorder.postponed.count),
     ]
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
-import Glibc
 import TribuneCore
 import TribuneSystem
 import TribuneWire
@@ -16,7 +15,7 @@ package final class Daemon {
   private static let statusIntervalSeconds = 5
 
   /// Those that it acts on.
-  private static let signals = [SIGTERM, SIGINT, SIGHUP]
+  private static let signals = [Signals.terminate, Signals.interrupt, Signals.hangUp]
 
   private let arguments: DaemonArguments
   private let log: Log
@@ -49,6 +48,7 @@ package final class Daemon {
       for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
       return diagnostics.contains { $0.severity != .warning } ? 1 : 0
     case .serve: return serve(parsed)
+    case .keep: return KeeperProcess.run(listeningAt: parsed.listenPath, Log())
     }
     return 0
   }
@@ -75,7 +75,7 @@ package final class Daemon {
       return 1
     }
     do {
-      let passed = try PassedAtStart.take(isStoreKept: DescriptorStore.offeredCapacity != nil)
+      let passed = try PassedAtStart.take()
       let daemon = try listening(arguments, configuration, passed, log)
       defer { daemon.bus.endTakeOver() }
       daemon.start()
@@ -92,22 +92,10 @@ package final class Daemon {
   private static func listening(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws -> Daemon {
-    let replacement = arguments.replaces ? try replacement(for: arguments, passed, log) : nil
-    let daemon: Daemon
-    do {
-      daemon = try Daemon(arguments, configuration, passed, replacement, log)
-      try replacement?.take()
-    } catch {
-      replacement?.refuse("\(error)")
-      throw error
-    }
+    let daemon = try replacing(arguments) { try Daemon(arguments, configuration, passed, log) }
     daemon.bus.takeOver()
     do {
-      if let replacement {
-        try daemon.listen(inPlaceOf: replacement)
-      } else {
-        try daemon.listen(mode: configuration.socketMode)
-      }
+      try daemon.listen(mode: configuration.socketMode)
     } catch {
       // The state is not why.
       daemon.bus.endTakeOver()
@@ -116,33 +104,23 @@ package final class Daemon {
     return daemon
   }
 
-  /// What another bus passes, whose place this one is to take; nil if there is none.
-  private static func replacement(
-    for arguments: DaemonArguments, _ passed: PassedAtStart, _ log: Log
-  ) throws(Replacement.Failure) -> Replacement? {
-    guard DescriptorStore.offeredCapacity == nil, passed.storedCount == 0, passed.takeListening().isEmpty
-    else {
-      throw Replacement.Failure(
-        description: "--replace is for a bus of which the service manager keeps and passes nothing")
-    }
-    let path = arguments.listenPath ?? defaultPath
-    // The bus that is asked may hang. Until it has passed everything, a signal ends this process as it would any other,
-    // and the bus goes on.
+  /// A bus that is asked for its place may hang. Until it has let go, a signal ends this process as it would any other,
+  /// and the bus goes on.
+  private static func replacing(_ arguments: DaemonArguments, _ body: () throws -> Daemon) throws -> Daemon {
+    guard arguments.replaces else { return try body() }
     SignalMask(signals).unblock()
     defer { SignalMask(signals).block() }
-    let replacement = try Replacement.begin(at: path)
-    if replacement == nil { log.notice("no bus listens at \(path), which could be replaced") }
-    return replacement
+    return try body()
   }
 
   private init(
-    _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart,
-    _ replacement: Replacement?, _ log: Log
+    _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws {
     self.arguments = arguments
     self.log = log
     bus = try BusInstance(
-      configuration, taking: replacement?.passed ?? passed, replacement?.wal, log: log)
+      configuration, taking: passed, keptBy: arguments.keeperPath, replaces: arguments.replaces,
+      listenPath: passed.hasListening ? nil : Self.listenPath(arguments), log: log)
     notifier = ServiceNotifier(log: log)
   }
 
@@ -164,23 +142,11 @@ package final class Daemon {
 
   /// Each client takes a descriptor: as many as the kernel lets this process have.
   private static func raiseDescriptorLimit(_ log: Log) {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
-      limit.rlim_cur < limit.rlim_max
-    else { return }
-    limit.rlim_cur = limit.rlim_max
-    if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == -1 {
-      log.warning("cannot raise the limit of open descriptors: \(Errno.current)")
+    do throws(Errno) {
+      try ThisProcess.raiseDescriptorLimit()
+    } catch {
+      log.warning("cannot raise the limit of open descriptors: \(error)")
     }
-  }
-
-  private func listen(inPlaceOf replacement: Replacement) throws {
-    for listener in try replacement.takeListeners() {
-      try server.gatekeeper.acceptor.listen(on: listener)
-      server.gatekeeper.acceptor.setMode(server.context.configuration.socketMode, of: listener)
-      log.info("listening on \(listener.path), in the place of process \(replacement.pid)")
-    }
-    server.lister.address = "unix:\(server.gatekeeper.acceptor.listeners.first?.path ?? "")"
   }
 
   private func listen(mode: UInt32) throws {
@@ -188,34 +154,42 @@ package final class Daemon {
     for socket in listening {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
-      try server.gatekeeper.acceptor.listen(on: try Listener(passed: descriptor, path: path))
+      try bus.listen(on: try Listener(passed: descriptor, path: path))
       log.info("listening on \(path), passed as \(socket.name)")
     }
     if let first = listening.first {
-      server.lister.address = "unix:\(server.gatekeeper.acceptor.listeners.first?.path ?? first.name)"
+      server.lister.address = "unix:\(server.acceptor.listeners.first?.path ?? first.name)"
       return
     }
-    let path = arguments.listenPath ?? Self.defaultPath
-    try server.gatekeeper.acceptor.listen(on: try Listener(path: path, mode: mode))
+    let path = Self.listenPath(arguments)
     server.lister.address = "unix:\(path)"
-    log.info("listening on \(path)")
+    // The last daemon's, which has taken connections meanwhile.
+    if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
+      try bus.listen(on: try Listener(takenOver: kept, path: path, file: file))
+      server.acceptor.setMode(mode)
+      log.info("listening on \(path), in the place of another daemon")
+    } else {
+      try bus.listen(on: try Listener(path: path, mode: mode))
+      log.info("listening on \(path)")
+    }
   }
 
-  /// Where to listen when nobody says: the unit's own folder, the user's, or the system's.
-  private static var defaultPath: String {
-    if let folder = environment("RUNTIME_DIRECTORY") {
+  /// Where to listen; when nobody says, in the unit's own folder, the user's, or the system's.
+  private static func listenPath(_ arguments: DaemonArguments) -> String {
+    if let path = arguments.listenPath { return path }
+    if let folder = Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY") {
       // The first of several, as systemd.exec(5) separates them.
       return "\(folder.prefix { $0 != ":" })/bus"
     }
-    if let folder = environment("XDG_RUNTIME_DIR") { return "\(folder)/tribune/bus" }
+    if let folder = Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR") { return "\(folder)/tribune/bus" }
     return "/run/tribune/bus"
   }
 
   private func start() {
-    signal(SIGPIPE, SIG_IGN)
-    on(SIGTERM) { [weak self] in self?.stop() }
-    on(SIGINT) { [weak self] in self?.stop(isForGood: true) }
-    on(SIGHUP) { [weak self] in self?.reload() }
+    Signals.ignore(Signals.brokenPipe)
+    on(Signals.terminate) { [weak self] in self?.stop() }
+    on(Signals.interrupt) { [weak self] in self?.stop(isForGood: true) }
+    on(Signals.hangUp) { [weak self] in self?.reload() }
     if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
     bus.start { [weak self] in
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
@@ -307,11 +281,5 @@ package final class Daemon {
     log.info("stopping")
     notifier.stopping(status: "Stopping with \(server.sessions.count.counted("connection"))")
     server.stop(graceNanoseconds: Self.stopGraceNanoseconds)
-  }
-
-  private static func environment(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
-    let text = unsafe String(cString: value)
-    return text.isEmpty ? nil : text
   }
 }

@@ -6,6 +6,8 @@ import TribuneWire
 nonisolated package struct DaemonArguments: Equatable, Sendable {
   package enum Action: Equatable, Sendable {
     case serve
+    /// Keep a bus's descriptors.
+    case keep
     case checkConfiguration
     case help
     case version
@@ -18,10 +20,12 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var action = Action.serve
   /// The socket's path if systemd passes no socket.
   package var listenPath: String?
+  /// Where the bus's keeper listens, if it has one.
+  package var keeperPath: String?
   package var configurationDirectory = Configuration.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
-  /// Whether to replace the bus that listens there, and to take over everything that it has.
+  /// Whether to replace the bus that the keeper serves, and to take over everything that it has.
   package var replaces = false
 
   package init() {}
@@ -36,13 +40,16 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       switch name {
       case "--listen":
         listenPath = try Self.value(of: name, attached, &rest)
+      case "--keeper":
+        keeperPath = try Self.value(of: name, attached, &rest)
       case "--config":
         configurationDirectory = try Self.value(of: name, attached, &rest)
-      case "--user", "--replace", "--check-config", "--help", "-h", "--version":
+      case "--user", "--replace", "--keep", "--check-config", "--help", "-h", "--version":
         guard attached == nil else { throw UsageError(description: "\(name) takes no value") }
         switch name {
         case "--user": isUserInstance = true
         case "--replace": replaces = true
+        case "--keep": action = .keep
         case "--check-config": action = .checkConfiguration
         case "--version": action = .version
         default: action = .help
@@ -52,6 +59,9 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
           description: argument.hasPrefix("-")
             ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
       }
+    }
+    guard !replaces || keeperPath != nil else {
+      throw UsageError(description: "--replace needs --keeper=PATH, over which the bus is handed over")
     }
   }
 
@@ -71,10 +81,13 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     puts questions to their delegates.
 
       --listen=PATH    Listen on a socket at PATH, unless systemd passes one
+      --keeper=PATH    Have connections kept by the keeper at PATH, so that they
+                       outlast this process
+      --replace        Take the place of the bus that the keeper serves
+      --keep           Be a keeper, which listens at --listen=PATH
       --config=DIR     Read tribuned.conf, tribuned.conf.d/ and protocols.d/ in DIR
                        (default: /etc/tribune)
       --user           Run as one user's bus rather than the system's
-      --replace        Take the place of the bus that listens there
       --check-config   Say what is wrong with the configuration, and exit
       --help, -h       Show this and exit
       --version        Show the version and exit
@@ -82,8 +95,7 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     Without --listen the socket is $RUNTIME_DIRECTORY/bus,
     $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies.
 
-    SIGHUP reads the configuration again. SIGTERM hands the bus over to the next
-    daemon where a service manager keeps its connections, and ends it elsewhere;
-    SIGINT ends it for good.
+    SIGHUP reads the configuration again. SIGTERM leaves the bus to the next daemon
+    if there is a keeper, and ends it otherwise; SIGINT ends it for good.
     """
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneSystem
 package import TribuneWire
 
@@ -126,16 +125,15 @@ package final class Log {
 nonisolated extension Log.Destination {
   /// The destination of this process's standard error.
   package static var current: Self {
-    guard let stream = unsafe getenv("JOURNAL_STREAM") else { return .standardError }
-    return unsafe of(STDERR_FILENO, journalStream: String(cString: stream))
+    guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return .standardError }
+    return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
   /// The destination of a descriptor, given the `DEVICE:INODE` of the stream that systemd connected to the journal
   /// (systemd.exec(5), "$JOURNAL_STREAM"). Processes inherit the variable even if their standard error was redirected
   /// since, so the descriptor must be that very stream.
   package static func of(_ descriptor: CInt, journalStream: String) -> Self {
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { return .standardError }
-    return journalStream == "\(status.st_dev):\(status.st_ino)" ? .journal : .standardError
+    guard let file = SocketFile(of: descriptor) else { return .standardError }
+    return journalStream == "\(file.device):\(file.inode)" ? .journal : .standardError
   }
 }

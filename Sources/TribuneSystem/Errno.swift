@@ -17,8 +17,10 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let interrupted = Errno(rawValue: EINTR)
   package static let connectionReset = Errno(rawValue: ECONNRESET)
   package static let brokenPipe = Errno(rawValue: EPIPE)
+  package static let addressInUse = Errno(rawValue: EADDRINUSE)
   package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
   package static let noSuchFile = Errno(rawValue: ENOENT)
+  package static let fileExists = Errno(rawValue: EEXIST)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
   /// This user has too many descriptors in flight through sockets.
@@ -26,6 +28,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let noSpace = Errno(rawValue: ENOSPC)
   package static let fileTooBig = Errno(rawValue: EFBIG)
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
+  package static let inputOutput = Errno(rawValue: EIO)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
   /// The process or the host has no descriptor or no memory left for another socket. Accepting must wait then, rather

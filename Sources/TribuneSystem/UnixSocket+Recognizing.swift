@@ -32,14 +32,7 @@ extension UnixSocket {
   }
 
   private static func hasUnixPeer(_ socket: CInt) -> Bool {
-    var address = sockaddr_un()
-    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe getpeername(socket, pointer, &length)
-      }
-    }
-    return result == 0 && address.sun_family == sa_family_t(AF_UNIX)
+    unsafe address(by: { unsafe getpeername(socket, $0, $1) })?.sun_family == sa_family_t(AF_UNIX)
   }
 
   private static func option<T: FixedWidthInteger & BitwiseCopyable>(

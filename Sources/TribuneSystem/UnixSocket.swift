@@ -35,11 +35,46 @@ package enum UnixSocket {
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
   }
 
+  /// A socket on which each send is received as one packet. It does not block.
+  package static func makeForPackets() throws(Errno) -> FileDescriptor {
+    let type =
+      CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+  }
+
+  /// Two connected sockets.
+  package static func makePair() throws(Errno) -> SocketPair {
+    var pair: (CInt, CInt) = (-1, -1)
+    let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+    _ = try retrying {
+      unsafe withUnsafeMutablePointer(to: &pair) { pair in
+        unsafe pair.withMemoryRebound(to: CInt.self, capacity: 2) { unsafe socketpair(AF_UNIX, type, 0, $0) }
+      }
+    }
+    return SocketPair(one: FileDescriptor(owning: pair.0), other: FileDescriptor(owning: pair.1))
+  }
+
+  package struct SocketPair: ~Copyable {
+    package let one: FileDescriptor
+    package let other: FileDescriptor
+  }
+
   package static func bind(_ descriptor: borrowing FileDescriptor, to path: String) throws(Errno) {
     let socket = descriptor.rawValue
     unsafe try withAddress(path) { address, length throws(Errno) in
       _ = try retrying { unsafe Glibc.bind(socket, address, length) }
     }
+  }
+
+  /// Binds a socket to a new file with these permission bits. From the start, it has no others: bind(2) makes the file
+  /// with those of the socket that the process's mask lets through.
+  package static func bind(
+    _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
+  ) throws(Errno) {
+    let socket = descriptor.rawValue
+    _ = try retrying { fchmod(socket, mode) }
+    try bind(descriptor, to: path)
+    try SocketFile.setMode(mode, at: path)
   }
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -49,15 +84,8 @@ package enum UnixSocket {
 
   /// The path that a socket is bound to; empty if it is bound to none.
   package static func path(of descriptor: borrowing FileDescriptor) -> String {
-    var address = sockaddr_un()
-    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
     let socket = descriptor.rawValue
-    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe getsockname(socket, pointer, &length)
-      }
-    }
-    guard result == 0 else { return "" }
+    guard var address = unsafe address(by: { unsafe getsockname(socket, $0, $1) }) else { return "" }
     return unsafe withUnsafeBytes(of: &address.sun_path) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -172,16 +200,37 @@ package enum UnixSocket {
     return unread > 0
   }
 
-  private static func withAddress(
-    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
+  /// The address that getsockname(2) or getpeername(2) writes; nil if it fails.
+  static func address(
+    by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
+  ) -> sockaddr_un? {
+    var address = sockaddr_un()
+    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe call($0, &length) }
+    }
+    return result == 0 ? address : nil
+  }
+
+  /// - Parameter isAbstract: whether the path is a name in the abstract namespace instead, in which its first byte
+  ///   stands for a zero.
+  static func withAddress(
+    _ path: String, isAbstract: Bool = false,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
   ) throws(Errno) {
     guard !path.isEmpty, path.utf8.count <= pathLengthMax, !path.utf8.contains(0) else { throw .nameTooLong }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+      unsafe field.copyBytes(from: path.utf8)
+      if isAbstract { unsafe field[0] = 0 }
+    }
+    // The length delimits an abstract name, and a zero a path.
+    let length =
+      isAbstract ? MemoryLayout<sa_family_t>.size + path.utf8.count : MemoryLayout<sockaddr_un>.size
     try unsafe withUnsafePointer(to: &address) { pointer throws(Errno) in
       try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer throws(Errno) in
-        try unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+        try unsafe body(pointer, socklen_t(length))
       }
     }
   }

@@ -29,7 +29,6 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case done = 25
   case awaited = 26
   case succeed = 27
-  case replace = 28
 }
 
 package struct FrameFlags: OptionSet, Sendable {

@@ -43,6 +43,12 @@ extension ByteBuffer {
     store(count, at: offset + FrameHeader.length)
   }
 
+  /// Sets the deadline of an `ask`, or of a `post` with fields.
+  package func setDeadline(_ deadline: UInt32, frameAt offset: Int) {
+    let fields = bytes.frameKind(at: offset) == .ask ? Ask.deadlineOffset : Post.deadlineOffset
+    store(deadline, at: offset + FrameHeader.length + fields)
+  }
+
   /// Appends a frame whose userInfo came in a file as one that has it as payload, which is to be appended next.
   ///
   /// - Parameter length: bytes of userInfo.
@@ -75,6 +81,30 @@ extension FrameView {
   /// The style of a `post` with fields, as it came; nil if they end too early.
   package var rawPostingStyle: UInt8? {
     fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self)
+  }
+
+  /// Whether the poster of a `post` waits. The fields are the poster's, and may have options that this side does not
+  /// know.
+  package var isAwaitedPost: Bool {
+    guard header.fieldsLength > 0 else { return false }
+    return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
+  }
+
+  /// Whether the sender of a `post` or a `defer` waits for a reply.
+  package var wantsReply: Bool {
+    header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
+  }
+
+  /// The deadline of a query or an awaited post in milliseconds; 0 if the frame, which is whole, has none of its own.
+  package var deadline: UInt32 {
+    if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
+    guard header.kind == .post, header.fieldsLength > 0 else { return 0 }
+    return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
+  }
+
+  /// What a `cancel`, which is whole, takes back; nil for other frames.
+  package var cancelledSerial: Serial? {
+    header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }
 
   /// Whose query an `answer` or a `defer` is about; nil if its fields end too early.

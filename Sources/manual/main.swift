@@ -7,7 +7,6 @@
 //
 // Both commands write to standard output.
 
-import Glibc
 import TribuneCommands
 import TribuneSystem
 
@@ -20,6 +19,14 @@ func contents(of path: String) throws(PageError) -> String {
   }
   guard let bytes else { throw PageError("\(path) is too long") }
   return String(decoding: bytes, as: UTF8.self)
+}
+
+func write(_ text: String) throws(PageError) {
+  do throws(Errno) {
+    try StandardOutput.write(Array(text.utf8))
+  } catch {
+    throw PageError("cannot write: \(error)")
+  }
 }
 
 func output(for arguments: [String]) throws(PageError) -> String {
@@ -38,9 +45,8 @@ func output(for arguments: [String]) throws(PageError) -> String {
 }
 
 do throws(PageError) {
-  print(try output(for: Array(CommandLine.arguments.dropFirst())), terminator: "")
-  if fflush(nil) != 0 { throw PageError("cannot write: \(Errno.current)") }
+  try write(try output(for: Array(CommandLine.arguments.dropFirst())))
 } catch {
   StandardError.writeLine("manual: \(error.message)")
-  exit(1)
+  ThisProcess.exit(1)
 }

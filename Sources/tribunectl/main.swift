@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneCommands
 import TribuneSystem
 
 StandardDescriptors.fill()
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
-Task.detached { exit(await program.run()) }
+Task.detached { ThisProcess.exit(await program.run()) }
 // Waiting here rather than in `await` keeps this thread from Dispatch, which would unblock the signals
 // that the verb waits for and die of them.
-while true { pause() }
+ThisProcess.waitForExit()

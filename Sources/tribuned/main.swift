@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneServer
+import TribuneSystem
 
-exit(Daemon.main(Array(CommandLine.arguments.dropFirst())))
+ThisProcess.exit(Daemon.main(Array(CommandLine.arguments.dropFirst())))

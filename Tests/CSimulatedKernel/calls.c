@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -23,6 +25,16 @@
 
 static uint64_t now_nanoseconds = 1000000000000;
 static uint64_t tick_nanoseconds;
+/* What a dead bus has waited for: nobody else has. */
+uint64_t sim_dead_nanoseconds;
+
+static void pass(uint64_t nanoseconds)
+{
+	if (sim_has_died)
+		sim_dead_nanoseconds += nanoseconds;
+	else
+		now_nanoseconds += nanoseconds;
+}
 
 static int alarm_descriptor = -1;
 static uint64_t alarm_due;
@@ -99,10 +111,11 @@ void sim_ring(void)
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-	if (!sim_is_inside())
+	if (!sim_is_inside() && !sim_is_keeper)
 		return (int)syscall(SYS_clock_gettime, clock, time);
-	uint64_t nanoseconds = now_nanoseconds;
-	now_nanoseconds += tick_nanoseconds;
+	uint64_t nanoseconds = now_nanoseconds + (sim_has_died ? sim_dead_nanoseconds : 0);
+	if (!sim_is_keeper)
+		now_nanoseconds += tick_nanoseconds;
 	if (clock == CLOCK_REALTIME)
 		nanoseconds += 1700000000000000000;
 	time->tv_sec = (time_t)(nanoseconds / 1000000000);
@@ -164,6 +177,9 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length)
 
 void *mmap(void *wanted, size_t length, int protection, int flags, int descriptor, off_t offset)
 {
+	/* What a dead bus maps, nobody else sees. */
+	if (sim_is_inside() && sim_has_died && flags & MAP_SHARED)
+		flags = (flags & ~MAP_SHARED) | MAP_PRIVATE;
 	void *address = (void *)syscall(SYS_mmap, wanted, length, protection, flags, descriptor, offset);
 	if (address != MAP_FAILED && sim_is_inside() && !sim_has_died && flags & MAP_SHARED && protection & PROT_WRITE)
 		sim_map_shared(address, length, descriptor);
@@ -191,35 +207,60 @@ pid_t getpid(void) { return sim_is_inside() ? 4242 : (pid_t)syscall(SYS_getpid);
 
 /* MARK: The service manager */
 
-int sd_pid_notify_with_fds(pid_t pid, int unset, const char *state, const int *descriptors, unsigned count)
+/* A notification to the service manager, with descriptors or without. */
+ssize_t sim_notify(const struct msghdr *message)
 {
-	(void)pid;
-	(void)unset;
+	size_t length = message->msg_iov[0].iov_len;
 	if (sim_point())
-		return 1;
+		return (ssize_t)length;
 	if (sim_goes_wrong(sim_wanted.again))
-		return -ENOBUFS;
-	sim_note(SIM_NOTIFIED, 0, count, state, strlen(state));
+		return sim_fail(EAGAIN);
+	struct cmsghdr *part = message->msg_controllen ? CMSG_FIRSTHDR(message) : NULL;
+	size_t count = part ? (part->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+	sim_note(SIM_NOTIFIED, 0, (int64_t)count, message->msg_iov[0].iov_base, length);
 	struct sim_event *event = sim_last_event();
 	if (count > sizeof event->descriptors / sizeof *event->descriptors)
 		abort();
-	for (unsigned index = 0; index < count; index++) {
-		event->descriptors[index] = (int)syscall(SYS_fcntl, descriptors[index], F_DUPFD_CLOEXEC, 0);
+	for (size_t index = 0; index < count; index++) {
+		int passed;
+		memcpy(&passed, (char *)CMSG_DATA(part) + index * sizeof passed, sizeof passed);
+		event->descriptors[index] = (int)syscall(SYS_fcntl, passed, F_DUPFD_CLOEXEC, 0);
 		sim_keep(event->descriptors[index], 1);
 	}
 	sim_point();
-	return 1;
+	return (ssize_t)length;
 }
 
-int sd_notify_barrier(int unset, uint64_t timeout)
+ssize_t sendto(int descriptor, const void *data, size_t length, int flags, const struct sockaddr *address, socklen_t room)
 {
-	(void)unset;
-	(void)timeout;
-	return 1;
+	if (!sim_is_inside())
+		return syscall(SYS_sendto, descriptor, data, length, flags, address, room);
+	struct iovec part = {(void *)data, length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	return sim_notify(&message);
+}
+
+/* MARK: Waiting */
+
+/* The bus waits for its keeper. */
+int poll(struct pollfd *list, nfds_t count, int timeout)
+{
+	if (!sim_is_inside())
+		return (int)syscall(SYS_poll, list, count, timeout);
+	int ready = 0;
+	/* One turn takes a connection, the next what has come over it. */
+	for (int turns = 0; !sim_has_died && ready == 0 && turns < 4; turns++) {
+		sim_turn_keeper(1);
+		ready = (int)syscall(SYS_poll, list, count, 0);
+	}
+	if (ready == 0)
+		pass((uint64_t)timeout * 1000000);
+	return ready;
 }
 
 int usleep(useconds_t microseconds)
 {
-	(void)microseconds;
+	sim_turn_keeper(1);
+	pass((uint64_t)microseconds * 1000);
 	return 0;
 }

@@ -72,8 +72,7 @@ void sim_unmap(void *address)
 
 static void before_store(void)
 {
-	int is_point = sim_place != SIM_WHEN_SENT || sim_sends();
-	if (is_point && sim_points_left-- == 0)
+	if (sim_points_left-- == 0)
 		sim_die();
 }
 

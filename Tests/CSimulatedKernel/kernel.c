@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "kernel.h"
+#include "store_watch.h"
 
 __thread int sim_is_first_thread;
 static int is_entered;
+int sim_is_keeper;
 
 struct sim_faults sim_wanted;
 static uint64_t random_state;
@@ -30,11 +32,12 @@ static uint64_t event_count, event_capacity;
 
 #define DESCRIPTORS_MAX 16384
 static char is_kept[DESCRIPTORS_MAX];
+static char is_channel[DESCRIPTORS_MAX];
 static int null_descriptor = -1;
 
 /* MARK: Who calls */
 
-int sim_is_inside(void) { return is_entered && sim_is_first_thread; }
+int sim_is_inside(void) { return is_entered && sim_is_first_thread && !sim_is_keeper; }
 
 void sim_begin(const char *note, int descriptor)
 {
@@ -99,31 +102,27 @@ void sim_live_on(void)
 int sim_is_dead(void) { return sim_has_died; }
 void sim_revive(void) { sim_has_died = 0; }
 
-static void (*sender)(void);
-static int is_sending;
+static void (*keeper)(void);
 
-void sim_set_sender(void (*send)(void)) { sender = send; }
+void sim_set_keeper(void (*turn)(void)) { keeper = turn; }
 
-static void send_waiting(uint32_t one_in)
+void sim_turn_keeper(uint32_t one_in)
 {
-	if (is_sending || !sender || !sim_goes_wrong(one_in))
+	if (sim_is_keeper || !keeper || !sim_goes_wrong(one_in))
 		return;
-	is_sending = 1;
-	sender();
-	is_sending = 0;
-}
-
-int sim_sends(void)
-{
-	uint64_t before = event_count;
-	send_waiting(1);
-	return event_count != before;
+	/* What the keeper does is no step of the bus's. */
+	store_watch_stop();
+	sim_is_keeper = 1;
+	keeper();
+	sim_is_keeper = 0;
+	if (is_entered && sim_is_armed)
+		sim_protect();
 }
 
 void sim_die(void)
 {
 	sim_is_armed = 0;
-	send_waiting(sim_wanted.sends ? 2 : 0);
+	sim_dead_nanoseconds = 0;
 	sim_detach();
 	sim_let_go_of_sockets();
 	sim_note(SIM_DIED, 0, 0, NULL, 0);
@@ -134,9 +133,7 @@ int sim_point(void)
 {
 	if (sim_has_died)
 		return 1;
-	send_waiting(sim_wanted.sends);
-	if (sim_has_died)
-		return 1;
+	sim_turn_keeper(sim_wanted.turns);
 	if (!sim_is_armed || sim_place != SIM_ANYWHERE || sim_points_left-- > 0)
 		return 0;
 	sim_die();
@@ -149,6 +146,16 @@ void sim_keep(int descriptor, int kept)
 		abort();
 	is_kept[descriptor] = kept != 0;
 }
+
+int close(int descriptor)
+{
+	if (descriptor >= 0 && descriptor < DESCRIPTORS_MAX)
+		is_kept[descriptor] = is_channel[descriptor] = 0;
+	return (int)syscall(SYS_close, descriptor);
+}
+
+void sim_note_channel(int descriptor) { is_channel[descriptor] = 1; }
+int sim_is_channel(int descriptor) { return is_channel[descriptor]; }
 
 static int descriptors_end(void)
 {

@@ -3,12 +3,18 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include "simulated_kernel.h"
 
 /* The bus has one thread in which all happens: the first. */
 extern __thread int sim_is_first_thread;
 /* Whether this call is the bus's. */
 int sim_is_inside(void);
+/* Whether it is the keeper's. */
+extern int sim_is_keeper;
+/* A connection between the bus and its keeper. */
+void sim_note_channel(int descriptor);
+int sim_is_channel(int descriptor);
 /* A point at which the bus can die. Returns whether it is dead. */
 int sim_point(void);
 extern int sim_has_died;
@@ -25,6 +31,8 @@ static inline int sim_fail(int error)
 
 void sim_note(enum sim_event_kind kind, uint64_t cookie, int64_t count, const void *data, size_t length);
 struct sim_event *sim_last_event(void);
+struct msghdr;
+ssize_t sim_notify(const struct msghdr *message);
 uint64_t sim_cookie(int descriptor);
 
 void sim_reset_sockets(void);
@@ -41,6 +49,5 @@ void sim_detach(void);
 /* Death by a store is decided here as well. */
 extern uint64_t sim_points_left;
 extern enum sim_place sim_place;
-/* Sends what waits for the service manager. Returns whether anything did. */
-int sim_sends(void);
 void sim_die(void);
+extern uint64_t sim_dead_nanoseconds;

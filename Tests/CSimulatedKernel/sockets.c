@@ -22,16 +22,40 @@ void sim_reset_sockets(void) { waiting_first = waiting_end = 0; }
 
 static int make_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
-int sim_listen(void)
+static int make_listener(int type)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int listener = make_socket();
+	int listener = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (listener == -1)
 		return -1;
 	/* So short an address asks for a name. */
 	if (bind(listener, (struct sockaddr *)&address, sizeof address.sun_family) == -1 || listen(listener, SOMAXCONN) == -1)
 		abort();
 	return listener;
+}
+
+int sim_listen(void) { return make_listener(SOCK_STREAM); }
+int sim_listen_for_packets(void) { return make_listener(SOCK_SEQPACKET); }
+
+static int keeper_listener = -1;
+
+void sim_set_keeper_listener(int descriptor) { keeper_listener = descriptor; }
+
+/* The bus connects to its keeper, and to nobody else. */
+int connect(int descriptor, const struct sockaddr *address, socklen_t length)
+{
+	struct sockaddr_un keeper;
+	socklen_t room = sizeof keeper;
+	if (!sim_is_inside())
+		return (int)syscall(SYS_connect, descriptor, address, length);
+	if (sim_point())
+		return sim_fail(ECONNREFUSED);
+	if (getsockname(keeper_listener, (struct sockaddr *)&keeper, &room) == -1)
+		abort();
+	int result = (int)syscall(SYS_connect, descriptor, &keeper, room);
+	if (result == 0)
+		sim_note_channel(descriptor);
+	return result;
 }
 
 int sim_connect(int listener)
@@ -66,8 +90,12 @@ static struct peer *peer_of(uint64_t cookie) { return &known[cookie % 65536]; }
 
 int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
 {
-	if (!sim_is_inside())
-		return (int)syscall(SYS_accept4, descriptor, address, length, flags);
+	if (!sim_is_inside()) {
+		int accepted = (int)syscall(SYS_accept4, descriptor, address, length, flags);
+		if (sim_is_keeper && accepted != -1)
+			sim_keep(accepted, 1);
+		return accepted;
+	}
 	if (sim_point())
 		return sim_fail(EAGAIN);
 	if (sim_goes_wrong(sim_wanted.no_descriptor))
@@ -86,7 +114,7 @@ int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restri
 int getsockopt(int descriptor, int level, int name, void *restrict value, socklen_t *restrict length)
 {
 	int result = (int)syscall(SYS_getsockopt, descriptor, level, name, value, length);
-	if (!sim_is_inside())
+	if (!sim_is_inside() || sim_is_channel(descriptor))
 		return result;
 	if (sim_has_died) {
 		memset(value, 0, *length);
@@ -102,10 +130,51 @@ int getsockopt(int descriptor, int level, int name, void *restrict value, sockle
 
 /* MARK: What is read and written */
 
+static void keep_received(struct msghdr *message)
+{
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
+		for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
+			int passed;
+			memcpy(&passed, (char *)part + at, sizeof passed);
+			sim_keep(passed, 1);
+		}
+}
+
+/* The bus and its keeper: packets are whole, and no client notices them. */
+static ssize_t receive_from_keeper(int descriptor, struct msghdr *message, int flags)
+{
+	if (sim_point() || sim_goes_wrong(sim_wanted.again))
+		return sim_fail(EAGAIN);
+	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
+	int error = errno;
+	sim_point();
+	errno = error;
+	return count;
+}
+
+static ssize_t send_to_keeper(int descriptor, const struct msghdr *message, int flags)
+{
+	if (sim_point())
+		return (ssize_t)message->msg_iov[0].iov_len;
+	if (sim_goes_wrong(sim_wanted.again))
+		return sim_fail(EAGAIN);
+	ssize_t count = syscall(SYS_sendmsg, descriptor, message, flags);
+	int error = errno;
+	sim_point();
+	errno = error;
+	return count;
+}
+
 ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 {
-	if (!sim_is_inside())
-		return syscall(SYS_recvmsg, descriptor, message, flags);
+	if (!sim_is_inside()) {
+		ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
+		if (sim_is_keeper && count > 0)
+			keep_received(message);
+		return count;
+	}
+	if (sim_is_channel(descriptor))
+		return receive_from_keeper(descriptor, message, flags);
 	if (sim_point())
 		return sim_fail(EAGAIN);
 	if (sim_goes_wrong(sim_wanted.again)) {
@@ -169,6 +238,10 @@ ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
 	if (!sim_is_inside())
 		return syscall(SYS_sendmsg, descriptor, message, flags);
+	if (message->msg_name)
+		return sim_notify(message);
+	if (sim_is_channel(descriptor))
+		return send_to_keeper(descriptor, message, flags);
 	size_t offered = 0;
 	for (size_t index = 0; index < message->msg_iovlen; index++)
 		offered += message->msg_iov[index].iov_len;

@@ -80,13 +80,4 @@ struct AnnouncementFrameTests {
       #expect(try last?.decode(Refusal.self).code == .shuttingDown)
     }
   }
-
-  @Test("nobody but the bus posts them")
-  func reserved() throws {
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("tribune.bus.*", serial: 1)
-    try poster.send(Post(), serial: 1, name: "tribune.bus.willStop")
-    #expect(try poster.nextError() == .reservedName)
-    try observer.expectSilence()
-  }
 }

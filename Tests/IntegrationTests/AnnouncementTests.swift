@@ -22,10 +22,6 @@ struct AnnouncementTests {
 
   init() throws { bus = try TestBus() }
 
-  private func connect() async throws -> Connection {
-    try await Connection.connect(to: Address(path: bus.path))
-  }
-
   private func json(_ notification: Tribune.Notification) throws -> [String: Any] {
     let json = try JSONSerialization.jsonObject(with: Data(notification.userInfo.bytes))
     return try #require(json as? [String: Any])
@@ -33,7 +29,7 @@ struct AnnouncementTests {
 
   @Test("who joins an object's chain and who leaves it is told to those who observe that, however it leaves")
   func delegates() async throws {
-    let (observer, program) = (try await connect(), try await connect())
+    let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.delegate.*", object: "window/1").makeAsyncIterator()
     // What others post, of the same connection.
     var all = try await observer.observe(object: "window/1").makeAsyncIterator()
@@ -81,7 +77,7 @@ struct AnnouncementTests {
 
   @Test("going past vetoes is told with who did, why, and what the vetoes were")
   func overriding() async throws {
-    let (observer, program) = (try await connect(), try await connect())
+    let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.query.didOverride", object: "o").makeAsyncIterator()
     let (yes, no) = (Yes(), No())
     try await program.attach(yes, to: "o", respondingTo: ["a.shouldB"])
@@ -115,7 +111,7 @@ struct AnnouncementTests {
   @Test(
     "holds and ends of queries are told with who and why, of value queries and what is taken back as well")
   func holdsAndQueries() async throws {
-    let (observer, program) = (try await connect(), try await connect())
+    let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.*.*", object: "o").makeAsyncIterator()
     let holder = try bus.staying("hold", "a.*", "--object=o", "--why=not \"now\"")
     let taken = try await next(&news)

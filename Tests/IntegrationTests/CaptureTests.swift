@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneTestSupport
 import TribuneWire
 
 /// What `tribunectl capture` writes, as Wireshark shows it.
@@ -79,8 +80,7 @@ struct CaptureTests {
     try client.attach(Attach(order: -2, label: "x", patterns: ["a.shouldB", "b"]), serial: 2)
     try client.send(Post(), serial: 3, name: "not a name")
     #expect(try client.nextError() == .invalidName)
-    try client.send(Cancel(target: 1), serial: 4)
-    _ = try client.next(.ok)
+    try client.sendConfirmed(Cancel(target: 1), serial: 4)
     #expect(capture.status() == 0)
     let rows = try Tshark(
       file, fields: ["tribune.kind", "tribune.serial", "tribune.name", "tribune.pattern", "tribune.error"]

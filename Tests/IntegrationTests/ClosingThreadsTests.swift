@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import TribuneCore
 import TribuneSystem
 
 @testable import TribuneServer
@@ -10,6 +11,15 @@ import TribuneSystem
 @Suite("Threads that close descriptors", .timeLimit(.minutes(1)))
 struct ClosingThreadsTests {
   private let threads = ClosingThreads()
+  private let accounts = Accounts()
+
+  private func close(_ descriptor: consuming FileDescriptor, of user: UInt32) {
+    threads.close(descriptor, of: accounts.account(of: user).descriptors)
+  }
+
+  private func count(of user: UInt32) -> Int {
+    accounts.account(of: user).descriptors.unclosed.current
+  }
 
   /// Has descriptors closed whose peers never answer.
   private func block(_ count: Int, of user: UInt32) throws -> [LingeringSocket] {
@@ -17,7 +27,7 @@ struct ClosingThreadsTests {
       let socket = try LingeringSocket()
       let last = try FileDescriptor.duplicate(of: socket.rawDescriptor)
       socket.leave()
-      threads.close(last, of: user)
+      close(last, of: user)
       return socket
     }
   }
@@ -28,7 +38,7 @@ struct ClosingThreadsTests {
     let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
     _ = try retrying { unsafe socketpair(AF_UNIX, type, 0, &ends) }
     let reading = FileDescriptor(owning: ends[0])
-    threads.close(FileDescriptor(owning: ends[1]), of: user)
+    close(FileDescriptor(owning: ends[1]), of: user)
     var poll = pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
     #expect(try retrying { unsafe Glibc.poll(&poll, 1, 20_000) } == 1, "nobody closes it")
   }
@@ -42,14 +52,14 @@ struct ClosingThreadsTests {
     }
     let more = try block(8, of: 5)
     try awaitClosing(of: 3)
-    #expect(threads.count(of: 1) == 40 && threads.count(of: 5) == 8)
+    #expect(count(of: 1) == 40 && count(of: 5) == 8)
     // What has waited is closed when there is a thread for its user.
     for socket in blocked { socket.end() }
     try awaitClosing(of: 1)
-    #expect(threads.count(of: 5) == 8)
+    #expect(count(of: 5) == 8)
     for socket in more { socket.end() }
     try awaitClosing(of: 5)
     // A user's descriptors are taken in order, and each of the four threads counts one before it takes the next.
-    for user in 1...5 as ClosedRange<UInt32> { #expect(threads.count(of: user) <= 4) }
+    for user in 1...5 as ClosedRange<UInt32> { #expect(count(of: user) <= 4) }
   }
 }

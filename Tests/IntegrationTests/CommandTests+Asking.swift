@@ -125,8 +125,7 @@ struct AskingCommandTests {
     let program = try Programs.path(of: "tribunectl")
     let delegate = try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
     let outer = try #require(try bus.tribunectl("-j", "ask", "outer").object()["query"] as? Int)
-    let line = try #require(try monitor.output.line())
-    let ask = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    let ask = try monitor.output.object()
     #expect(ask["parent"] as? Int == outer)
     withExtendedLifetime(delegate) {}
     let junk = try bus.tribunectl("ask", "x", environment: ["TRIBUNE_QUERY": "junk\u{1B}"])
@@ -222,9 +221,7 @@ struct AskingCommandTests {
     let bus = try TestBus()
     let delegate = try bus.staying(
       "-j", "delegate", "a", "--timeout=1h", "--exec", "sh", "-c", "echo started >&2; exec sleep 1000")
-    let asker = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
-    ])
+    let asker = try bus.start("ask", "a")
     #expect(try delegate.errors.line() == "started")
     asker.signal(SIGKILL)
     #expect(try delegate.output.line()?.contains("\"answer\":\"withdrawn\"") == true)
@@ -235,9 +232,7 @@ struct AskingCommandTests {
     let bus = try TestBus()
     let delegate = try bus.staying(
       "delegate", "a", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
-    let asker = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
-    ])
+    let asker = try bus.start("ask", "a")
     #expect(try delegate.errors.line() == "started")
     delegate.signal(signal)
     #expect(delegate.status() == 0)

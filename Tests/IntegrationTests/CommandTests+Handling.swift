@@ -73,7 +73,7 @@ struct HandlingCommandTests {
     let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "a", "b", "-N3", "--exec", "sh", "-c", "test $TRIBUNE_NAME = a || wc -c")
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     let bytes = [UInt8](repeating: 0x61, count: 8 << 20)
     for name in ["a", "b", "a"] {
       try await connection.postAcknowledged(name, userInfo: UserInfo(bytes))
@@ -93,7 +93,7 @@ struct HandlingCommandTests {
       "observe", "**", "--exec", "sh", "-c",
       "test $TRIBUNE_NAME != first || { echo started; \(gate.wait); }; "
         + "echo $TRIBUNE_NAME $TRIBUNE_LOST")
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     try await connection.postAcknowledged("first")
     #expect(try observer.output.line() == "started")
     let posted = 16
@@ -165,9 +165,7 @@ struct HandlingCommandTests {
       "observe", "**", "--awaited", "--exec", "sh", "-c",
       "exec 2>/dev/null; trap 'echo ended $TRIBUNE_NAME; exit 4' TERM; echo $TRIBUNE_NAME; while :; do sleep 0.01; done"
     )
-    let first = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "-j", "post", "first", "--wait=1min",
-    ])
+    let first = try bus.start("-j", "post", "first", "--wait=1min")
     #expect(try observer.output.line() == "first")
     #expect(try bus.tribunectl("post", "second").status == 0)
     observer.signal(signal)

@@ -9,8 +9,7 @@ import Testing
 struct ObservingCommandTests {
   private static func names(_ lines: [String?]) throws -> [String] {
     try lines.map { line in
-      let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
-      let object = try #require(value as? [String: Any])
+      let object = try jsonObject(line ?? "")
       let mark = object["retained"] as? Bool == true ? "retained " : ""
       if let lost = object["lost"] as? Int { return "lost \(lost)" }
       return "\(mark)\(object["name"] ?? "") \(object["object"] ?? "")"
@@ -113,19 +112,6 @@ struct ObservingCommandTests {
     #expect(observer.status() == 0)
   }
 
-  @Test("what is posted as immediate, or waited for, reaches an observer that is suspended")
-  func immediately() throws {
-    let bus = try TestBus()
-    let observer = try bus.staying("-j", "observe", "**", "--suspension=drop")
-    observer.signal(SIGTSTP)
-    try observer.waitUntilStopped()
-    #expect(try bus.tribunectl("post", "a").status == 0)
-    #expect(try bus.tribunectl("post", "b", "--immediately").status == 0)
-    #expect(try bus.tribunectl("post", "c", "--immediately", "--wait").status == 0)
-    observer.signal(SIGCONT)
-    #expect(try Self.names([observer.output.line(), observer.output.line()]) == ["b ", "c "])
-  }
-
   @Test("status and list say who is suspended, what is held, and how it observes")
   func status() throws {
     let bus = try TestBus()
@@ -169,8 +155,8 @@ extension TestBus {
   /// What `list` has about a program's connection; nil if it has none.
   func connection(of program: RunningProgram) throws -> [String: Any]? {
     for line in try tribunectl("list", "-j").lines {
-      let value = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-      if let value, value["pid"] as? Int == Int(program.pid) { return value }
+      let value = try jsonObject(line)
+      if value["pid"] as? Int == Int(program.pid) { return value }
     }
     return nil
   }

@@ -32,8 +32,7 @@ struct WaitingCommandTests {
     let monitor = try bus.staying("-j", "monitor", "a")
     let post = try TestBus.tribunectl(["post", "a", "[1]", "--object=o"] + options, address: bus.address)
     #expect(post.status == 0)
-    let line = try #require(try monitor.output.line())
-    let seen = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    let seen = try monitor.output.object()
     #expect(seen["kind"] as? String == "post")
     #expect(seen["wishes"] as? [String] == expected)
     #expect(try observer.output.rest().hasSuffix("  a  o  [1]\n"))
@@ -117,21 +116,6 @@ struct WaitingCommandTests {
     Self.end(observers[3])
   }
 
-  @Test("an observer that is suspended is waited for, and is not when it drops what comes")
-  func suspended() throws {
-    let bus = try TestBus()
-    let dropping = try bus.staying("observe", "a", "--awaited", "--suspension=drop")
-    dropping.signal(SIGTSTP)
-    try dropping.waitUntilStopped()
-    #expect(try bus.tribunectl("post", "a", "--wait").status == 0)
-    let holding = try bus.staying("observe", "a", "--awaited", "--suspension=hold")
-    holding.signal(SIGTSTP)
-    try holding.waitUntilStopped()
-    let post = try bus.tribunectl("post", "a", "--wait=200ms")
-    #expect(post.status == 1)
-    #expect(post.errors.contains("1 of 1 did not acknowledge a:\n  timedOut  tribunectl (:"))
-  }
-
   @Test("without a bus, and when the bus refuses it, that is said instead")
   func refused() throws {
     let nowhere = try TestBus.tribunectl(["post", "a", "--wait"], address: "unix:/nonexistent/bus")
@@ -151,8 +135,7 @@ struct WaitingCommandTests {
   // MARK: guard
 
   private static func guarding(_ bus: TestBus, _ arguments: String...) throws -> RunningProgram {
-    try RunningProgram(
-      [try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b"] + arguments)
+    try bus.start(["guard", "a.b"] + arguments)
   }
 
   @Test("a guard's command runs when the will's work is done")

@@ -3,16 +3,12 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneTestSupport
 import TribuneWire
 
 /// tribunectl's telling and listing verbs, against the real daemon.
 @Suite("tribunectl tells and lists", .timeLimit(.minutes(2)))
 struct CommandTests {
-  private static func json(_ line: String?) throws -> [String: Any] {
-    let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
-    return try #require(value as? [String: Any])
-  }
-
   // MARK: post and observe
 
   @Test("what is posted is observed, a line each, in order, and -N ends it")
@@ -46,7 +42,7 @@ struct CommandTests {
     #expect(line.hasPrefix(#"{"name":"a","object":"o","sender":":"#))
     #expect(line.hasSuffix(#","userInfo":{"n":"# + number + #","s":"\u009bé"}}"#))
     #expect(try bus.tribunectl("post", "b").status == 0)
-    let none = try Self.json(try observer.output.line())
+    let none = try observer.output.object()
     #expect(none["userInfo"] is NSNull)
     #expect(none["object"] as? String == "")
     let client = try RawClient.greeted(bus)
@@ -55,7 +51,7 @@ struct CommandTests {
       $0.append("c")
       $0.append([0xFF, 0x00] as [UInt8])
     }
-    let bytes = try Self.json(try observer.output.line())
+    let bytes = try observer.output.object()
     #expect(bytes["userInfoBase64"] as? String == "/wA=")
     #expect(bytes["userInfo"] == nil)
     observer.signal(SIGTERM)
@@ -69,7 +65,7 @@ struct CommandTests {
     #expect(try bus.tribunectl("post", "a", "--object=x/2").status == 0)
     #expect(try bus.tribunectl("post", "b").status == 0)
     #expect(try bus.tribunectl("post", "c", "--object=x/1").status == 0)
-    #expect(try Self.json(try observer.output.line())["name"] as? String == "c")
+    #expect(try observer.output.object()["name"] as? String == "c")
     #expect(observer.status() == 0)
   }
 
@@ -90,7 +86,7 @@ struct CommandTests {
     var received = 0
     var lost = 0
     while let line = try observer.output.line() {
-      let object = try Self.json(line)
+      let object = try jsonObject(line)
       if object["name"] as? String == "b" { break }
       if let some = object["lost"] as? Int { lost += some } else { received += 1 }
     }
@@ -104,9 +100,7 @@ struct CommandTests {
     let folder = try TestFolder()
     let notifySocket = try NotifySocket(path: "\(folder.path)/n")
     for arguments in [["observe", "a"], ["delegate", "a", "--approve"], ["monitor"], ["capture"]] {
-      let program = try RunningProgram(
-        [try Programs.path(of: "tribunectl"), "--address=\(bus.address)"] + arguments,
-        environment: ["NOTIFY_SOCKET": notifySocket.path])
+      let program = try bus.start(arguments, environment: ["NOTIFY_SOCKET": notifySocket.address])
       try notifySocket.wait(for: "READY=1")
       program.signal(SIGTERM)
       #expect(program.status() == 0)
@@ -195,7 +189,7 @@ struct CommandTests {
     #expect(list.lines.contains { $0.contains(" \(observer.pid)  tribunectl ") })
     let bare = try bus.tribunectl("--no-legend", "list")
     #expect(bare.lines.count == 2)
-    let json = try bus.tribunectl("list", "-j").lines.map { try Self.json(String($0)) }
+    let json = try bus.tribunectl("list", "-j").lines.map { try jsonObject($0) }
     #expect(json.contains { $0["pid"] as? Int == Int(observer.pid) && $0["observations"] as? Int == 1 })
   }
 
@@ -210,7 +204,7 @@ struct CommandTests {
     #expect(all.output.contains("Delegates: 1\n"))
     #expect(try bus.tribunectl("status", "-j").object()["pid"] as? Int == Int(bus.pid))
 
-    let connections = try bus.tribunectl("list", "-j").lines.map { try Self.json(String($0)) }
+    let connections = try bus.tribunectl("list", "-j").lines.map { try jsonObject($0) }
     for (program, shown) in [(delegate, "a.shouldB"), (observer, "seen.**   x/1")] {
       let id = try #require(
         connections.first { $0["pid"] as? Int == Int(program.pid) }?["connection"] as? String)
@@ -235,7 +229,7 @@ struct CommandTests {
       "--timeout=1min")
     let other = try bus.staying("delegate", "a.shouldB", "--approve", "--object=other")
     let chain = try bus.tribunectl("explain", "a.shouldB", "--object=x", "-j").lines.map {
-      try Self.json(String($0))
+      try jsonObject($0)
     }
     #expect(chain.map { $0["pid"] as? Int } == [Int(early.pid), Int(late.pid)])
     #expect(chain.first?["label"] as? String == "first")
@@ -267,7 +261,7 @@ struct CommandTests {
     }
     var kinds: [String] = []
     while kinds.last != "verdict" {
-      let object = try Self.json(try programs.output.line())
+      let object = try programs.output.object()
       kinds.append(object["kind"] as? String ?? "")
     }
     #expect(kinds.prefix(2) == ["ask", "question"])

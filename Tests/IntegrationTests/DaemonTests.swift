@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 /// The daemon between its start and its end, as the service manager and its clients see it.
@@ -20,21 +21,6 @@ struct DaemonTests {
     #expect(try !bus.notifySocket.waits(milliseconds: 500))
     bus.signal(SIGCONT)
     try bus.notifySocket.wait(for: "WATCHDOG=1")
-  }
-
-  @Test("the watchdog is fed by the process that it is meant for")
-  func watchdogOfThisProcess() throws {
-    let bus = try TestBus(
-      environment: ["WATCHDOG_USEC": "50000"],
-      wrapper: ["/bin/sh", "-c", "WATCHDOG_PID=$$ exec \"$0\" \"$@\""])
-    try bus.notifySocket.wait(for: "WATCHDOG=1")
-  }
-
-  @Test("the watchdog is not fed by a process that it is not meant for")
-  func watchdogOfAnother() throws {
-    let bus = try TestBus(environment: ["WATCHDOG_USEC": "2000", "WATCHDOG_PID": "1"])
-    for _ in 0..<100 { try bus.reload("") }
-    #expect(!bus.notifySocket.received.contains("WATCHDOG=1"))
   }
 
   // MARK: Reloading
@@ -205,30 +191,18 @@ struct DaemonTests {
     #expect(taken < .seconds(10))
   }
 
-  @Test("a service manager that is not there is logged once, and harms nobody")
-  func noServiceManager() throws {
-    let bus = try TestBus()
-    try FileManager.default.removeItem(atPath: bus.notifySocket.path)
-    bus.signal(SIGHUP)
-    let client = try RawClient.greeted(bus)
-    try client.settle()
-    #expect(bus.stop() == 0)
-    let complaints = try bus.log().split(separator: "\n").filter { $0.contains("$NOTIFY_SOCKET") }
-    #expect(complaints.count == 1)
-  }
-
   // MARK: What it takes
 
   @Test("a service manager that reads nothing for a while keeps nobody waiting, and is told what counts")
   func slowServiceManager() throws {
     let bus = try TestBus()
-    try bus.notifySocket.fill()
+    let filling = try bus.notifySocket.fill()
     try bus.folder.write("[Bus]\nQueriesMax=7\n", to: "etc/tribuned.conf")
     // The manager is told when this begins, and when it is done.
     bus.signal(SIGHUP)
-    try RunningProgram.wait(for: "the configuration was read again", in: bus.logPath)
+    try bus.waitForLog("the configuration was read again")
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 7)
-    try bus.notifySocket.drain()
+    try bus.notifySocket.drain(filling)
     try bus.notifySocket.wait { $0.hasPrefix("RELOADING=1\n") }
     try bus.notifySocket.wait(for: "READY=1")
     #expect(bus.stop() == 0)

@@ -22,7 +22,7 @@ struct DelegateCommandTests {
       [try Programs.path(of: "tribunectl"), "delegate", "a", "--timeout=1min"] + way,
       environment: ["TRIBUNE_ADDRESS": bus.address])
     _ = try delegate.errors.line()
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     let reply = try await connection.query("a")
     #expect(reply.value?.text == value)
     #expect(reply.outcomes.count == 1)

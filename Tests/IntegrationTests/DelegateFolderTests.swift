@@ -140,9 +140,7 @@ struct DelegateFolderTests {
     try observer.observe("tribune.delegate.didDetach", serial: 1)
     let program = try started("--timeout=1min")
     _ = try program.errors.line()
-    let asker = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a",
-    ])
+    let asker = try bus.start("ask", "a")
     #expect(try program.errors.line() == "started")
     try remove("a/1")
     #expect(try lines(1, of: program) == ["detached a/1"])
@@ -186,9 +184,7 @@ struct DelegateFolderTests {
     for number in 0..<70 { try add("a/\(number)", "exec sleep 1000") }
     let program = try started("--timeout=1min", "--on-failure=abstain")
     #expect(try program.errors.line()?.hasSuffix("70 delegates)") == true)
-    let asker = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "ask", "a", "--mode=all",
-    ])
+    let asker = try bus.start("ask", "a", "--mode=all")
     for _ in 0..<6 {
       #expect(try program.output.line()?.hasSuffix("→ failed: 64 commands run already") == true)
     }

@@ -32,6 +32,23 @@ struct FloodTests {
     return observer
   }
 
+  /// An observer of `load.*` that is suspended.
+  private static func suspended(
+    on bus: TestBus, _ behavior: TribuneWire.SuspensionBehavior
+  ) throws -> RawClient {
+    let observer = try RawClient.greeted(bus)
+    try observer.send(Observe(suspension: behavior), serial: 1, name: "load.*")
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    for _ in 1...2 { _ = try observer.next(.ok) }
+    return observer
+  }
+
+  /// Counts what an observer is sent when it resumes.
+  private static func resume(_ observer: RawClient, _ tally: inout Tally) throws {
+    try observer.send(Suspend(isSuspended: false), serial: 3)
+    while case let frame = try observer.next(), frame.kind != .ok { try tally.add(frame) }
+  }
+
   @Test("a flood from one poster, at one that reads and one that does not, keeps nobody from being served")
   func onePoster() throws {
     let bus = try TestBus(configuration: Self.configuration)
@@ -115,42 +132,6 @@ struct FloodTests {
     #expect(try greedy.next().kind == .ok)
   }
 
-  @Test("beside a running stream, observing and taking back in a loop gives exactly what was posted between")
-  func subscribingInALoop() throws {
-    let bus = try TestBus(configuration: Self.configuration)
-    let steady = try Self.observer(on: bus)
-    let restless = try RawClient.greeted(bus)
-    let poster = try RawClient.greeted(bus)
-    let stream = PostStream(poster, length: 10)
-    let patterns = ["load.unit", "load.*", "**", "", "*.unit"]
-    var steadyTally = Tally()
-    func round(_ index: Int) throws {
-      let serial = Serial(3 * index + 10)
-      try stream.post(2)
-      try poster.settle()
-      try restless.observe(patterns[index % patterns.count], serial: serial)
-      try stream.post(3)
-      try poster.settle()
-      try restless.send(Cancel(target: serial), serial: serial + 1)
-      var tally = Tally()
-      while true {
-        let frame = try restless.next()
-        if frame.kind == .ok { break }
-        // A wildcard also has what the test waits by.
-        if frame.name != "test.settled" { try tally.add(frame) }
-      }
-      #expect(tally.received == 3)
-      #expect(tally.lost == 0)
-      while steadyTally.total < stream.posted { try steadyTally.add(steady.next()) }
-    }
-    for index in 0..<100 { try round(index) }
-    let before = try bus.privateMemory()
-    for index in 100..<1500 { try round(index) }
-    #expect(try bus.privateMemory() - before < Self.slack)
-    try steady.read(&steadyTally, to: stream.posted)
-    #expect(steadyTally.lost == 0)
-  }
-
   @Test("what a flood took is given back when those who did not read have gone")
   func givingBack() throws {
     let bus = try TestBus()
@@ -212,67 +193,13 @@ struct FloodTests {
     #expect(tally.lost > 0)
   }
 
-  @Test("retained names without end are refused past the user's room, and what was kept before stays")
-  func retainedNames() throws {
-    let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nRetainedUserMax=256K\n")
-    let (asker, delegate) = try Self.conversation(on: bus)
-    let observer = try Self.observer(on: bus)
-    let client = try RawClient.greeted(bus)
-    var tally = Tally()
-    var (accepted, refused) = (0, 0)
-    func post(_ numbers: Range<Int>, text: String = "1") throws {
-      for number in numbers {
-        try client.send(
-          Post(options: .retain), serial: Serial(number), flags: .acknowledge, name: "load.x\(number)",
-          text: text)
-      }
-      for _ in numbers {
-        let answer = try client.next()
-        if answer.kind == .ok {
-          accepted += 1
-        } else {
-          #expect(try answer.decode(Refusal.self).code == .limitExceeded)
-          refused += 1
-        }
-      }
-      while tally.total < accepted { try tally.add(observer.next()) }
-    }
-    try post(10_000..<12_000)
-    let before = try bus.privateMemory()
-    for block in 12..<30 {
-      try post(block * 1_000..<(block + 1) * 1_000)
-      try Self.converse(asker, delegate, serial: Serial(block))
-    }
-    #expect(try bus.privateMemory() - before < Self.slack)
-    #expect(accepted + refused == 20_000)
-    #expect(accepted > 0 && refused > 0)
-    #expect(try client.list(List(.retained)).count == accepted)
-
-    let late = try RawClient.greeted(bus)
-    try late.send(Observe(options: .retained), serial: 1, name: "load.*")
-    for number in 0..<accepted { #expect(try late.next(.retained).name == "load.x\(10_000 + number)") }
-    _ = try late.next(.ok)
-
-    // What is cleared makes room for another.
-    let kept = accepted
-    try post(10_000..<10_001, text: "")
-    try post(30_000..<30_002)
-    #expect(accepted == kept + 2)
-    #expect(try client.list(List(.retained)).count == kept)
-    try observer.read(&tally, to: accepted)
-    #expect(tally.lost == 0)
-  }
-
   @Test(
     "what is posted to somebody who stays suspended takes bounded memory, and is told as lost on resuming",
     arguments: TribuneWire.SuspensionBehavior.allCases)
   func suspended(_ behavior: TribuneWire.SuspensionBehavior) throws {
     let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nHeldMax=256K\n")
     let (asker, delegate) = try Self.conversation(on: bus)
-    let observer = try RawClient.greeted(bus)
-    try observer.send(Observe(suspension: behavior), serial: 1, name: "load.*")
-    try observer.send(Suspend(isSuspended: true), serial: 2)
-    for _ in 1...2 { _ = try observer.next(.ok) }
+    let observer = try Self.suspended(on: bus, behavior)
     let poster = try RawClient.greeted(bus)
     let stream = PostStream(poster)
     var tally = Tally()
@@ -291,12 +218,7 @@ struct FloodTests {
     }
     #expect(try bus.privateMemory() - before < Self.slack)
 
-    try observer.send(Suspend(isSuspended: false), serial: 3)
-    while true {
-      let frame = try observer.next()
-      if frame.kind == .ok { break }
-      try tally.add(frame)
-    }
+    try Self.resume(observer, &tally)
     switch behavior {
     case .drop: #expect((tally.received, tally.lost) == (0, 0))
     case .coalesce: #expect((tally.received, tally.lost) == (1, 0))
@@ -306,6 +228,31 @@ struct FloodTests {
     case .deliverImmediately: #expect((tally.received, tally.lost) == (stream.posted, 0))
     }
     try observer.expectSilence()
+  }
+
+  @Test("two hundred that are suspended for ever hold no more than there is memory for, and all is counted")
+  func manySuspended() throws {
+    // All together have a quarter of that, or what one may hold.
+    let bus = try TestBus(configuration: "[Queue]\nMemoryMax=16M\n[Notifications]\nHeldMax=1M\n")
+    let clients = try (0..<200).map { _ in try Self.suspended(on: bus, .hold) }
+    let poster = try RawClient.greeted(bus)
+    let before = try bus.privateMemory()
+    let stream = PostStream(poster)
+    for _ in 0..<20 {
+      try stream.post(10)
+      try poster.settle()
+    }
+    #expect(try bus.privateMemory() - before < 16 * 1024)
+    var lost = 0
+    for client in clients {
+      var tally = Tally()
+      try Self.resume(client, &tally)
+      #expect(tally.total == stream.posted)
+      #expect(tally.received > 0)
+      lost += tally.lost
+    }
+    #expect(lost > 0)
+    #expect(try poster.busEntry().lost == UInt64(lost))
   }
 
   @Test(

@@ -194,6 +194,7 @@ struct FlowTests {
     var tally = Tally()
     try observer.read(&tally, to: stream.posted)
     #expect(UInt64(tally.lost) == entry.lost)
+    #expect(try other.busEntry().lost == entry.lost)
   }
 
   @Test("each time that an observer loses is told and written down once, and so is each recovery")
@@ -256,6 +257,32 @@ struct FlowTests {
     try observer.observe("load.*", serial: 3)
     try stream.post(1)
     #expect(try observer.next().name == "load.unit")
+  }
+
+  @Test(
+    "of an observer that loses, each awaited post is answered all the same, at its deadline at the latest")
+  func awaited() throws {
+    let bus = try TestBus(configuration: Self.hasty)
+    let (observer, welcome) = try RawClient.welcomed(bus)
+    try observer.sendConfirmed(Observe(options: .awaited), serial: 1, name: "load.*")
+    let poster = try RawClient.greeted(bus)
+    let count = 300
+    try poster.send {
+      for serial in 1...Serial(count) {
+        $0.appendFrame(
+          Post(options: .awaited, deadline: 500), serial: serial, name: "load.unit",
+          text: String(repeating: "x", count: 8000))
+      }
+    }
+    for _ in 0..<count {
+      let awaited = try poster.next(.awaited).decode(Awaited.self)
+      #expect(awaited.acknowledged == 0)
+      #expect(awaited.missing.map(\.failure) == [.timedOut])
+      #expect(awaited.missing.map(\.connection) == [welcome.connection])
+    }
+    var tally = Tally()
+    try observer.read(&tally, to: count)
+    #expect(tally.lost > 0)
   }
 
   @Test("observers of who loses that lose by just that are not announced: two could do so without end")

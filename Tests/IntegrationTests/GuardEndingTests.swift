@@ -60,7 +60,7 @@ struct GuardEndingTests {
   private static func announced(to observer: RunningProgram) throws -> [String] {
     var announced: [String] = []
     while let line = try observer.output.line() {
-      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let object = try jsonObject(line)
       let userInfo = try JSONSerialization.data(
         withJSONObject: object["userInfo"] ?? "", options: .fragmentsAllowed)
       let name = try #require(object["name"] as? String)
@@ -206,11 +206,10 @@ struct GuardEndingTests {
     let (folder, gate) = (try TestFolder(), try ShellGate())
     let bus = try TestBus(folder: folder)
     func guarding(reconnecting: String) throws -> RunningProgram {
-      let guarding = try RunningProgram([
-        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b",
+      let guarding = try bus.start(
+        "guard", "a.b",
         "--reconnect=\(reconnecting)", "--", "sh", "-c",
-        "echo started; \(gate.wait); exit 3",
-      ])
+        "echo started; \(gate.wait); exit 3")
       #expect(try guarding.output.line() == "started")
       return guarding
     }
@@ -231,10 +230,9 @@ struct GuardEndingTests {
   func busNotFound() throws {
     let gate = try ShellGate()
     let bus = try TestBus()
-    let guarding = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b", "--reconnect=3s", "--",
-      "sh", "-c", "kill -KILL \(bus.pid); \(gate.wait); exit 3",
-    ])
+    let guarding = try bus.start(
+      "guard", "a.b", "--reconnect=3s", "--",
+      "sh", "-c", "kill -KILL \(bus.pid); \(gate.wait); exit 3")
     #expect(bus.waitForEnd() == -SIGKILL)
     // What listens there never answers, so that another connection would be waited for.
     try FileManager.default.removeItem(atPath: bus.path)

@@ -64,10 +64,9 @@ struct HoldTests {
   @Test("signals are the command's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
   func signals(signal: CInt) throws {
     let bus = try TestBus()
-    let program = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "a.b", "--why=c", "--", "sh",
-      "-c", "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done",
-    ])
+    let program = try bus.start(
+      "hold", "a.b", "--why=c", "--", "sh",
+      "-c", "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done")
     #expect(try program.output.line() == "started")
     program.signal(signal)
     #expect(try program.output.line() == "trapped")
@@ -77,10 +76,9 @@ struct HoldTests {
   @Test("a bus that goes while the command runs does not change how it ends, and that is said")
   func busGoes() throws {
     let bus = try TestBus()
-    let program = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "--reconnect=0", "hold", "a.b",
-      "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done",
-    ])
+    let program = try bus.start(
+      "--reconnect=0", "hold", "a.b",
+      "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done")
     #expect(try program.errors.line()?.hasPrefix("holding a.b") == true)
     #expect(try program.output.line() == "started")
     bus.signal(SIGKILL)
@@ -103,7 +101,7 @@ struct HoldTests {
     let program = try bus.staying("hold", "a.b", "--why=c", "--expires=500ms")
     #expect(try program.errors.line() == "expired a.b")
     #expect(program.status() == 0)
-    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let connection = try await bus.connect()
     let hold = try await connection.hold("a.b", why: "c", expiresIn: .milliseconds(500))
     #expect(await hold.expired())
     #expect(try await connection.ask("a.b").isAllowed)
@@ -114,7 +112,7 @@ struct HoldTests {
   @Test("values can be asked for under a hold on everything")
   func values() async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let connection = try await bus.connect()
     try await connection.hold("**", why: "everything stops")
     let source = DataSource(#"{"rows":3}"#)
     try await connection.attach(source, respondingTo: ["browser.*"])

@@ -32,10 +32,6 @@ struct JSONOutputTests {
     return Set(text.matches(of: /\\fI([A-Za-z0-9]+)\\fR/).map { String($0.1) })
   }
 
-  private static func object(_ text: some StringProtocol) throws -> [String: Any] {
-    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-  }
-
   /// - Parameter optional: what is told, and is not always there or no field.
   private func expect(
     _ object: [String: Any], isToldAs term: String, optional: Set<String> = [],
@@ -48,7 +44,7 @@ struct JSONOutputTests {
 
   private func first(_ arguments: String...) throws -> [String: Any] {
     let output = try TestBus.tribunectl(["-j"] + arguments, address: bus.address).output
-    return try Self.object(try #require(output.split(separator: "\n").first))
+    return try jsonObject(try #require(output.split(separator: "\n").first))
   }
 
   @Test("has the fields of what is listed, and no others")
@@ -80,7 +76,7 @@ struct JSONOutputTests {
     let observer = try bus.staying("observe", "a.*")
     let delegate = try bus.staying("delegate", "b.*", "--veto=no")
     let ids = try bus.tribunectl("-j", "list").output.split(separator: "\n")
-      .compactMap { try Self.object($0)["connection"] as? String }
+      .compactMap { try jsonObject($0)["connection"] as? String }
     let statuses = try ids.prefix(2).map { try first("status", $0) }
     let listed = try Self.fields(of: "list")
     for status in statuses { #expect(Set(status.keys) == listed) }
@@ -105,7 +101,7 @@ struct JSONOutputTests {
     try expect(
       try #require(outcomes.first), isToldAs: "each of outcomes", optional: ["value", "valueBase64"])
     try expect(
-      try Self.object(try #require(try delegate.output.line())), isToldAs: "delegate",
+      try delegate.output.object(), isToldAs: "delegate",
       optional: ["value", "label", "dryRun"])
     let reply = try first("query", "b.value")
     #expect(Set(reply.keys) == ["query", "value", "outcomes"])
@@ -127,15 +123,14 @@ struct JSONOutputTests {
     try delegate.answer(question, .veto, "no")
     _ = try asker.nextVerdict()
     _ = try delegate.nextConclusion()
-    try asker.send(Hold(), serial: 2, name: "b.*", text: "because")
-    _ = try asker.next(.ok)
+    try asker.sendConfirmed(Hold(), serial: 2, name: "b.*", text: "because")
     try asker.send(Post(), serial: 3, name: "not a name")
     _ = try asker.nextError()
     try asker.send(Post(options: .retain), serial: 4, name: "end", text: "1")
 
     var seen: [String: [String: Any]] = [:]
     while seen["post"]?["name"] as? String != "end" {
-      let object = try Self.object(try #require(try monitor.output.line()))
+      let object = try monitor.output.object()
       seen[try #require(object["kind"] as? String)] = object
     }
     let common = try Self.fields(of: "monitor").subtracting(["lost", "interrupted"])

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Tribune
+import TribuneTestSupport
 import TribuneWire
 
 /// `tribunectl log`, on journals that are made for it.
@@ -233,7 +234,7 @@ struct JournalTests {
   @Test("hold nobody up: with a journald that hangs, the bus answers and ends as ever")
   func stuck() async throws {
     let bus = try bus()
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     // More than a socket's queue takes, and nobody reads.
     for _ in 0..<2_000 { #expect(try await connection.ask("a.shouldB").isAllowed) }
     await connection.close()

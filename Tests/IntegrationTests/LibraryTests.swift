@@ -6,15 +6,11 @@ import Tribune
 /// The client library against the real daemon.
 @Suite("The client library", .timeLimit(.minutes(2)))
 struct LibraryTests {
-  private func connect(_ bus: TestBus) async throws -> Connection {
-    try await Connection.connect(to: Address(path: bus.path))
-  }
-
   @Test("what is posted is observed, once, in order, and stamped with its sender")
   func postAndObserve() async throws {
     let bus = try TestBus()
-    let poster = try await connect(bus)
-    let observer = try await connect(bus)
+    let poster = try await bus.connect()
+    let observer = try await bus.connect()
     #expect(observer.bus.pid == bus.pid)
     let notifications = try await observer.observe(anyOf: ["window.*", "window.didMove", "**"])
     let some = try await observer.observe("window.didMove", object: "window/3")
@@ -45,7 +41,7 @@ struct LibraryTests {
   @Test("a long userInfo arrives whole, and one over the limit is refused before it is sent")
   func longUserInfo() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     var iterator = try await connection.observe("a.b").makeAsyncIterator()
     var bytes = [UInt8](repeating: 7, count: connection.bus.payloadMax)
     for place in stride(from: 0, to: bytes.count, by: 60_013) { bytes[place] = UInt8(place % 251) }
@@ -65,8 +61,8 @@ struct LibraryTests {
   @Test("an action is asked for, vetoed with every reason, released, and allowed")
   func askAndVeto() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
-    let asker = try await connect(bus)
+    let connection = try await bus.connect()
+    let asker = try await bus.connect()
     let steward = Steward(.veto("a restore is under way"))
     let other = Steward(.veto("not on a Friday"))
     let attachment = try await connection.attach(
@@ -102,7 +98,7 @@ struct LibraryTests {
   @Test("cancelling the task cancels the query, which withdraws the question")
   func cancelAsk() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let asked = AsyncStream<Void>.makeStream()
     let silent = Steward(nil) { asked.continuation.yield() }
     try await connection.attach(silent, respondingTo: ["a.shouldB"])
@@ -125,7 +121,7 @@ struct LibraryTests {
   @Test("a delegate that defers is waited for, and the asker is told")
   func deferral() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let told = AsyncStream<Progress>.makeStream()
     let slow = Deferrer(until: told.stream)
     try await connection.attach(slow, respondingTo: ["a.shouldB"], label: "slow")
@@ -140,7 +136,7 @@ struct LibraryTests {
   @Test("a delegate whose last reference has gone is abstained from and taken back")
   func goneDelegate() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let (ends, end) = AsyncStream<Void>.makeStream()
     do {
       let steward = Steward(.veto("no"), end: end)
@@ -162,7 +158,7 @@ struct LibraryTests {
   @Test("the bus is looked at with its own numbers")
   func listings() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let notifications = try await connection.observe("a.*", object: "o")
     let steward = Steward(.approve)
     try await connection.attach(steward, to: "o", respondingTo: ["a.b"], onFailure: .abstain, label: "s")
@@ -184,8 +180,8 @@ struct LibraryTests {
   @Test("a monitor sees what passes, decoded")
   func monitor() async throws {
     let bus = try TestBus()
-    let watching = try await connect(bus)
-    let connection = try await connect(bus)
+    let watching = try await bus.connect()
+    let connection = try await bus.connect()
     let traffic = try await watching.monitor(["a.**"])
     let steward = Steward(.veto("no"))
     try await connection.attach(steward, to: "o", respondingTo: ["a.shouldB"])
@@ -208,7 +204,7 @@ struct LibraryTests {
   @Test("when the daemon stops, everything ends with that reason")
   func stop() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let notifications = try await connection.observe()
     bus.stop()
     #expect(await connection.closed()?.code == .shuttingDown)

@@ -134,14 +134,11 @@ struct MonitorTests {
     let monitor = try monitor("a.**")
     let (observer, _) = try RawClient.welcomed(bus)
     let (poster, _) = try RawClient.welcomed(bus)
-    try observer.send(
+    try observer.sendConfirmed(
       Observe(options: .awaited, suspension: .hold), serial: 1, name: "a.*")
-    _ = try observer.next(.ok)
-    try observer.send(Suspend(isSuspended: true), serial: 2)
-    _ = try observer.next(.ok)
+    try observer.sendConfirmed(Suspend(isSuspended: true), serial: 2)
     try poster.send(Post(), serial: 1, name: "a.b")
-    try poster.send(Post(options: .retain), serial: 2, flags: .acknowledge, name: "a.c", text: "1")
-    _ = try poster.next(.ok)
+    try poster.sendConfirmed(Post(options: .retain), serial: 2, name: "a.c", text: "1")
     try poster.send(Post(options: .awaited), serial: 3, name: "a.willB")
     let post = try observer.next(.post)
     #expect(post.header.serial == 1)
@@ -163,8 +160,7 @@ struct MonitorTests {
     let (client, _) = try RawClient.welcomed(bus)
     try client.observe("a.b", serial: 1)
     try client.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
-    try client.send(Post(), serial: 3, flags: .acknowledge, name: "a.b")
-    _ = try client.next(.ok)
+    try client.sendConfirmed(Post(), serial: 3, name: "a.b")
     try client.send(Post(), serial: 4, name: "no name")
     _ = try client.next(.error)
     try client.send(Ask(), serial: 5, name: "a.shouldB")
@@ -230,46 +226,13 @@ struct MonitorTests {
     }
   }
 
-  @Test("one that does not read delays nobody, and is told how much it has lost")
-  func slowMonitor() throws {
-    let monitor = try monitor("load.*")
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("load.unit", serial: 1)
-    let text = String(repeating: "x", count: 10_000)
-    let count = 1000
-    for serial in 1...Serial(count) {
-      try poster.send(Post(), serial: serial, name: "load.unit", text: text)
-      // Read at once: only the monitor has more than it takes.
-      #expect(try observer.next(.post).header.serial == serial)
-    }
-    try poster.settle()
-    guard case .connection(let entry)? = try poster.list(List(.connections, connection: 1)).first
-    else {
-      Issue.record("the monitor is not listed")
-      return
-    }
-    #expect(entry.isLossy && entry.lost > 0)
-    var seen = 0
-    var lost = 0
-    while seen + lost < count {
-      let frame = try monitor.next()
-      switch frame.kind {
-      case .traffic: seen += 1
-      case .lost: lost += Int(try frame.decode(Lost.self).count)
-      default: Issue.record("a monitor was sent \(frame.header)")
-      }
-    }
-    #expect(seen + lost == count && lost == Int(entry.lost))
-  }
-
   @Test("it sees how much an observer that does not read has lost")
   func slowObserver() throws {
     let bus = try TestBus(configuration: "[Queue]\nPaceMaxSec=1ms\n")
     let monitor = try RawClient.greeted(bus)
     let (observer, observerWelcome) = try RawClient.welcomed(bus)
     try observer.observe("load.unit", serial: 1)
-    try monitor.send(Monitor(), serial: 1)
-    _ = try monitor.next(.ok)
+    try monitor.sendConfirmed(Monitor(), serial: 1)
     let poster = try RawClient.greeted(bus)
     let text = String(repeating: "x", count: 100_000)
     var lost = 0

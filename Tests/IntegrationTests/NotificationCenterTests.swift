@@ -6,15 +6,11 @@ import Tribune
 /// What the library's observers are promised, against the real daemon.
 @Suite("The notification center", .timeLimit(.minutes(2)))
 struct NotificationCenterTests {
-  private func connect(_ bus: TestBus) async throws -> Connection {
-    try await Connection.connect(to: Address(path: bus.path))
-  }
-
   /// Four connections subscribe 2,500 times each while one posts without a pause.
   @Test("a snapshot goes on with the changes, none doubled and none missing, however the two race")
   func snapshotsRacePosts() async throws {
     let bus = try TestBus()
-    let poster = try await connect(bus)
+    let poster = try await bus.connect()
     let post: @Sendable (Int) async throws -> Void = { number in
       try await poster.postAcknowledged(
         "counter.didCount", object: "counter/1", userInfo: UserInfo("\(number)"),
@@ -30,7 +26,7 @@ struct NotificationCenterTests {
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
-        let observer = try await connect(bus)
+        let observer = try await bus.connect()
         group.addTask {
           for round in 0..<2500 {
             // Every other time with two patterns that both match, which are two snapshots to the bus.
@@ -58,10 +54,10 @@ struct NotificationCenterTests {
   @Test("a will waits for who is suspended, and names who has not done it")
   func awaitedWill() async throws {
     let bus = try TestBus()
-    let poster = try await connect(bus)
-    let suspended = try await connect(bus)
-    let failing = try await connect(bus)
-    let indifferent = try await connect(bus)
+    let poster = try await bus.connect()
+    let suspended = try await bus.connect()
+    let failing = try await bus.connect()
+    let indifferent = try await bus.connect()
     var held = try await suspended.observe("disk.*", suspension: .hold, awaited: true).makeAsyncIterator()
     var failed = try await failing.observe("disk.willUnmount", awaited: true).makeAsyncIterator()
     let plain = try await indifferent.observe("disk.*")
@@ -91,9 +87,9 @@ struct NotificationCenterTests {
   @Test("an observer that goes away does not keep a poster waiting")
   func observerThatGoes() async throws {
     let bus = try TestBus()
-    let poster = try await connect(bus)
-    let closing = try await connect(bus)
-    let cancelling = try await connect(bus)
+    let poster = try await bus.connect()
+    let closing = try await bus.connect()
+    let cancelling = try await bus.connect()
     var closed = try await closing.observe("a.*", awaited: true).makeAsyncIterator()
     let cancelled = try await cancelling.observe("a.*", awaited: true)
     let waiting = Task { try await poster.postAwaited("a.willB", deadline: .seconds(100)) }
@@ -112,7 +108,7 @@ struct NotificationCenterTests {
   @Test("what is retained is listed, and cleared by an empty one")
   func retained() async throws {
     let bus = try TestBus()
-    let connection = try await connect(bus)
+    let connection = try await bus.connect()
     let retain = PostOptions(isRetained: true)
     try await connection.postAcknowledged("b.didC", object: "o", userInfo: "[1]", options: retain)
     try await connection.postAcknowledged("b.didC", object: "p", userInfo: "[1,2]", options: retain)

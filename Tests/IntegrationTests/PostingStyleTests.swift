@@ -13,8 +13,7 @@ struct PostingStyleTests {
 
   private func observer(of pattern: String, _ fields: Observe = Observe()) throws -> RawClient {
     let observer = try RawClient.greeted(bus)
-    try observer.send(fields, serial: 1, name: pattern)
-    _ = try observer.next(.ok)
+    try observer.sendConfirmed(fields, serial: 1, name: pattern)
     return observer
   }
 
@@ -30,32 +29,6 @@ struct PostingStyleTests {
       }
     }
     #expect(try (0..<9).map { _ in try observer.next().header.serial } == [1, 2, 3, 11, 12, 13, 21, 22, 23])
-    try observer.expectSilence()
-  }
-
-  @Test("what posters send in many reads arrives once, and each poster's of one style in order")
-  func order() throws {
-    let observer = try observer(of: "a.*")
-    let posters = try (0..<3).map { _ in try RawClient.greeted(bus) }
-    let styles = PostingStyle.allCases
-    let count = 1200
-    for start in stride(from: 0, to: count, by: 40) {
-      for poster in posters {
-        try poster.send {
-          for number in start..<start + 40 {
-            let style = styles[number * 7 % 11 % styles.count]
-            $0.appendFrame(Post(style: style), serial: Serial(number), name: "a.s\(style.rawValue)")
-          }
-        }
-      }
-    }
-    var last: [String: Serial] = [:]
-    for _ in 0..<count * posters.count {
-      let frame = try observer.next()
-      let key = "\(frame.header.sender) \(frame.name)"
-      if let last = last[key] { #expect(frame.header.serial > last) }
-      last[key] = frame.header.serial
-    }
     try observer.expectSilence()
   }
 
@@ -75,8 +48,7 @@ struct PostingStyleTests {
       do {
         let (poster, welcome) = try RawClient.welcomed(bus)
         id = welcome.connection
-        try poster.send(Post(style: .whenIdle), serial: 7, flags: .acknowledge, name: "idle.unit", text: "1")
-        _ = try poster.next(.ok)
+        try poster.sendConfirmed(Post(style: .whenIdle), serial: 7, name: "idle.unit", text: "1")
       }
       // Who has its place in the bus's tables now is not taken for it.
       let next = try RawClient.greeted(bus)
@@ -87,37 +59,11 @@ struct PostingStyleTests {
     }
   }
 
-  @Test(
-    "of what connections of one user have waiting, the last of a kind is delivered",
-    arguments: [PostingStyle.asSoonAsPossible, .whenIdle])
-  func coalescing(style: PostingStyle) throws {
-    let observer = try observer(of: "a.*")
-    let posters = try (0..<10).map { _ in try RawClient.welcomed(bus) }
-    try bus.freeze()
-    for (index, poster) in posters.enumerated() {
-      try poster.client.send {
-        $0.appendFrame(Post(style: style), serial: 1, name: "a.each", object: "\(index)")
-        $0.appendFrame(
-          Post(options: .coalesceByName, style: style), flags: .acknowledge, serial: 2, name: "a.last",
-          object: "\(index)")
-      }
-    }
-    bus.signal(SIGCONT)
-    for poster in posters { _ = try poster.client.next(.ok) }
-    let frames = try (0..<11).map { _ in try observer.next() }
-    #expect(Set(frames.filter { $0.name == "a.each" }.map(\.object)) == Set((0..<10).map { "\($0)" }))
-    let last = try #require(frames.last)
-    #expect(last.name == "a.last")
-    #expect(last.header.sender == posters[Int(last.object) ?? 0].welcome.connection)
-    try observer.expectSilence()
-  }
-
   @Test("a bus that ends delivers first what waits and what is held, and tells nobody that others have gone")
   func stopping() throws {
     let observer = try observer(of: "a.*")
     let suspended = try self.observer(of: "a.*", Observe(suspension: .hold))
-    try suspended.send(Suspend(isSuspended: true), serial: 2)
-    _ = try suspended.next(.ok)
+    try suspended.sendConfirmed(Suspend(isSuspended: true), serial: 2)
     let awaited = try self.observer(of: "b", Observe(options: .awaited))
     let waiting = try RawClient.greeted(bus)
     try waiting.send(Post(options: .awaited), serial: 1, name: "b")

@@ -131,10 +131,9 @@ struct ReconnectionTests {
   @Test("a hold holds again for its command, which learns nothing of it")
   func holdingForACommand() throws {
     let (bus, gate) = (try TestBus(folder: folder), try ShellGate())
-    let program = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "c.*", "--why=because", "--",
-      "sh", "-c", "echo started; \(gate.wait); exit 3",
-    ])
+    let program = try bus.start(
+      "hold", "c.*", "--why=because", "--",
+      "sh", "-c", "echo started; \(gate.wait); exit 3")
     #expect(try program.output.line() == "started")
     #expect(try program.errors.line()?.hasPrefix("holding ") == true)
     let next = try replace(bus)

@@ -119,8 +119,10 @@ struct SlowDescriptorTests {
     }
   }
 
-  @Test("one that waits for its frame in a planned restart is refused with it then, and nothing else is")
-  func restarted() throws {
+  @Test(
+    "one that waits for its frame while the bus changes hands is refused with it then, and nothing else is",
+    arguments: RestartedBus.Way.unnoticed)
+  func restarted(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus()
     let client = try RawClient(path: bus.path)
     try client.greet()
@@ -130,7 +132,7 @@ struct SlowDescriptorTests {
     try client.send(Array(post.prefix(10)), with: [socket.rawDescriptor])
     // It has been read when somebody who came later has been served.
     try RawClient.greeted(bus).settle()
-    try bus.restart()
+    try bus.restart(way)
     try client.send(Array(post.dropFirst(10)))
     let refusal = try client.next(.error)
     #expect(try refusal.header.serial == 7 && refusal.decode(Refusal.self).code == .invalidDescriptor)

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 /// How the daemon gets its socket, or says why it has none.
@@ -33,7 +34,8 @@ struct StartingTests {
     try folder.write("", to: "bus")
     let socket = try NotifySocket(path: "\(folder.path)/notify")
     let daemon = try FinishedProgram.tribuned(
-      ["--listen=\(folder.path)/bus", "--config=\(folder.path)"], environment: ["NOTIFY_SOCKET": socket.path])
+      ["--listen=\(folder.path)/bus", "--config=\(folder.path)"],
+      environment: ["NOTIFY_SOCKET": socket.address])
     #expect(daemon.status == 1)
     try socket.drain()
     #expect(!socket.received.contains { $0.contains("READY=1") })
@@ -163,6 +165,37 @@ struct StartingTests {
     #expect(FileStatus("\(folder.path)/second")?.isSocket == true)
   }
 
+  @Test("a keeper listens on the socket that systemd passes, or says that it has none")
+  func activatedKeeper() throws {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/keeper"
+    let keeper = try RunningProgram(
+      Activation.wrapper([.init(kind: .packets, name: "keeper", path: path)])
+        + [try Programs.path(of: "tribuned"), "--keep"])
+    let bus = try TestBus(folder: folder, keeper: path)
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    #expect(bus.stop() == 0)
+    let next = try TestBus(folder: folder, keeper: path)
+    try client.settle()
+    try expectService(next)
+    withExtendedLifetime(keeper) {}
+    let other = try FinishedProgram.tribuned(["--keep"])
+    #expect(other.status == 1)
+    #expect(other.errors.contains("no socket was passed, and no --listen=PATH given"))
+  }
+
+  @Test("a keeper takes no other one's place, and the place of one that was killed")
+  func secondKeeper() throws {
+    let folder = try TestFolder()
+    let keeper = try TestKeeper(in: folder)
+    let second = try FinishedProgram.tribuned(["--keep", "--listen=\(keeper.path)"])
+    #expect(second.status == 1)
+    #expect(second.errors.contains("Address already in use"))
+    keeper.die()
+    try expectService(try TestBus(folder: folder, keeper: try TestKeeper(in: folder).path))
+  }
+
   @Test("descriptors that were passed to another process are not taken")
   func activationOfAnother() throws {
     let bus = try TestBus(environment: ["LISTEN_FDS": "1", "LISTEN_PID": "1"])
@@ -192,7 +225,9 @@ struct StartingTests {
     let help = try FinishedProgram.tribuned(["--help"])
     #expect(help.status == 0)
     #expect(help.output.hasPrefix("Usage: tribuned "))
-    for option in ["--listen=", "--config=", "--user", "--replace", "--check-config", "--version"] {
+    for option in [
+      "--listen=", "--keeper=", "--keep", "--config=", "--user", "--replace", "--check-config", "--version",
+    ] {
       #expect(help.output.contains("  \(option)"))
     }
     #expect(help.errors.isEmpty)
@@ -208,7 +243,8 @@ struct StartingTests {
       (["--colour"], "unknown option --colour"), (["-x"], "unknown option -x"),
       (["start"], "unexpected argument start"), (["--listen"], "--listen needs a value"),
       (["--listen="], "--listen needs a value"), (["--user=yes"], "--user takes no value"),
-      (["--replace=1"], "--replace takes no value"),
+      (["--replace=1"], "--replace takes no value"), (["--keeper"], "--keeper needs a value"),
+      (["--replace"], "--replace needs --keeper=PATH"), (["--keep=yes"], "--keep takes no value"),
       ([""], "unexpected argument"), (["\u{1B}[31m"], "unexpected argument \\u{1b}[31m"),
     ])
   func wrongUsage(arguments: [String], message: String) throws {

@@ -11,7 +11,7 @@ struct TerminalTests {
   private static let prompt = "Allow it? [y, n, n REASON, ?] "
 
   private static func asker(_ bus: TestBus, _ arguments: String...) throws -> RunningProgram {
-    try RunningProgram([try Programs.path(of: "tribunectl"), "--address=\(bus.address)"] + arguments)
+    try bus.start(arguments)
   }
 
   private static func delegate(_ bus: TestBus, _ options: String...) throws -> TerminalSession {
@@ -140,7 +140,7 @@ struct TerminalTests {
     arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "echo", "allowed:"]])
   func waiting(arguments: [String]) async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     let slow = Slow()
     try await connection.attach(slow, respondingTo: ["a.shouldB"], label: "slow")
     let asker = try TerminalSession(
@@ -163,7 +163,7 @@ struct TerminalTests {
     arguments: [["-q"], ["-j"], ["--json=off"]])
   func noScreen(options: [String]) async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: try Address(bus.address))
+    let connection = try await bus.connect()
     let slow = Slow()
     try await connection.attach(slow, respondingTo: ["a"], label: "slow")
     slow.proceed()

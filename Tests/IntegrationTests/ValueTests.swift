@@ -9,7 +9,7 @@ struct ValueTests {
   @Test("the first value down the chain is the answer, and collecting brings all")
   func values() async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let connection = try await bus.connect()
     let sources = [DataSource(nil), DataSource("2"), DataSource("3")]
     for (order, source) in sources.enumerated() {
       try await connection.attach(
@@ -39,7 +39,7 @@ struct ValueTests {
   @Test("a delegate is told what its object will do and did, and who replaces it")
   func willDidAndReplaced() async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let connection = try await bus.connect()
     let window = Observer()
     let attachment = try await connection.attach(
       window, to: "window/1", respondingTo: ["window.*"], label: "first")
@@ -48,7 +48,7 @@ struct ValueTests {
     }
     try await connection.postAcknowledged("window.didClose", object: "window/2")
     let heir = Observer()
-    let other = try await Connection.connect(to: Address(path: bus.path))
+    let other = try await bus.connect()
     try await other.set(heir, to: "window/1", respondingTo: ["window.*"], label: "heir")
     #expect(await window.next(3) == ["window.willClose", "window.didClose", "replaced by heir"])
     #expect(
@@ -76,7 +76,7 @@ struct ValueTests {
   @Test("a query that would ask itself is refused, and a dry run says that it is one")
   func recursionAndDryRun() async throws {
     let bus = try TestBus()
-    let connection = try await Connection.connect(to: Address(path: bus.path))
+    let connection = try await bus.connect()
     let asker = SelfAsker(connection)
     try await connection.attach(asker, respondingTo: ["a.shouldB"])
     let verdict = try await connection.ask("a.shouldB", isDryRun: true)

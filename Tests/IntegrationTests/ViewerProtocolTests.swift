@@ -10,10 +10,6 @@ struct ViewerProtocolTests {
 
   init() throws { bus = try TestBus() }
 
-  private func connect() async throws -> Connection {
-    try await Connection.connect(to: Address(path: bus.path))
-  }
-
   private func failure(_ body: () async throws -> Void) async throws -> TribuneError? {
     do {
       try await body()
@@ -25,8 +21,8 @@ struct ViewerProtocolTests {
 
   @Test("a delegate of the inheriting protocol gets what is inherited, one of the base alone cannot be set")
   func inheritance() async throws {
-    let viewer = try await connect()
-    let client = try await connect()
+    let viewer = try await bus.connect()
+    let client = try await bus.connect()
     let declaration = try await viewer.declare(
       "view/1", as: "TapScrollViewDelegate", definitions: ProtocolTests.viewer)
     let base = Photographer()

@@ -32,16 +32,18 @@ struct Faults {
   var noMemory: UInt32 = 0
   var lostDescriptor: UInt32 = 0
   var reorder: UInt32 = 0
-  /// What waits for systemd is sent before a call, or before a death.
-  var sends: UInt32 = 0
+  /// The keeper has a turn before a call.
+  var turns: UInt32 = 0
 }
 
 /// The kernel as the bus meets it (`CSimulatedKernel`).
 enum Kernel {
-  /// The bus whose thread sends systemd what waits for it, at any moment.
-  static weak var sender: BusInstance? {
-    didSet { sim_set_sender { MainActor.assumeIsolated { Kernel.sender?.sendToManager() } } }
+  /// What has a turn at any moment.
+  static weak var keeping: Keeping? {
+    didSet { sim_set_keeper { MainActor.assumeIsolated { Kernel.keeping?.turn() } } }
   }
+
+  static func turnKeeper() { sim_turn_keeper(1) }
 
   /// Runs code of the bus.
   ///
@@ -51,7 +53,7 @@ enum Kernel {
     var wanted = sim_faults(
       again: faults.again, short_receive: faults.shortReceive, short_send: faults.shortSend,
       no_descriptor: faults.noDescriptor, no_memory: faults.noMemory,
-      lost_descriptor: faults.lostDescriptor, reorder: faults.reorder, sends: faults.sends)
+      lost_descriptor: faults.lostDescriptor, reorder: faults.reorder, turns: faults.turns)
     unsafe sim_enter(seed, &wanted)
     body()
     sim_leave()

@@ -53,8 +53,8 @@ extension Life {
     try requireHellos()
     hasServed = true
     earlyDeaths = 0
-    if !random.oneIn(4) { try sendToManager() }
-    if Kernel.busIsDead { died() }
+    noteKept()
+    if !random.oneIn(4) { Kernel.turnKeeper() }
   }
 
   /// Who has not said hello in time, by whatever daemon, has been told so.
@@ -69,24 +69,35 @@ extension Life {
     }
   }
 
-  /// What the bus wants stored is.
-  func sendToManager() throws(Violation) {
-    try runBus(Faults(again: 4)) { $0.sendToManager() }
-    guard !Kernel.busIsDead, setting.storesAll, !isSlow else { return }
+  /// What the keeper has acknowledged is not lost with the bus.
+  private func noteKept() {
+    guard let bus else { return }
+    // Another keeper has nothing at first.
+    if !bus.hasKeeper {
+      doubtFiles()
+      isKeeperGone = false
+    }
+    guard setting.keepsAll, !isSlow, !isKeeperGone, bus.isAllKept else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
+  }
+
+  /// Files are lost with the bus until a keeper has them.
+  private func doubtFiles() {
+    for post in retained { post.isStored = false }
+    retainedOrReplaced.removeAll { $0.isFile || $0.displaced.contains { $0.isFile } }
   }
 
   /// Starts a daemon with what the last one has left.
   func start() throws(Violation) {
-    if random.oneIn(2) { systemd.dropHungUp() }
-    var passed = systemd.passed(using: &random)
+    var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
     try noteMissing()
     var faults = Faults()
     if random.oneIn(12) { faults.noMemory = 3 }
-    faults.sends = 8
+    faults.turns = 8
     beginWork()
     isTakingOver = true
+    isKeeperGone = false
     iterationBegan = Kernel.now
     hasServed = false
     Kernel.revive()
@@ -95,12 +106,11 @@ extension Life {
     let configuration = setting.configuration
     let events = Kernel.run(seed: random.next(), faults) {
       do {
-        let atStart = try PassedAtStart(passed, isStoreKept: true)
+        let atStart = try PassedAtStart(passed)
         let bus = try BusInstance(
-          configuration, taking: atStart, log: Log(level: Life.logLevel, destination: .standardError),
-          isStepped: true)
+          configuration, taking: atStart, keptBy: "keeper",
+          log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
         started = bus
-        Kernel.sender = bus
         bus.takeOver()
         for socket in atStart.takeListening() {
           try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: "bus"))
@@ -130,6 +140,9 @@ extension Life {
     if !hasServed { earlyDeaths += 1 }
     bus = nil
     Kernel.liveOn()
+    keeping.settle()
+    // The bus may just have left its keeper, which has nothing then.
+    if !keeping.keeperHasState { doubtFiles() }
     noteDeath()
     endingsExplained += 1
   }
@@ -166,7 +179,6 @@ extension Life {
     var faults = Faults()
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
-    let storedBefore = systemd.names
     try runBus(faults) { isWhole = $0.handOver() }
     guard !Kernel.busIsDead else {
       // It may have delivered what waited for it to be idle.
@@ -178,14 +190,28 @@ extension Life {
     Kernel.liveOn()
     bus = nil
     Kernel.letGoOfSockets()
+    keeping.settle()
     if isWhole, random.oneIn(16) {
       // What was under way is lost on the way.
-      systemd.loseFiles(besides: storedBefore)
+      try killKeeper()
       isWhole = false
     }
-    try noteHandOver(isWhole: isWhole && !systemd.hasEverDropped)
+    try noteHandOver(isWhole: isWhole)
     // What systemd does next is nobody's step.
     if random.oneIn(2) { try start() }
+  }
+
+  /// The keeper dies, and another one is there at once.
+  func killKeeper() throws(Violation) {
+    tell("the keeper dies")
+    doubtFiles()
+    isKeeperGone = bus != nil
+    if bus == nil { doubtUnstored() }
+    do throws(Errno) {
+      try keeping.killKeeper()
+    } catch {
+      throw fail("there is no other keeper: \(error)")
+    }
   }
 
   /// The operator changes the configuration, for a bus that runs or for the next one.

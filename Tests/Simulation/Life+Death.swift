@@ -26,8 +26,8 @@ extension Life {
     // What is held is lost with it, and told, unless another daemon can take it over once more.
     for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
-      if !systemd.has(cookie: link.cookie) {
-        link.fate = .ends
+      if !keeping.has(cookie: link.cookie) {
+        endUnkept(link)
       } else if link.fate != .ends {
         let isRead =
           readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
@@ -38,7 +38,7 @@ extension Life {
           || link.isLongListed
           || setting.isTight
           // What is told to who has much to read is not written down.
-          || link.pendingCount > setting.configuration.highMarkBytes / 2 || link.fate == .mayEnd
+          || link.pendingCount > setting.configuration.queue.highMarkBytes / 2 || link.fate == .mayEnd
         {
           link.fate = .mayEnd
         }
@@ -62,11 +62,11 @@ extension Life {
   func noteHandOver(isWhole: Bool) throws(Violation) {
     guard isWhole else { return noteDeath() }
     for link in known
-    where setting.storesAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
-      && link.detachedUntil == nil && !link.isLostInStore && !link.isLate(at: Kernel.now)
+    where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
+      && link.detachedUntil == nil && !link.isLate(at: Kernel.now)
       && !link.isBeginningGarbage
     {
-      try require(systemd.has(cookie: link.cookie), "link \(link.number) was not handed over")
+      try require(keeping.has(cookie: link.cookie), "link \(link.number) was not handed over")
     }
     doubtUnstored()
     isHandedOver = true
@@ -81,8 +81,8 @@ extension Life {
   /// A daemon is about to start: what systemd has lost by now is not there.
   func noteMissing() throws(Violation) {
     // A bus that finds nothing begins anew.
-    if !systemd.hasState {
-      try require(!systemd.mustHaveState, "the bus has taken its state out of the store")
+    if !keeping.hasState {
+      try require(!keeping.mustHaveState, "the bus has taken its state out of the store")
       for link in known where link.cookie != 0 { link.fate = .ends }
       for link in known where link.detachedUntil != nil { forgetAll(of: link) }
       (retained, possiblyRetained, retainedOrReplaced, waiting) = ([], [], [], [])
@@ -91,9 +91,21 @@ extension Life {
     }
     for link in known
     where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil
-      && !systemd.has(cookie: link.cookie)
+      && !keeping.has(cookie: link.cookie)
     {
-      link.fate = .ends
+      endUnkept(link)
+    }
+    // What the bus has ended it may not have written down.
+    for (link, _) in doubtful where link.isForgotten && !keeping.has(cookie: link.cookie) {
+      link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
+    }
+  }
+
+  /// Nobody keeps its connection. What the log has of it stands until its client had time to connect again.
+  private func endUnkept(_ link: Link) {
+    link.fate = .ends
+    if keeping.hasState, !link.registrations.isEmpty, link.detachesBy == nil {
+      link.detachesBy = Kernel.now + 5_000_000_000
     }
   }
 
@@ -170,7 +182,8 @@ extension Life {
     case .garbage:
       // It may go on where it was.
       let link = operation.link
-      guard link.detachedUntil != nil else { break }
+      guard link.detachedUntil != nil || link.detachesBy != nil else { break }
+      detach(link)
       revive(link, since: operation.takenAt)
       doubtRegistrations(of: link)
     case .hello, .ask, .cancel, .answer, .defer, .done, .list, .impersonate, .stray: break

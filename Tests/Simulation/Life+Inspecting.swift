@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
@@ -22,7 +23,7 @@ extension Life {
       try require(rounds < 100 && !link.hasEnded, "the bus does not list what it has")
       link.send()
       try iterate(faults: Faults())
-      try sendToManager()
+      Kernel.turnKeeper()
       try read(seat, everything: true)
     }
     try judgeConnections(besides: link)
@@ -73,7 +74,9 @@ extension Life {
       if let isSuspended = link.isSuspended {
         try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
       }
-      if setting.storesAll, !setting.isTight, !link.mayBeUnstored {
+      if setting.keepsAll, !setting.isTight, !isKeeperGone, bus?.isAllKept == true,
+        link.registrations.contains(where: { $0.isKnown && $0.certainty == .certain })
+      {
         try require(entry.isSurviving, "link \(link.number) is listed as one that survives no restart")
       }
       let posts = link.operations.filter {

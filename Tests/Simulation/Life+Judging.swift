@@ -38,11 +38,10 @@ extension Life {
         link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
       case .descriptorLost(let cookie): link(cookie)?.losesFiles = true
-      case .notified(let text, let descriptors): systemd.take(text, descriptors)
+      case .notified(let text, let descriptors): keeping.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
         for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
-        for link in known where !systemd.has(cookie: link.cookie) { link.mayBeUnstored = true }
       case .died: return
       }
     }

@@ -127,7 +127,8 @@ extension Life {
         && (link.expected[index].coalesces || entry.coalesces)
       {
         // Where little can be held, it may have been dropped, and told, before it could be replaced.
-        if setting.configuration.heldMaxBytes == 1 << 20, entry.certainty == .certain, entry.coalesces,
+        if setting.configuration.notifications.heldMaxBytes == 1 << 20, entry.certainty == .certain,
+          entry.coalesces,
           link.expected[index].coalesces,
           link.expected[index].certainty == .certain
         {
@@ -144,7 +145,8 @@ extension Life {
     link.pendingCount += post.size
     // A notification that is held counts up to 2.6 times its size.
     let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
-    let limit = min(setting.configuration.highMarkBytes, setting.configuration.heldMaxBytes) / 4
+    let limit =
+      min(setting.configuration.queue.highMarkBytes, setting.configuration.notifications.heldMaxBytes) / 4
     if post.isFile || link.pendingCount + bufferedCount > limit { link.mayLose = true }
   }
 

@@ -356,7 +356,7 @@ extension Life {
     tell("link \(link.number) has ended")
     try require(
       link.isDismissed || link.isForgotten || link.detachedUntil != nil || link.fate == .ends
-        || bus == nil && !systemd.has(cookie: link.cookie)
+        || bus == nil && !keeping.has(cookie: link.cookie)
         || link.cookie == 0 && link.fate != .survives || link.isLate(at: Kernel.now)
         || link.isBeginningGarbage,
       "link \(link.number) was closed without a word and without need")

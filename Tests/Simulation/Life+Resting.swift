@@ -39,7 +39,7 @@ extension Life {
       for link in links { link?.send() }
       let wasAway = bus == nil
       try iterate(faults: Faults())
-      try sendToManager()
+      Kernel.turnKeeper()
       for seat in links.indices {
         links[seat]?.reads = true
         try read(seat, everything: true)
@@ -68,7 +68,7 @@ extension Life {
   func abandon() {
     Kernel.liveOn()
     bus = nil
-    systemd.end()
+    keeping.end()
   }
 
   /// Everybody goes, and nothing is left of them.
@@ -82,21 +82,18 @@ extension Life {
     for _ in 0..<20 {
       Kernel.setClock(Kernel.now + 2_000_000_000)
       try iterate(faults: Faults())
-      try sendToManager()
+      Kernel.turnKeeper()
     }
     try inspect()
-    try sendToManager()
-    systemd.dropHungUp()
+    Kernel.turnKeeper()
     guard let bus else { throw fail("there is no bus in the end") }
     let left = bus.holdings.filter { $0.count != 0 }
     try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
-    try require(
-      systemd.names == (systemd.mustHaveState ? ["state"] : []),
-      "nobody is there any more, and stored are \(systemd.names)")
+    try require(keeping.left.isEmpty, "nobody is there any more, and kept are \(keeping.left)")
     try require(
       bus.nextLook.map { $0.nanoseconds > Kernel.now } ?? true,
       "a deadline is past, and nobody looks at it")
     self.bus = nil
-    systemd.end()
+    keeping.end()
   }
 }

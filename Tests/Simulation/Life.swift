@@ -22,10 +22,10 @@ final class Life {
   /// Drawn from the life's number; only the configuration changes later.
   struct Setting {
     let seatCount: Int
-    /// Descriptors that the service manager keeps.
-    let storeCapacity: Int
+    /// Descriptors that the keeper keeps.
+    let keeperCapacity: Int
     /// It has room for all.
-    var storesAll: Bool { storeCapacity == Self.ampleCapacity }
+    var keepsAll: Bool { keeperCapacity == Self.ampleCapacity }
     private static let ampleCapacity = 200
     var configuration = Configuration()
     /// Not all that is registered has room in the state.
@@ -36,11 +36,11 @@ final class Life {
 
     init(using random: inout SplitMix64) {
       seatCount = random.pick([6, 12, 24, 40])
-      // A store that has no room for all, now and then.
-      storeCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
-      configuration.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
-      configuration.lowMarkBytes = configuration.highMarkBytes / 4
-      configuration.heldMaxBytes = random.pick([4 << 10, 1 << 20])
+      // A keeper that has no room for all, now and then.
+      keeperCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
+      configuration.queue.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
+      configuration.queue.lowMarkBytes = configuration.queue.highMarkBytes / 4
+      configuration.notifications.heldMaxBytes = random.pick([4 << 10, 1 << 20])
       configuration.delegateTimeoutNanoseconds = 1_000_000_000
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
@@ -60,7 +60,7 @@ final class Life {
   var random: SplitMix64
   private(set) var step = 0
   let listener: Socket
-  let systemd: SystemdStore
+  let keeping: Keeping
   var bus: BusInstance?
   /// The bus has completed an iteration. Until then, its death counts as one during the take-over.
   var hasServed = false
@@ -122,6 +122,8 @@ final class Life {
   /// The last daemon has handed everything over, and no other has taken it yet.
   var isHandedOver = false
   var isTakingOver = false
+  /// The keeper has died, and the bus has not noticed.
+  var isKeeperGone = false
   /// Operations of which it is not known whether a daemon that died has taken them.
   var doubtful: [(link: Link, operations: [Operation])] = []
   /// Posts that a daemon that died was to deliver at the end of its pass.
@@ -142,8 +144,8 @@ final class Life {
     let socket = sim_listen()
     guard socket != -1 else { throw .current }
     listener = Socket(FileDescriptor(owning: socket))
-    systemd = SystemdStore(capacity: setting.storeCapacity)
-    _ = unsafe setenv("FDSTORE", "\(setting.storeCapacity)", 1)
+    keeping = try Keeping(capacity: setting.keeperCapacity)
+    Kernel.keeping = keeping
     // The last one's is who looks at everything.
     links = Array(repeating: nil, count: setting.seatCount + 1)
     processes = (0...setting.seatCount).map { 5_000_000 + Int32($0) }
@@ -200,7 +202,7 @@ final class Life {
     case 189: try reconfigure()
     case 190..<192: leave(seat)
     case 192: links[seat]?.reads = false
-    case 193: if random.oneIn(4) { loseStored() }
+    case 193: if random.oneIn(4) { try loseKept() }
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
@@ -219,11 +221,10 @@ final class Life {
 
   var isPeaceful: Bool { setting.isLong && step % 1000 < 700 }
 
-  /// The service manager loses a connection that it was to keep.
-  private func loseStored() {
-    if random.oneIn(8), bus == nil { return systemd.loseState() }
-    guard let cookie = systemd.lose(using: &random) else { return }
-    link(cookie)?.isLostInStore = true
+  /// The keeper dies, with a bus or without; and then, at times, systemd has lost the log as well.
+  private func loseKept() throws(Violation) {
+    try killKeeper()
+    if random.oneIn(8), bus == nil { keeping.loseState() }
   }
 
   private func planDeath() {
@@ -231,7 +232,7 @@ final class Life {
     // There are few stores into the header, and each decides what of the rest counts.
     let (place, ranges) = random.pick([
       (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]), (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]),
-      (SIM_IN_HEADER, [2, 8, 32]), (SIM_WHEN_SENT, [1, 4]),
+      (SIM_IN_HEADER, [2, 8, 32]),
     ])
     let count = Int.random(in: 0..<random.pick(ranges), using: &random)
     tell("is to die in \(count) of \(place)")
@@ -239,7 +240,7 @@ final class Life {
   }
 
   func faults() -> Faults {
-    var faults = Faults(sends: 8)
+    var faults = Faults(turns: 8)
     guard random.oneIn(2) else { return faults }
     let often: [UInt32] = [2, 4, 16]
     if random.oneIn(3) { faults.again = random.pick(often) }

@@ -88,10 +88,6 @@ final class Link {
   var isShut = false
   /// The bus has read its hello.
   var isOnBus = false
-  /// There may have been no descriptor to store it with.
-  var mayBeUnstored = false
-  /// systemd has lost it.
-  var isLostInStore = false
   /// Since all was at rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full hold.
   var mayLose = false
   /// A descriptor that it sent was lost: any of its files may be refused from then on.

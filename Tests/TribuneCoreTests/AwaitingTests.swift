@@ -64,6 +64,16 @@ struct AwaitingTests {
     #expect(bus.take().last == "A awaited 7 0, :2 gone 5 ms, :3 failed (2 files are open) 5 ms")
   }
 
+  @Test("Who could not, and goes before the poster is answered, is told of once")
+  func failedAndGone() {
+    post()
+    bus.done(7, of: 1, by: two, failed: "busy")
+    bus.disconnect(two)
+    _ = bus.take()
+    bus.done(7, of: 1, by: one)
+    #expect(bus.take() == ["A awaited 7 1, :3 failed (busy) 0 ms"])
+  }
+
   @Test("When an observer goes, the oldest posts are settled first, whatever has gone before")
   func oldestFirst() {
     let leaving = bus.connect()

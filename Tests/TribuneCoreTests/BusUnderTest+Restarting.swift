@@ -115,10 +115,10 @@ extension BusUnderTest {
     }
   }
 
-  /// What a daemon keeps of a log that it sweeps: who is connected, the frames of what is registered, and then the rest.
+  /// What a compaction of the log keeps: who is connected, the frames of what is registered, and then the rest.
   private func restore(in other: inout Bus) throws(WireError) {
     other.restore(bus.counters)
-    other.isRestoring = true
+    other.restoring.isReplaying = true
     for (slot, (id, peer)) in peers.sorted(by: { $0.value.id < $1.value.id }) {
       other.connect(slot, id: id, peer: peer)
     }
@@ -135,7 +135,7 @@ extension BusUnderTest {
       #expect(frame.receive(in: &other) == nil)
       other.dropEffects()
     }
-    other.isRestoring = false
+    other.restoring.isReplaying = false
     for kept in bus.allRetained() {
       let fields = ByteBuffer(capacity: 0)
       kept.append(to: fields)
@@ -162,11 +162,16 @@ extension BusUnderTest {
 }
 
 extension Bus {
-  fileprivate var userByteCounts: [UInt32: Int] { accounts.mapValues { $0.sums.value.byteCount } }
+  fileprivate var userByteCounts: [UInt32: Int] {
+    // A user who has only something retained has no connection whose bytes count.
+    Dictionary(
+      uniqueKeysWithValues: accounts.open.filter { $0.charges.connectionCount > 0 }
+        .map { ($0.uid, $0.charges.byteCount) })
+  }
 
   /// All that counts against the limits of a connection.
   fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
-    let connection = connection(at: slot)
+    let connection = connections[slot]
     return [
       connection.registrationCount, connection.tokenCount, connection.delegateCount, connection.patternCount,
       connection.patternTokenCount, connection.waitCount, connection.participantCount,

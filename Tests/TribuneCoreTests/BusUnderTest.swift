@@ -33,7 +33,7 @@ final class BusUnderTest {
   init(_ limits: BusLimits = BusLimits()) { bus = Self.makeBus(limits) }
 
   static func makeBus(_ limits: BusLimits) -> Bus {
-    Bus(limits: limits, seed: 0x7269_6275_6E65, payloadCheck: .fake)
+    Bus(limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake)
   }
 
   // MARK: What happens
@@ -298,7 +298,7 @@ final class BusUnderTest {
 
   var nextDeadline: Instant? { bus.nextDeadline }
   /// Verdicts, and those of them that were vetoes.
-  var verdictCounts: [UInt64] { [bus.askedCount, bus.vetoedCount] }
+  var verdictCounts: [UInt64] { [bus.totals.asked, bus.totals.vetoed] }
 
   /// Nothing is registered and nothing is asked.
   var isEmpty: Bool {

@@ -139,9 +139,13 @@ struct NotificationCenterTests {
     ] as [(String, String, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ code: ErrorCode) {
     let bus = BusUnderTest()
-    bus.observe(pattern, object: object, by: bus.connect(), serial: 7)
+    let slot = bus.connect()
+    bus.observe(pattern, object: object, by: slot, serial: 7)
     #expect(bus.take() == ["A refused 7 \(code)"])
     #expect(bus.isEmpty)
+    guard code == .invalidPattern else { return }
+    bus.send(Monitor(), from: slot, serial: 8, name: pattern)
+    #expect(bus.take() == ["A refused 8 \(code)"])
   }
 
   @Test("A serial that stands for something is not taken again until that is taken back")
@@ -159,6 +163,18 @@ struct NotificationCenterTests {
     bus.cancel(1, by: one)
     bus.observe("b", by: one, serial: 1)
     #expect(bus.take() == ["A ok 902", "A ok 1 as 1"])
+  }
+
+  @Test("Serial 0 stands for no frame, and registers nothing")
+  func serialZero() {
+    let bus = BusUnderTest()
+    let slot = bus.connect()
+    bus.observe("a", by: slot, serial: 0)
+    bus.send(Monitor(), from: slot, serial: 0)
+    bus.attach(["a"], by: slot, serial: 0)
+    bus.ask("a", by: slot, serial: 0)
+    #expect(bus.take() == Array(repeating: "A refused 0 invalidValue", count: 4))
+    #expect(bus.isEmpty)
   }
 
   @Test("A connection has so many observations and monitors, and room again when it takes one back")

@@ -16,7 +16,7 @@ struct PostingTests {
     _ = bus.take()
   }
 
-  @Test("Now is at once, as soon as possible at the end of the pass, idle when there is nothing to do")
+  @Test("Now is at once, as soon as possible at the end of the iteration, idle when there is nothing to do")
   func styles() {
     bus.post("a.idle", by: poster, [], style: .whenIdle)
     bus.post("a.soon", by: poster, [], style: .asSoonAsPossible)

@@ -73,9 +73,9 @@ struct RestoredConfigurationTests {
       bus.attach(["**"], to: "view/7", by: delegate, serial: 1, conformingTo: ["Tap"])
     }
     bus.ask("scroll.zoomTarget", object: "view/7", by: asker, serial: 2, mode: .collect)
-    bus.bus.isRestoring = true
+    bus.bus.restoring.isReplaying = true
     bus.answer(.value, "bad", delegate: 1, from: one)
-    bus.bus.isRestoring = false
+    bus.bus.restoring.isReplaying = false
     bus.answer(.value, "bad", delegate: 2, from: other)
     let failed = "d2 failed (the value does not fit: scroll.zoomTarget takes nothing bad)"
     #expect(bus.lastVerdict?.summary == "allowed: d1 answered (bad), \(failed)")

@@ -319,6 +319,19 @@ struct RestoringTests {
     #expect(lengths == [70_001, nil, 70_003, 70_001, nil, 70_003])
   }
 
+  @Test("What is held until something later takes its place is replaced in the next bus, too")
+  func heldLast() throws {
+    bus.observe("a", by: delegate, serial: 1, suspension: .coalesce)
+    bus.suspend(by: delegate)
+    try bus.plain("a", "1")
+    _ = bus.take()
+    bus.restart(.snapshot)
+    try bus.plain("a", "2")
+    _ = bus.take()
+    bus.suspend(false, by: delegate)
+    #expect(bus.take() == ["B held, a 2", "B ok 903"])
+  }
+
   @Test(
     "What is held is counted with what was dropped, until the connection resumes", arguments: [false, true])
   func heldCount(coalesces: Bool) throws {

@@ -138,6 +138,9 @@ struct RetainedTests {
     // Each takes 514 bytes.
     #expect(retain("a", by: one) == "A ok 9")
     #expect(retain("b", by: again) == "B ok 9")
+    let long = String(repeating: "x", count: 1400)
+    #expect(
+      retain("a", by: one, long) == "A refused 9 limitExceeded", "what is replaced does not make enough room")
     #expect(retain("c", by: one, style: .whenIdle) == "A ok 9")
     #expect(retain("d", by: one) == "A refused 9 limitExceeded")
     #expect(retain("a", by: again) == "B ok 9", "what is replaced makes room")
@@ -150,7 +153,7 @@ struct RetainedTests {
     bus.idle()
     #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a", "b", "c", "d", "f"])
     for name in ["a", "b", "c", "d", "f"] { #expect(retain(name, by: one, "") == "A ok 9") }
-    #expect(retain("a", by: one, String(repeating: "x", count: 1400)) == "A ok 9", "all room is free again")
+    #expect(retain("a", by: one, long) == "A ok 9", "all room is free again")
   }
 
   @Test("Each token of a name counts, since each has its place in the tree")

@@ -101,7 +101,7 @@ struct SpoiltFieldsTests {
 
   private func state(of bus: BusUnderTest) -> [Int] {
     [
-      bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.heldByteCount,
+      bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.suspensions.byteCount,
       Int(bus.heldCount(of: ConnectionSlot(index: 2))),
     ]
   }

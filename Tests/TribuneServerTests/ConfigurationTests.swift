@@ -63,7 +63,7 @@ struct ConfigurationTests {
     Good("[Bus]\nPayloadMax=1G\nPartialFramesMemoryMax=1G\n[Queue]\nHardLimit=1G\n") {
       $0.payloadMaxBytes = 1 << 30
       $0.partialFramesMemoryMaxBytes = 1 << 30
-      $0.hardLimitBytes = 1 << 30
+      $0.queue.hardLimitBytes = 1 << 30
     },
     Good("[Bus]\nPayloadMax=65536\n") { $0.payloadMaxBytes = 65_536 },
     Good("[Bus]\nObservationsMax=1\nDelegatesMax=2\nQueriesMax=3\n") {
@@ -78,24 +78,24 @@ struct ConfigurationTests {
     Good("[Bus]\nHelloTimeoutSec=3\n") { $0.helloTimeoutNanoseconds = 3_000_000_000 },
     Good("[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=1M\n") {
       $0.stateMaxBytes = 1 << 20
-      $0.retainedMaxBytes = 1 << 20
+      $0.notifications.retainedMaxBytes = 1 << 20
     },
     Good("[Bus]\nStateMax=2G\n") { $0.stateMaxBytes = 2 << 30 },
     Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
     Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
-      $0.lowMarkBytes = 0
-      $0.highMarkBytes = 64 << 20
-      $0.paceMaxNanoseconds = 0
+      $0.queue.lowMarkBytes = 0
+      $0.queue.highMarkBytes = 64 << 20
+      $0.queue.paceMaxNanoseconds = 0
     },
     Good("[Queue]\nHardLimit=2M\n[Bus]\nPayloadMax=1M\n") {
-      $0.hardLimitBytes = 2 << 20
+      $0.queue.hardLimitBytes = 2 << 20
       $0.payloadMaxBytes = 1 << 20
     },
     Good("[Queue]\nMemoryMax=1M\n[Notifications]\nHeldMax=0\nRetainedUserMax=1K\nRetainedMax=2K\n") {
-      $0.queuesMemoryMaxBytes = 1 << 20
-      $0.heldMaxBytes = 0
-      $0.retainedUserMaxBytes = 1 << 10
-      $0.retainedMaxBytes = 2 << 10
+      $0.queue.memoryMaxBytes = 1 << 20
+      $0.notifications.heldMaxBytes = 0
+      $0.notifications.retainedUserMaxBytes = 1 << 10
+      $0.notifications.retainedMaxBytes = 2 << 10
     },
     Good("[Delegation]\nDelegateTimeoutSec=1ms\nDeadlineSec=2h\nDeadlineMaxSec=2h\n") {
       $0.delegateTimeoutNanoseconds = 1_000_000
@@ -349,7 +349,7 @@ struct ConfigurationTests {
     var configuration = Configuration()
     configuration.payloadMaxBytes = 70_000
     configuration.helloTimeoutNanoseconds = 1_500_000_000
-    configuration.paceMaxNanoseconds = 0
+    configuration.queue.paceMaxNanoseconds = 0
     configuration.deadlineNanoseconds = 90_000_000_000
     configuration.socketMode = 0o60
     configuration.logLevel = .error

@@ -2,8 +2,9 @@
 
 import Glibc
 import Testing
-import TribuneServer
 import TribuneSystem
+
+@testable import TribuneServer
 
 /// Says to this process what systemd says to one that it passes descriptors 3 and on.
 private func pass(count: Int, names: String, to process: pid_t = getpid()) {
@@ -12,7 +13,7 @@ private func pass(count: Int, names: String, to process: pid_t = getpid()) {
   unsafe setenv("LISTEN_FDNAMES", names, 1)
 }
 
-/// What can be passed, one of each kind.
+/// What can be passed, one of each kind. Whoever it is passed to owns it.
 private struct Descriptors {
   private let folder: TemporaryFolder
   let listener: CInt
@@ -35,55 +36,47 @@ private struct Descriptors {
   }
 }
 
-/// Two ends of a connection.
-private func connection() throws -> (CInt, CInt) {
-  var ends: [CInt] = [-1, -1]
-  let result = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
-  try #require(result == 0)
-  return (ends[0], ends[1])
-}
-
-extension PassedAtStart {
-  /// The number of what is taken, which is closed.
-  fileprivate func takeConnection(_ cookie: UInt64) -> CInt? { takeConnection(cookie: cookie)?.rawValue }
-  fileprivate func takeStateNumber() -> CInt? { takeState()?.rawValue }
-}
-
-private func cookie(of descriptor: CInt) throws -> UInt64 {
-  let copy = FileDescriptor(owning: fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
-  return try UnixSocket.cookie(of: copy)
-}
-
+/// A file in memory, to be passed. Whoever it is passed to owns it.
 private func file() throws -> (descriptor: CInt, inode: UInt64) {
   let memory = try SharedFile(length: 1)
-  let file = FileDescriptor(owning: fcntl(memory.rawDescriptor, F_DUPFD_CLOEXEC, 0))
+  let file = try FileDescriptor.duplicate(of: memory.rawDescriptor)
   let inode = file.inode
   return (file.release(), try #require(inode))
 }
 
-/// A file of a file system in which another one's inodes may come again.
-private func foreignFile() throws -> CInt {
-  let folder = try TemporaryFolder()
-  try folder.write("file", "")
-  return try retrying { unsafe open(folder.path + "/file", O_RDONLY | O_CLOEXEC) }
+extension PassedAtStart {
+  /// The numbers of what is taken, which is closed.
+  fileprivate func connection(_ cookie: UInt64) -> CInt? { takeConnection(cookie: cookie)?.rawValue }
+  fileprivate func file(_ inode: UInt64) -> CInt? { takeFile(inode: inode)?.rawValue }
+  fileprivate func listener(_ inode: UInt64) -> CInt? { takeListener(inode: inode)?.rawValue }
+  fileprivate func state() -> CInt? { takeState()?.rawValue }
+
+  /// What a keeper gives.
+  fileprivate convenience init(_ items: [KeptItem], _ descriptors: CInt...) {
+    self.init()
+    take(items, descriptors)
+  }
+
+  fileprivate func take(_ items: [KeptItem], _ descriptors: [CInt]) {
+    var given = PassedDescriptors()
+    for descriptor in descriptors { given.append(owning: descriptor) }
+    take(items, given)
+  }
 }
 
-@Suite("What is passed at the start", .timeLimit(.minutes(15)))
-struct PassedAtStartTests {
-  // MARK: Sockets to listen on
-
-  @Test(
-    "has listening Unix stream sockets, under whatever name, and nothing else is one",
-    arguments: [false, true])
-  func kinds(isStoreKept: Bool) throws {
+@Suite("What systemd passes at the start", .timeLimit(.minutes(15)))
+struct PassedBySystemdTests {
+  @Test("has listening Unix stream sockets, under whatever name, and nothing else is one")
+  func kinds() throws {
     let all = try Descriptors()
-    let good = try PassedAtStart([(all.listener, "any name")], isStoreKept: isStoreKept)
-    #expect(good.takeListening() == [PassedAtStart.Listening(descriptor: all.listener, name: "any name")])
+    let good = try PassedAtStart([(all.listener, "any name")])
+    let listening = good.takeListening()
+    #expect(listening == [PassedAtStart.Listening(descriptor: all.listener, name: "any name")])
     #expect(good.takeListening() == [])
-    #expect(good.storedCount == 0)
+    close(all.listener)
     for wrong in [all.idle, all.datagram, all.internet, all.null] {
       let error = #expect(throws: PassedAtStart.PassedError.self) {
-        _ = try PassedAtStart([(wrong, "a\nb")], isStoreKept: isStoreKept)
+        _ = try PassedAtStart([(wrong, "a\nb")])
       }
       #expect(
         error?.description
@@ -94,9 +87,9 @@ struct PassedAtStartTests {
   @Test("is nothing where nothing was passed, or to another process")
   func nothingPassed() async {
     await #expect(processExitsWith: .success) {
-      let unasked = try PassedAtStart.take(isStoreKept: false).takeListening()
+      let unasked = try PassedAtStart.take().takeListening()
       pass(count: 1, names: "bus", to: 1)
-      let anothers = try PassedAtStart.take(isStoreKept: true).takeListening()
+      let anothers = try PassedAtStart.take().takeListening()
       #expect(unasked == [])
       #expect(anothers == [])
     }
@@ -107,157 +100,148 @@ struct PassedAtStartTests {
     await #expect(processExitsWith: .success) { [count] in
       unsafe setenv("LISTEN_PID", "\(getpid())", 1)
       unsafe setenv("LISTEN_FDS", count, 1)
-      #expect(throws: PassedAtStart.PassedError.self) { _ = try PassedAtStart.take(isStoreKept: true) }
+      #expect(throws: PassedAtStart.PassedError.self) { _ = try PassedAtStart.take() }
     }
   }
 
-  // MARK: What was stored
-
-  @Test(
-    "has the state, connections by their cookies and files by their inodes, in any order, and its figures stay"
-  )
-  func stored() throws {
+  @Test("has the state, of which the first one counts, and the lease, which is nothing to the bus")
+  func state() throws {
     let all = try Descriptors()
-    let (first, firstPeer) = try connection()
-    let (second, secondPeer) = try connection()
-    let (file, inode) = try file()
-    let (state, _) = try TribuneServerTests.file()
-    defer { for peer in [firstPeer, secondPeer] { close(peer) } }
-    // Whoever is gone is found to be gone by reading.
-    shutdown(secondPeer, CInt(SHUT_RDWR))
-    let cookies = [try cookie(of: first), try cookie(of: second)]
-
-    let passed = try PassedAtStart(
-      [(first, "c"), (file, "f1z"), (all.listener, "bus"), (state, "state"), (second, "c")], isStoreKept: true
-    )
-    #expect(passed.foreign == [])
+    let (state, inode) = try file()
+    let (second, lease) = (try WatchedConnection(), try WatchedConnection())
+    let passed = try PassedAtStart([
+      (lease.passed, "lease"), (state, "state"), (all.listener, "bus"), (second.passed, "state"),
+    ])
+    #expect(try lease.isClosed && second.isClosed)
     #expect(passed.takeListening().map(\.descriptor) == [all.listener])
-    #expect(Set(passed.connectionCookies) == Set(cookies))
-    #expect(passed.fileInodes == [inode])
-    #expect(passed.storedCount == 4)
+    close(all.listener)
+    #expect(passed.formerNames == [])
+    #expect(passed.stateInode == inode)
+    #expect(passed.state() == state)
+    #expect(passed.stateInode == nil && passed.state() == nil)
+  }
 
-    #expect(passed.takeConnection(cookies[0]) == first)
-    #expect(passed.takeConnection(cookies[0]) == nil)
-    #expect(passed.takeConnection(1) == nil)
-    #expect(passed.connectionCookies == [cookies[1]])
-    guard let taken = passed.takeFile(inode: inode) else {
-      Issue.record("the file is not there")
-      return
+  @Test("has what version 0.1.0 has stored: connections as \"c\", and files as \"f\" with a number")
+  func former() throws {
+    let (one, other) = (try WatchedConnection(), try WatchedConnection())
+    let (file, inode) = try file()
+    let passed = try PassedAtStart([(one.passed, "c"), (file, "f1z"), (other.passed, "c")])
+    #expect(passed.formerNames == ["c", "f1z"])
+    #expect(passed.connectionCookies == [one.cookie, other.cookie].sorted())
+    #expect(passed.connection(one.cookie) == one.passed)
+    #expect(passed.connection(one.cookie) == nil && !passed.hasConnection(cookie: one.cookie))
+    #expect(passed.connectionCookies == [other.cookie])
+    let copy = try #require(try passed.duplicateFile(inode: inode)?.release())
+    #expect(copy != file)
+    close(copy)
+    #expect(passed.file(inode) == file)
+    #expect(passed.file(inode) == nil)
+  }
+
+  @Test("lets go of what has a former name and is nothing of the sort, and has it taken out of the store")
+  func impostors() throws {
+    let all = try Descriptors()
+    let connection = try WatchedConnection()
+    let again = try FileDescriptor.duplicate(of: connection.passed).release()
+    let passed = try PassedAtStart([
+      (connection.passed, "c"), (again, "c"), (all.idle, "c"), (all.null, "f1"), (all.datagram, "f2"),
+    ])
+    #expect(passed.formerNames == ["c", "f1", "f2"])
+    #expect(passed.connectionCookies == [connection.cookie])
+    #expect(passed.connection(connection.cookie) == connection.passed)
+    #expect(try connection.isClosed)
+  }
+
+  @Test("may have sockets to listen on under names that were others' once")
+  func formerNamesOfSockets() throws {
+    let (one, other) = (try Descriptors(), try Descriptors())
+    let passed = try PassedAtStart([(one.listener, "c"), (other.listener, "f1")])
+    #expect(passed.takeListening().map(\.name) == ["c", "f1"])
+    #expect(passed.formerNames == [])
+    close(one.listener)
+    close(other.listener)
+  }
+
+  @Test("is closed when nobody has taken it, also when something of it is an error")
+  func closes() throws {
+    let (taken, refused) = (try WatchedConnection(), try WatchedConnection())
+    _ = try PassedAtStart([(taken.passed, "c")])
+    #expect(try taken.isClosed)
+    #expect(throws: PassedAtStart.PassedError.self) {
+      _ = try PassedAtStart([(refused.passed, "c"), (try Descriptors().null, "odd")])
     }
-    #expect(taken.number == 71)
-    let descriptor = taken.descriptor.rawValue
-    #expect(descriptor == file)
-    #expect(passed.fileInodes == [])
-    #expect(passed.takeStateNumber() == state)
-    #expect(passed.takeStateNumber() == nil)
-    #expect(passed.storedCount == 4)
+    #expect(try refused.isClosed)
+  }
+}
+
+@Suite("What a keeper gives at the start")
+struct PassedByKeeperTests {
+  @Test("is found by its cookie or inode, and taken once")
+  func items() throws {
+    let all = try Descriptors()
+    let connection = try WatchedConnection()
+    let (state, stateInode) = try file()
+    let (file, inode) = try file()
+    let passed = PassedAtStart(
+      [.listener(7), .connection(connection.cookie), .file(inode), .state(stateInode)], all.listener,
+      connection.passed, file, state)
+    #expect(passed.connectionCookies == [connection.cookie])
+    #expect(passed.stateInode == stateInode)
+    #expect(passed.takeListening() == [], "the last daemon's own are taken by their files")
+    #expect(passed.listener(8) == nil)
+    #expect(passed.listener(7) == all.listener && passed.listener(7) == nil)
+    #expect(passed.connection(connection.cookie) == connection.passed)
+    #expect(passed.file(inode) == file)
+    #expect(passed.state() == state)
+  }
+
+  @Test("gives way to what is there already")
+  func twice() throws {
+    let (first, second) = (try WatchedConnection(), try WatchedConnection())
+    let (file, inode) = try file()
+    let fileAgain = try FileDescriptor.duplicate(of: file).release()
+    let passed = try PassedAtStart([(first.passed, "state")])
+    passed.take([.state(0), .file(inode), .file(inode)], [second.passed, file, fileAgain])
+    #expect(try second.isClosed)
+    #expect(passed.state() == first.passed)
+    #expect(passed.file(inode) == file)
+  }
+
+  @Test("is closed where it is not what the keeper says")
+  func impostors() throws {
+    let all = try Descriptors()
+    let connections = try (0..<4).map { _ in try WatchedConnection() }
+    let (file, inode) = try file()
+    let passed = PassedAtStart(
+      [
+        .connection(connections[1].cookie), .connection(1), .file(2), .listener(3), .file(inode + 1),
+        .lease, .connection(4),
+      ], connections[0].passed, all.idle, connections[1].passed, connections[2].passed, file,
+      connections[3].passed, all.null)
+    for connection in connections { #expect(try connection.isClosed) }
+    #expect(passed.connectionCookies == [])
+    #expect(passed.file(2) == nil && passed.file(inode) == nil && passed.file(inode + 1) == nil)
+    #expect(passed.listener(3) == nil)
+  }
+
+  @Test("is less than the keeper says where this process is at its limit, and the rest is not there")
+  func fewer() throws {
+    let connection = try WatchedConnection()
+    let passed = PassedAtStart(
+      [.connection(connection.cookie), .connection(1), .state(2)], connection.passed)
+    #expect(passed.connectionCookies == [connection.cookie])
+    #expect(passed.stateInode == nil)
+    #expect(passed.connection(connection.cookie) == connection.passed)
   }
 
   @Test("is closed when nobody has taken it")
   func closes() throws {
-    let (passed, peer) = try connection()
-    defer { close(peer) }
-    _ = try PassedAtStart([(passed, "c")], isStoreKept: true)
-    var byte: UInt8 = 0
-    let count = unsafe read(peer, &byte, 1)
-    #expect(count == 0)
-  }
-
-  @Test(
-    "that is foreign does not keep the bus from starting where something of its own had been stored, or can be"
-  )
-  func foreign() throws {
-    for (hasListener, hasStored, isStoreKept, isError) in [
-      (true, false, false, true), (false, false, true, true), (true, false, true, false),
-      (false, true, true, false), (true, true, false, false),
-    ] {
-      let all = try Descriptors()
-      let (end, peer) = try connection()
-      defer { close(peer) }
-      var passed = [(descriptor: all.null, name: "odd")]
-      if hasListener { passed.append((all.listener, "bus")) }
-      if hasStored { passed.append((end, "c")) }
-      var sorted: PassedAtStart?
-      do {
-        sorted = try PassedAtStart(passed, isStoreKept: isStoreKept)
-      } catch {
-        #expect(error.description.contains("\(all.null) (\"odd\")"))
-      }
-      #expect((sorted == nil) == isError)
-      guard let sorted else { continue }
-      #expect(sorted.foreign == [.init(name: "odd", flaw: "no listening Unix stream socket")])
-      #expect(sorted.storedCount == (hasStored ? 2 : 1))
-      if !hasStored { close(end) }
+    let connections = try (0..<2).map { _ in try WatchedConnection() }
+    do {
+      let passed = PassedAtStart(
+        [.connection(connections[0].cookie), .state(1)], connections[0].passed, connections[1].passed)
+      #expect(passed.connectionCount == 1)
     }
-  }
-
-  @Test("that has a name of the bus's own and is nothing of the sort is foreign")
-  func impostors() throws {
-    let all = try Descriptors()
-    let (end, peer) = try connection()
-    let (once, inode) = try file()
-    let twice = fcntl(once, F_DUPFD_CLOEXEC, 0)
-    let endAgain = fcntl(end, F_DUPFD_CLOEXEC, 0)
-    defer { close(peer) }
-    let passed = try PassedAtStart(
-      [
-        (end, "c"), (endAgain, "c"), (all.listener, "c"), (all.idle, "c"), (all.null, "f1"), (once, "f2"),
-        (twice, "f3"), (all.datagram, "f01"), (all.internet, "f"), (try foreignFile(), "f4"),
-      ], isStoreKept: true)
-    #expect(
-      passed.foreign == [
-        .init(name: "c", flaw: "a connection that is there already"), .init(name: "c", flaw: "no connection"),
-        .init(name: "c", flaw: "no connection"), .init(name: "f1", flaw: "no sealed file in memory"),
-        .init(name: "f3", flaw: "a file that is there already"),
-        .init(name: "f01", flaw: "no listening Unix stream socket"),
-        .init(name: "f", flaw: "no listening Unix stream socket"),
-        .init(name: "f4", flaw: "no sealed file in memory"),
-      ])
-    #expect(passed.takeListening() == [])
-    #expect(passed.connectionCount == 1)
-    #expect(passed.fileInodes == [inode])
-    #expect(passed.storedCount == 10)
-  }
-
-  @Test("that a socket's unit calls as only what is stored is called is an error that says so")
-  func reservedName() throws {
-    let all = try Descriptors()
-    let error = #expect(throws: PassedAtStart.PassedError.self) {
-      _ = try PassedAtStart([(all.listener, "c"), (all.null, "odd")], isStoreKept: false)
-    }
-    #expect(
-      error?.description
-        == """
-        what was passed as descriptor \(all.listener) ("c", a name that only what is stored has), \(all.null) ("odd") \
-        is no listening Unix stream socket
-        """)
-  }
-
-  @Test("says who connected where the state is not to be believed")
-  func peers() throws {
-    let (end, peer) = try connection()
-    defer { close(peer) }
-    let number = try cookie(of: end)
-    let passed = try PassedAtStart([(end, "c")], isStoreKept: true)
-    #expect(passed.peer(cookie: number) == nil)
-    passed.knowsPeers = true
-    let credentials = passed.peer(cookie: number)
-    #expect(credentials?.pid == getpid() && credentials?.uid == getuid() && credentials?.gid == getgid())
-    #expect(passed.peer(cookie: number + 1) == nil)
-  }
-
-  @Test("names are one word each, and are read as they were written")
-  func names() {
-    let names: [(StoredName, String)] = [
-      (.state, "state"), (.connection, "c"), (.file(0), "f0"), (.file(35), "fz"), (.file(36), "f10"),
-      (.file(.max), "f3w5e11264sgsf"),
-    ]
-    for (name, text) in names {
-      #expect(name.description == text)
-      #expect(StoredName(text) == name)
-    }
-    for text in ["", "f", "F1", "fA", "f01", "f+1", "f-1", "f3w5e11264sgsg", "cc", "State", "stored"] {
-      #expect(StoredName(text) == nil)
-    }
+    for connection in connections { #expect(try connection.isClosed) }
   }
 }

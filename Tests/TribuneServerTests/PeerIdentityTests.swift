@@ -31,19 +31,6 @@ struct PeerIdentityTests {
     #expect(identity.unit.isEmpty || [".service", ".scope"].contains { identity.unit.hasSuffix($0) })
   }
 
-  @Test("is what the kernel says, whatever was written down, and else stays as it is")
-  func corrected() throws {
-    let own = try ownCredentials()
-    let foreign = PeerIdentity(pid: 1, uid: 0, gid: 0, process: "init", unit: "init.scope")
-    var identity = foreign
-    identity.correct(by: own)
-    #expect(identity == PeerIdentity(credentials: own))
-    identity = PeerIdentity(
-      pid: UInt32(own.pid), uid: own.uid, gid: own.gid, process: "as it was then", unit: "")
-    identity.correct(by: own)
-    #expect(identity.process == "as it was then")
-  }
-
   @Test(
     "is numbers alone for a process that is gone, or that this namespace does not see",
     arguments: [0, -1, .max])

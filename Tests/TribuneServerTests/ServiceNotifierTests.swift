@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneServer
+import TribuneTestSupport
 
 @Suite("The service notifier")
 struct ServiceNotifierTests {
@@ -10,7 +11,7 @@ struct ServiceNotifierTests {
   func messages() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
-        let manager = try NotifySocket()
+        let manager = try NotifySocket.ofThisProcess()
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         notifier.ready(status: "listening")
         #expect(try manager.next() == "READY=1\nSTATUS=listening")
@@ -28,7 +29,7 @@ struct ServiceNotifierTests {
   func reloading() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
-        let manager = try NotifySocket()
+        let manager = try NotifySocket.ofThisProcess()
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         let before = monotonicNanoseconds() / 1000
         notifier.reloading()
@@ -83,7 +84,7 @@ struct ServiceNotifierTests {
         try await MainActor.run {
           let notifier = ServiceNotifier(log: Log(destination: .standardError))
           for _ in 1...2 {
-            let manager = try NotifySocket()
+            let manager = try NotifySocket.ofThisProcess()
             notifier.watchdog()
             #expect(try manager.next() == "WATCHDOG=1")
             unsafe setenv("NOTIFY_SOCKET", "/nowhere/notify", 1)
@@ -101,8 +102,8 @@ struct ServiceNotifierTests {
     await #expect(processExitsWith: .success) {
       // What waits in the kernel is ended by nothing else.
       alarm(60)
-      let manager = try NotifySocket()
-      try manager.fill()
+      let manager = try NotifySocket.ofThisProcess()
+      let filling = try manager.fill()
       let notifier = await MainActor.run {
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         notifier.ready(status: "1")
@@ -114,7 +115,7 @@ struct ServiceNotifierTests {
         notifier.ready(status: "101")
         return notifier
       }
-      try manager.drain()
+      try manager.drain(filling)
       // All the while the bus does something else.
       let messages = try (1...3).map { _ in try manager.receive().text }
       #expect(messages[0] == "WATCHDOG=1")
@@ -132,8 +133,8 @@ struct ServiceNotifierTests {
   func endBeforeTheManagerReads() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let manager = try NotifySocket()
-      try manager.fill()
+      let manager = try NotifySocket.ofThisProcess()
+      let filling = try manager.fill()
       let notifier = await MainActor.run {
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         notifier.reloading()
@@ -141,7 +142,7 @@ struct ServiceNotifierTests {
         notifier.stopping(status: "2")
         return notifier
       }
-      try manager.drain()
+      try manager.drain(filling)
       #expect(try manager.receive().text == "STOPPING=1\nSTATUS=2")
       try await MainActor.run {
         notifier.watchdog()
@@ -156,7 +157,7 @@ struct ServiceNotifierTests {
   func abstractNames() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
-        let manager = try NotifySocket(abstract: "tribune-test-\(getpid())")
+        let manager = try NotifySocket.ofThisProcess(isAbstract: true)
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
         notifier.status("1")
         #expect(try manager.next() == "STATUS=1")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TribuneTestSupport
 
 /// A fresh folder that goes away with its owner.
 final class TemporaryFolder: Sendable {
@@ -26,6 +27,16 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.createDirectory(
       at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
     try Data(text.utf8).write(to: url)
+  }
+}
+
+extension NotifySocket {
+  /// The one that this process notifies. For a process of its own: it changes the environment.
+  static func ofThisProcess(isAbstract: Bool = false) throws -> NotifySocket {
+    let folder = try TemporaryFolder()
+    let socket = try NotifySocket(path: isAbstract ? nil : folder.path + "/notify", in: folder)
+    unsafe setenv("NOTIFY_SOCKET", socket.address, 1)
+    return socket
   }
 }
 

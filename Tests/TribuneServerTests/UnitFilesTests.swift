@@ -44,8 +44,8 @@ struct UnitFilesTests {
   private let folder: TemporaryFolder
 
   private static let units = [
-    "tribuned.service", "tribuned.socket", "tribune-delegates.service", "user/tribuned.service",
-    "user/tribuned.socket",
+    "tribuned.service", "tribuned.socket", "tribuned-keeper.service", "tribuned-keeper.socket",
+    "tribune-delegates.service", "user/tribuned.service", "user/tribuned.socket",
   ]
 
   /// The units as `make install` would write them, around programs that are there.
@@ -93,19 +93,21 @@ struct UnitFilesTests {
     #expect(run.status != 0)
   }
 
-  /// What `systemd-analyze security` says of the system's daemon, each setting with whether it is there.
+  /// What `systemd-analyze security` says of a service, each setting with whether it is there.
   ///
   /// - Parameter threshold: the exposure that is too much, in tenths.
-  private func security(threshold: Int) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
+  private func security(
+    of service: String = "tribuned.service", threshold: Int
+  ) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
     // Of what stops late it would not ask for everything.
-    let unit = try String(contentsOfFile: folder.path + "/tribuned.service", encoding: .utf8)
+    let unit = try String(contentsOfFile: "\(folder.path)/\(service)", encoding: .utf8)
     try #require(unit.contains("\nDefaultDependencies=no\n"))
-    try folder.write("asked/tribuned.service", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
+    try folder.write("asked/\(service)", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
     let run = try SystemdRun(
       "systemd-analyze",
       [
         "security", "--offline=true", "--no-pager", "--json=short", "--threshold=\(threshold)",
-        folder.path + "/asked/tribuned.service",
+        "\(folder.path)/asked/\(service)",
       ],
       in: folder)
     let text = run.output.drop { $0 != "[" }.prefix { $0 != "\n" }
@@ -116,11 +118,11 @@ struct UnitFilesTests {
     return (run, settings)
   }
 
-  @Test("expose the system's daemon to no more than 0.8 of 10")
-  func exposure() throws {
-    let run = try security(threshold: 8).run
+  @Test("expose the system's daemons to little", arguments: [("tribuned", 8), ("tribuned-keeper", 4)])
+  func exposure(daemon: String, tenths: Int) throws {
+    let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
-    #expect(try security(threshold: 1).run.status != 0, "the threshold counts")
+    #expect(try security(of: "\(daemon).service", threshold: 1).run.status != 0, "the threshold counts")
   }
 
   @Test("explain each hardening that the system's daemon cannot have")
@@ -135,28 +137,62 @@ struct UnitFilesTests {
     }
   }
 
-  @Test(
-    "keep as much room for descriptors as they tell the daemon, and let it have them",
-    arguments: ["", "user/"])
-  func descriptors(manager: String) throws {
-    let service = try String(
-      contentsOfFile: repositoryFile("systemd/\(manager)tribuned.service"), encoding: .utf8)
-    func value(_ key: String) throws -> Int {
-      let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("\(key)=") }, "\(key)=")
-      return try #require(Int(line.dropFirst(key.count + 1)))
+  /// The settings of a unit, as they are in the repository.
+  private func settings(_ unit: String) throws -> [Substring] {
+    try String(contentsOfFile: repositoryFile("systemd/\(unit)"), encoding: .utf8).split(separator: "\n")
+      .filter { !$0.hasPrefix("#") }
+  }
+
+  /// What a setting of a unit says.
+  private func value(_ key: String, of unit: String) throws -> Substring {
+    let line = try #require(try settings(unit).first { $0.hasPrefix("\(key)=") }, "\(key)= of \(unit)")
+    return line.dropFirst(key.count + 1)
+  }
+
+  @Test("let the daemon and its keeper have a descriptor for each connection and each file")
+  func descriptors() throws {
+    let room = Configuration().connectionsMax + 1024
+    for unit in ["tribuned.service", "user/tribuned.service", "tribuned-keeper.service"] {
+      let limit = try #require(Int(try value("LimitNOFILE", of: unit)))
+      #expect(limit > room + 64, "\(unit)")
     }
-    let room = try value("FileDescriptorStoreMax")
-    // The connections, the files, and the state.
-    #expect(room >= Configuration().connectionsMax + 1024 + 16)
-    #expect(try value("Environment=TRIBUNE_FDSTORE") == room)
-    #expect(try value("LimitNOFILE") > room)
+  }
+
+  @Test("keep for one start what version 0.1.0 has stored", arguments: ["", "user/"])
+  func stored(manager: String) throws {
+    let unit = "\(manager)tribuned.service"
+    #expect(try value("FileDescriptorStoreMax", of: unit) == "17500")
+    #expect(try !settings(unit).contains { $0.contains("TRIBUNE_FDSTORE") })
+  }
+
+  @Test("have the daemon find its keeper where that listens, and start without it where there is none")
+  func keeper() throws {
+    let path = try value("ListenSequentialPacket", of: "tribuned-keeper.socket")
+    #expect(path == "/run/tribune-keeper/socket")
+    #expect(try value("ExecStart", of: "tribuned.service").split(separator: " ").contains("--keeper=\(path)"))
+    #expect(try value("ExecStart", of: "tribuned-keeper.service") == "@bindir@/tribuned --keep")
+    func units(_ key: String) throws -> [Substring] {
+      try settings("tribuned.service").filter { $0.hasPrefix("\(key)=") }
+        .flatMap { $0.dropFirst(key.count + 1).split(separator: " ") }
+    }
+    for key in ["Wants", "After"] { #expect(try units(key).contains("tribuned-keeper.socket"), "\(key)=") }
+    for key in ["Requires", "BindsTo"] {
+      #expect(try !units(key).contains { $0.hasPrefix("tribuned-keeper") }, "\(key)=")
+    }
+  }
+
+  @Test("have the bus alone reach its keeper")
+  func keeperSocket() throws {
+    #expect(try value("SocketMode", of: "tribuned-keeper.socket") == "0600")
+    let user = try value("SocketUser", of: "tribuned-keeper.socket")
+    for unit in ["tribuned.service", "tribuned-keeper.service"] {
+      #expect(try value("User", of: unit) == user, "\(unit)")
+    }
   }
 
   @Test("let what decides see the system and reach the bus, and write nothing of the system's")
   func delegates() throws {
-    let service = try String(
-      contentsOfFile: repositoryFile("systemd/tribune-delegates.service"), encoding: .utf8)
-    let settings = service.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let settings = try settings("tribune-delegates.service")
     for setting in [
       "Type=notify", "Requires=tribuned.socket", "After=tribuned.socket tribuned.service",
       "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure",
@@ -177,8 +213,7 @@ struct UnitFilesTests {
 
   @Test("leave the peers visible, which hardening could hide")
   func peersAreVisible() throws {
-    let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
-    let settings = service.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let settings = try settings("tribuned.service")
     for setting in ["PrivateUsers", "ProtectProc", "DynamicUser"] {
       #expect(!settings.contains { $0.hasPrefix("\(setting)=") }, "\(setting)=")
     }
@@ -187,8 +222,7 @@ struct UnitFilesTests {
   @Test("have the folder of the socket go with the socket, not with the service", arguments: ["", "user/"])
   func runtimeDirectory(manager: String) throws {
     for (unit, isThere) in [("tribuned.service", false), ("tribuned.socket", true)] {
-      let text = try String(contentsOfFile: repositoryFile("systemd/\(manager)\(unit)"), encoding: .utf8)
-      #expect(text.split(separator: "\n").contains("RuntimeDirectory=tribune") == isThere, "\(unit)")
+      #expect(try settings("\(manager)\(unit)").contains("RuntimeDirectory=tribune") == isThere, "\(unit)")
     }
   }
 
@@ -196,17 +230,14 @@ struct UnitFilesTests {
     "have the daemon restarted by the signal that hands over, and stopped by another",
     arguments: ["", "user/"])
   func signals(manager: String) throws {
-    let text = try String(
-      contentsOfFile: repositoryFile("systemd/\(manager)tribuned.service"), encoding: .utf8)
-    let settings = text.split(separator: "\n")
+    let settings = try settings("\(manager)tribuned.service")
     #expect(settings.contains("KillSignal=SIGINT"))
     #expect(settings.contains("RestartKillSignal=SIGTERM"))
   }
 
   @Test("name a user that the system is told to make")
   func user() throws {
-    let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
-    #expect(service.contains("\nUser=tribune\n"))
+    #expect(try value("User", of: "tribuned.service") == "tribune")
     // An empty root, so that what this machine's users are does not count.
     let run = try SystemdRun(
       "systemd-sysusers",

@@ -10,6 +10,7 @@ import Testing
   enum Parcel: LossReporting, Equatable {
     case parcel(Int, mebibytes: Int)
     case lost(Int)
+    case interrupted
 
     var lostCount: Int? {
       if case .lost(let count) = self { count } else { nil }

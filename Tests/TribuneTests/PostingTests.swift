@@ -205,10 +205,7 @@ struct PostingTests {
     }
     let connection = try await Connection.connect(to: bus.address)
     _ = try await connection.fillUp()
-    connection.link.state.withLock { state in
-      state.phase = .closing
-      state.closingDeadline = .now
-    }
+    _ = connection.link.state.withLock { $0.close(by: .now) }
     connection.link.wakeup.signal()
     #expect(await connection.closed() == nil)
     gate.open()

@@ -98,7 +98,7 @@ struct FrameHeaderTests {
       #expect(header.flags.contains(.critical) == (number < 0x80))
       if header.kind != nil { known.insert(number) }
     }
-    #expect(known == Set(1...28))
+    #expect(known == Set(1...27))
   }
 
   @Test("The last four bytes of a header are passed over")

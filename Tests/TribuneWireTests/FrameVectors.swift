@@ -60,7 +60,6 @@ extension FrameVector {
     FrameVector(
       "error-restarted", Refusal(.restarted), serial: 0, payload: Array("the bus was restarted".utf8)),
     FrameVector("succeed", Succeed(predecessor: ConnectionID(rawValue: 7), received: 1000), serial: 56),
-    FrameVector("replace", Replace(version: 1), flags: .critical, serial: 1),
   ]
 
   private static let notifications: [FrameVector] = [

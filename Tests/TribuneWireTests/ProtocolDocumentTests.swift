@@ -271,7 +271,6 @@ enum Conversation {
       $0.appendFrame(Succeed(predecessor: ConnectionID(rawValue: 10), received: 2), serial: 4)
     },
     Example("lost-restarted") { $0.appendFrame(Lost(count: 1), serial: 0) },
-    Example("replace") { $0.appendFrame(Replace(version: 1), flags: .critical, serial: 1) },
   ]
 
   private static let watching: [Example] = [

@@ -92,7 +92,6 @@ extension FrameVector {
     case .done: Done.self
     case .awaited: Awaited.self
     case .succeed: Succeed.self
-    case .replace: Replace.self
     }
   }
 
@@ -192,8 +191,6 @@ extension FrameVector {
       return Awaited(acknowledged: random.integer(), missing: missing)
     case .succeed:
       return Succeed(predecessor: random.connection(), received: random.integer())
-    case .replace:
-      return Replace(version: random.integer())
     }
   }
 }

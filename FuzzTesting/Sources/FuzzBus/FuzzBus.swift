@@ -40,7 +40,7 @@ private struct World: ~Copyable {
   private static let connectionCount = 4
 
   private var bus = Bus(
-    limits: .small, seed: 1,
+    limits: .small, seed: 1, accounts: Accounts(),
     payloadCheck: PayloadCheck(
       userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }))
   private var now = Instant(nanoseconds: 0)

@@ -57,7 +57,7 @@ private enum LogImage {
     adopted.beginRecovery()
     let server = try BusServer(
       configuration: Configuration(), log: Log(level: .error, destination: .standardError),
-      loop: try EventLoop(hostsMainQueue: false), wal: adopted, store: nil)
+      loop: try EventLoop(hostsMainQueue: false), wal: adopted, keeper: nil)
     server.takeOver(PassedAtStart())
     server.beginIteration()
     _ = server.endIteration()

@@ -26,6 +26,9 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
+/* <sys/signalfd.h> would make the C library's signals this module's. Its flags are those of open(2). */
+int signalfd(int fd, const sigset_t *mask, int flags);
+
 /* <sys/timerfd.h> would make the C library's times this module's. Its flags are those of open(2). */
 struct itimerspec;
 int timerfd_create(int clock, int flags);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 /* Declared only under _GNU_SOURCE, in <link.h>: one object of this process, and what there is of each. */
@@ -36,6 +37,12 @@ static inline char *_Nullable *_Nonnull tribune_environment(void)
 {
 	extern char *_Nullable *_Nonnull environ;
 	return environ;
+}
+
+/* Nobody of the same user can look into this process from here on: ptrace(2), /proc/PID/fd. */
+static inline int tribune_forbid_tracing(void)
+{
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 /* SIG_IGN is a cast that Swift cannot import. */

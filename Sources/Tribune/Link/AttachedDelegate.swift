@@ -16,6 +16,7 @@ final class AttachedDelegate: Sendable {
     case replaced(DelegateInfo, behind: UInt64)
 
     static func lost(_ count: Int) -> News { .delivery(.lost(count), behind: 0) }
+    static var interrupted: News { .delivery(.interrupted, behind: 0) }
 
     var lostCount: Int? {
       if case .delivery(let delivery, _) = self { delivery.lostCount } else { nil }

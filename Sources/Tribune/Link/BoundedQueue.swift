@@ -3,6 +3,7 @@
 /// An element that can stand for dropped elements.
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
+  static var interrupted: Self { get }
   /// The number of dropped elements, if this element reports a loss.
   var lostCount: Int? { get }
   /// Bytes of payload in the element.

@@ -7,7 +7,7 @@ import Synchronization
 /// Elements that are not read in time are dropped, oldest first, and reported in their place. The two sides share
 /// only the queue's own lock; neither is ever resumed under it.
 final class DeliveryStream<Element: LossReporting>: Sendable {
-  typealias Reader = CheckedContinuation<Result<Element?, TribuneError>, Never>
+  typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
@@ -160,24 +160,21 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       return (nil, state.lastReader)
     }
     if let ready { return try ready.get() }
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { (reader: Reader) in
-        let ready = state.withLock { state -> Result<Element?, TribuneError>? in
-          if Task.isCancelled { return .success(nil) }
-          if let ready = Self.takeReady(&state) { return ready }
-          state.readers.append((id, reader))
-          return nil
-        }
-        if let ready { reader.resume(returning: ready) }
+    return try await Reader.wait { reader throws(TribuneError) in
+      let ready = state.withLock { state -> Result<Element?, TribuneError>? in
+        if let ready = Self.takeReady(&state) { return ready }
+        state.readers.append((id, reader))
+        return nil
       }
+      guard let ready else { return nil }
+      return .some(try ready.get())
     } onCancel: {
       let reader = state.withLock { state -> Reader? in
         guard let place = state.readers.firstIndex(where: { $0.id == id }) else { return nil }
         return state.readers.remove(at: place).reader
       }
       reader?.resume(returning: .success(nil))
-    }
-    return try result.get()
+    }.get()
   }
 
   private static func takeReady(_ state: inout State) -> Result<Element?, TribuneError>? {

@@ -25,8 +25,9 @@ struct FrameReceiver {
 
   /// Handles the frame behind the hello: a welcome or a refusal.
   ///
+  /// - Parameter takesFiles: whether the bus accepts userInfo as a file.
   /// - Returns: whether it was a welcome.
-  func receiveFirst(_ frame: FrameView) throws(WireError) -> Bool {
+  func receiveFirst(_ frame: FrameView, takesFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
       return false
@@ -36,16 +37,7 @@ struct FrameReceiver {
         .malformedFrame, "the bus's first frame is of kind \(frame.header.rawKind), not a welcome")
     }
     let welcome = try frame.decode(Welcome.self)
-    let reply = link.state.withLock { state -> Reply<Welcome>? in
-      guard state.phase == .connecting || state.phase == .interrupted else { return nil }
-      // A connection that follows another opens later, when everything is registered again.
-      if state.phase == .connecting { state.phase = .open }
-      state.identity = LinkState.Identity(welcome)
-      state.payloadMax = min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling)
-      defer { state.greeting = nil }
-      return state.greeting
-    }
-    reply?.resume(returning: .success(welcome))
+    link.perform(link.state.withLock { $0.receive(welcome, takesFiles: takesFiles) })
     return true
   }
 
@@ -60,31 +52,26 @@ struct FrameReceiver {
       tellLost(try frame.decode(Lost.self).count)
     case .ok:
       let okay = try frame.decode(Okay.self)
-      let settlement = link.state.withLock { $0.okay(serial, okay) }
+      let action = link.state.withLock { $0.okay(serial, okay) }
       // It may have made an observation or an attachment live.
       link.routesVersion.add(1, ordering: .releasing)
-      settlement?.deliver()
+      link.perform(action)
     case .error:
       try refuse(frame)
     case .verdict:
       let verdict = try frame.decode(TribuneWire.Verdict.self)
-      link.state.withLock { $0.verdict(serial, verdict) }?.deliver()
+      link.perform(link.state.withLock { $0.verdict(serial, verdict) })
     case .progress:
       let progress = try frame.decode(TribuneWire.Progress.self)
-      let told = link.state.withLock { state -> (@Sendable (Progress) -> Void)? in
-        guard case .verdict(_, let told) = state.requests[serial] else { return nil }
-        return told
-      }
-      told?(Progress(progress, status: String(repairing: frame.payload)))
+      link.state.withLock { $0.progress(of: serial) }?(
+        Progress(progress, status: String(repairing: frame.payload)))
     case .question:
       try receiveQuestion(frame)
     case .concluded:
       link.conclude(try frame.decode(Concluded.self))
     case .entry:
       let entry = try frame.decode(Entry.self)
-      link.state.withLock {
-        if case .entries = $0.requests[serial] { $0.entries[serial, default: []].append(entry) }
-      }
+      link.state.withLock { $0.add(entry, to: serial) }
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
@@ -95,11 +82,11 @@ struct FrameReceiver {
       try receiveRetained(frame, file)
     case .awaited:
       let awaited = try frame.decode(Awaited.self)
-      link.state.withLock { $0.awaited(serial, awaited) }?.deliver()
+      link.perform(link.state.withLock { $0.awaited(serial, awaited) })
     case .ended:
       link.ended(serial, try frame.decode(Ended.self))
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
-      .suspend, .done, .succeed, .replace:
+      .suspend, .done, .succeed:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:
@@ -117,35 +104,22 @@ struct FrameReceiver {
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
     let serial = frame.header.serial
     if serial == 0 {
-      if link.noteLastWords(error, ErrorCode(rawValue: code)) { link.end(error) }
-      return
+      let isFinal = link.state.withLock { $0.noteLastWords(error, ErrorCode(rawValue: code)) }
+      return isFinal ? link.end(error) : UnixSocket.shutdown(link.socket)
     }
-    let (renewal, settlement) = link.state.withLock { state in
-      let renewal = state.noteRefusal(ofRenewal: serial, now: SystemClock.monotonicNanoseconds)
-      if case .none = renewal { return (renewal, state.refuse(serial, error)) }
-      return (renewal, nil)
-    }
+    let now = SystemClock.monotonicNanoseconds
+    let actions = link.state.withLock { $0.receiveRefusal(of: serial, error, now: now) }
     // It may have ended an observation.
     link.routesVersion.add(1, ordering: .releasing)
-    settlement?.deliver()
-    switch renewal {
-    case .none: break
-    case .expired(let term): term.end(expired: true)
-    case .final: link.end(.notRenewed(error))
-    }
+    link.perform(actions)
   }
 
   /// Reports notifications that the bus dropped. It counts them per connection: any receiver can have missed them.
   private mutating func tellLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    let isToldLater = link.state.withLock { state -> Bool in
-      guard state.isInterrupted else { return false }
-      state.interruption.missed = state.interruption.missed.saturatingAdding(count)
-      return true
-    }
-    // The report goes to the reserved positions, before everything that came over this connection.
-    if isToldLater { return }
+    // Between two connections, the report goes to the reserved positions, before all that came over this one.
+    if link.state.withLock({ $0.noteLost(count) }) { return }
     let loss = Int(clamping: count)
     link.tell(.lost(loss), .lost(loss))
   }
@@ -174,13 +148,14 @@ struct FrameReceiver {
     guard NameSyntax.isName(frame.name), NameSyntax.isObject(frame.object) else {
       throw WireError(.invalidName, "the bus asked about something that has no name")
     }
-    let question = Question(
-      query: fields.query.rawValue, name: String(repairing: frame.name),
-      object: String(repairing: frame.object), userInfo: UserInfo([UInt8](frame.payload)),
+    var question = Question(
+      String(repairing: frame.name), object: String(repairing: frame.object),
+      userInfo: UserInfo([UInt8](frame.payload)), query: fields.query.rawValue,
       timeout: .milliseconds(Int(fields.timeout)),
       asker: Asker(fields.asker, connection: frame.header.sender), isDryRun: fields.isDryRun,
-      wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue, link: link,
-      epoch: link.epoch.load(ordering: .relaxed))
+      wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue)
+    question.link = link
+    question.epoch = link.epoch.load(ordering: .relaxed)
     link.receive(question, attachment: frame.header.serial)
   }
 }
@@ -193,7 +168,7 @@ private struct NotificationRoute {
   private var name = ""
   private var object = ""
   private var observers = LinkState.Observers()
-  private var delegates: [(serial: Serial, attached: AttachedDelegate)] = []
+  private var delegates: [AttachedDelegate] = []
   private var sender = ConnectionID.bus
   private var senderText: String?
 
@@ -259,13 +234,6 @@ private struct NotificationRoute {
       copy.acknowledgement = Acknowledgement(of: awaited)
       stream.deliver(.notification(copy))
     }
-  }
-}
-
-extension UInt64 {
-  fileprivate func saturatingAdding(_ other: UInt64) -> UInt64 {
-    let (sum, isTooMuch) = addingReportingOverflow(other)
-    return isTooMuch ? .max : sum
   }
 }
 

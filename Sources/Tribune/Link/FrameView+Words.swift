@@ -39,7 +39,6 @@ extension FrameView {
     case .succeed:
       let succeed = try decode(Succeed.self)
       return "\(succeed.predecessor), which received \(succeed.received)"
-    case .replace: return "version \(try decode(Replace.self).version)"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
       nil:

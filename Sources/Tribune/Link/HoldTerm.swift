@@ -7,7 +7,7 @@ final class HoldTerm: Sendable {
   private struct State {
     /// Set once, when the hold ends: whether it expired.
     var hasExpired: Bool?
-    var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+    var waiters: [UInt64: Reply<Bool>] = [:]
     var lastWaiter: UInt64 = 0
   }
 
@@ -20,13 +20,13 @@ final class HoldTerm: Sendable {
   init(expiry: UInt64) { self.expiry = expiry }
 
   func end(expired: Bool) {
-    let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+    let waiters = state.withLock { state -> [Reply<Bool>] in
       guard state.hasExpired == nil else { return [] }
       state.hasExpired = expired
       defer { state.waiters = [:] }
       return Array(state.waiters.values)
     }
-    for waiter in waiters { waiter.resume(returning: expired) }
+    for waiter in waiters { waiter.resume(returning: .success(expired)) }
   }
 
   /// Returns when the hold has ended: whether it expired. Also returns, false, when the task is cancelled.
@@ -35,18 +35,14 @@ final class HoldTerm: Sendable {
       state.lastWaiter += 1
       return state.lastWaiter
     }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { waiter in
-        let ready = state.withLock { state -> Bool? in
-          if let hasExpired = state.hasExpired { return hasExpired }
-          if Task.isCancelled { return false }
-          state.waiters[id] = waiter
-          return nil
-        }
-        if let ready { waiter.resume(returning: ready) }
+    let outcome = await Reply<Bool>.wait { waiter in
+      state.withLock { state -> Bool? in
+        if state.hasExpired == nil { state.waiters[id] = waiter }
+        return state.hasExpired
       }
     } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .success(false))
     }
+    return outcome == .success(true)
   }
 }

@@ -8,20 +8,22 @@ extension Link {
   /// Queues a question for its delegate, which gets it in a task of its own.
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
-    let duties = state.withLock { state -> [Outbox.Duty] in
-      guard state.isServing, let attached = state.attachments[serial] else { return [] }
+    let action = state.withLock { state -> LinkState.Action in
+      guard state.isServing, let attached = state.registrations[serial]?.attached else { return .none }
       // The bus asks each delegate once in a query. If it asked again, the first question would stand.
-      guard state.questions[key] == nil else { return [] }
+      guard state.questions[key] == nil else { return .none }
       guard let delegate = attached.delegate else {
-        return [state.appendAnswer(.abstain, to: key), state.dropAttachment(serial)]
+        let duty = state.appendAnswer(.abstain, to: key)
+        // It goes with the answer, or after whatever the answer waits for.
+        _ = state.dropAttachment(serial)
+        return .send(duty)
       }
       let open = OpenQuestion(
         question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
       state.questions[key] = open
-      work.withLock { $0.append(.question(open)) }
-      return []
+      return .work(.question(open))
     }
-    for duty in duties { perform(duty) }
+    perform(action)
   }
 
   /// Sends a delegate's answer to the bus.
@@ -62,20 +64,19 @@ extension Link {
   }
 
   /// Delivers to these delegates, and takes back the attachments of those that are deallocated.
-  func deliver(_ delivery: Delivery, to attachments: [(serial: Serial, attached: AttachedDelegate)]) {
-    tell(attachments) { $0.deliver(delivery) }
+  func deliver(_ delivery: Delivery, to delegates: [AttachedDelegate]) {
+    tell(delegates) { $0.deliver(delivery) }
   }
 
   /// - Parameter tell: returns whether the delivering task must be started.
-  func tell(
-    _ attachments: [(serial: Serial, attached: AttachedDelegate)], _ tell: (AttachedDelegate) -> Bool
-  ) {
-    for (serial, attached) in attachments {
+  func tell(_ delegates: [AttachedDelegate], _ tell: (AttachedDelegate) -> Bool) {
+    for attached in delegates {
       if attached.delegate != nil {
         if tell(attached) { work.withLock { $0.append(.news(attached)) } }
       } else {
         let duty = state.withLock { state -> Outbox.Duty in
-          state.attachments[serial] === attached ? state.dropAttachment(serial) : .none
+          let serial = state.registrations.first { $0.value.attached === attached }?.key
+          return serial.map { state.dropAttachment($0) } ?? .none
         }
         routesVersion.add(1, ordering: .releasing)
         perform(duty)
@@ -85,20 +86,25 @@ extension Link {
 }
 
 extension LinkState {
+  struct QuestionKey: Hashable {
+    var query: QueryID
+    var delegate: DelegateID
+  }
+
   /// Delegates that receive a notification.
-  func receivers(name: String, object: String) -> [(serial: Serial, attached: AttachedDelegate)] {
-    guard !attachments.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
-    return attachments.filter { $0.value.receives(name: name, object: object) }.map { ($0.key, $0.value) }
+  func receivers(name: String, object: String) -> [AttachedDelegate] {
+    guard !registrations.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
+    return allReceivers.filter { $0.receives(name: name, object: object) }
   }
 
   /// Delegates that receive notifications at all.
-  var allReceivers: [(serial: Serial, attached: AttachedDelegate)] {
-    attachments.filter { $0.value.receivesNotifications }.map { ($0.key, $0.value) }
+  var allReceivers: [AttachedDelegate] {
+    registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
   /// Takes back the attachment of a delegate that is deallocated.
   fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
-    attachments[serial] = nil
+    registrations[serial] = nil
     registered[serial] = nil
     return appendCancel(serial)
   }
@@ -123,7 +129,7 @@ extension LinkState {
 }
 
 extension LinkState.QuestionKey {
-  init(_ question: Question) {
+  fileprivate init(_ question: Question) {
     query = QueryID(rawValue: question.query)
     delegate = DelegateID(rawValue: question.delegate)
   }

@@ -13,28 +13,20 @@ extension Link {
   func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
-    let result = await withTaskCancellationHandler {
-      await Reply<Void>.wait { reply in
-        do throws(TribuneError) {
-          let (isLive, duty) = try state.withLock { state throws(TribuneError) -> (Bool, Outbox.Duty) in
-            try state.requireOpen()
-            if Task.isCancelled { throw .taskCancelled }
-            return state.observe(key, pattern, into: stream, reply)
-          }
-          perform(duty)
-          if isLive {
-            routesVersion.add(1, ordering: .releasing)
-            reply.resume(returning: .success(()))
-          }
-        } catch {
-          reply.resume(returning: .failure(error))
-        }
+    try await Reply<Void>.wait { reply throws(TribuneError) in
+      let (isLive, duty) = try state.withLock { state throws(TribuneError) -> (Bool, Outbox.Duty) in
+        try state.requireOpen()
+        if Task.isCancelled { throw .taskCancelled }
+        return state.observe(key, pattern, into: stream, reply)
       }
+      perform(duty)
+      guard isLive else { return nil }
+      routesVersion.add(1, ordering: .releasing)
+      return ()
     } onCancel: {
       let reply = state.withLock { $0.stopWaiting(for: key, stream) }
       reply?.resume(returning: .failure(.taskCancelled))
-    }
-    try result.get()
+    }.get()
   }
 
   /// Takes back all observations of `stream`.
@@ -47,44 +39,67 @@ extension Link {
   /// Suspends the connection or resumes it. Cancelling the task does not stop it, so that the bus and the connection
   /// stay in agreement.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
-    let result = await Reply<Void>.wait { reply in
-      do throws(TribuneError) {
-        let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
-          try state.requireOpen()
-          let serial = state.nextSerial()
-          state.requests[serial] = .suspension(reply, isSuspended)
-          return state.outbox.append(Suspend(isSuspended: isSuspended), serial: serial)
-        }
-        perform(duty)
-      } catch {
-        reply.resume(returning: .failure(error))
+    try await Reply<Void>.wait { reply throws(TribuneError) in
+      let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
+        try state.send(
+          .suspension(reply, isSuspended), Suspend(isSuspended: isSuspended), Message(),
+          serial: state.nextSerial(), at: .now)
       }
-    }
-    try result.get()
-  }
-
-  func monitor(
-    _ pattern: String, into stream: DeliveryStream<TrafficDelivery>
-  ) async throws(TribuneError) {
-    try await request(Monitor(), Message(name: pattern), isTakenBack: true) { reply, _ in
-      .monitor(reply, stream)
-    }
+      perform(duty)
+      return nil
+    }.get()
   }
 
   func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) {
     let duties = state.withLock { state -> [Outbox.Duty] in
-      let serials = state.monitors.filter { $0.value === stream }.map(\.key)
-      return serials.map { serial in
-        state.monitors[serial] = nil
+      var duties: [Outbox.Duty] = []
+      for case (let serial, .monitor(let other)) in state.registrations where other === stream {
+        state.registrations[serial] = nil
         state.registered[serial] = nil
-        return state.appendCancel(serial)
+        duties.append(state.appendCancel(serial))
       }
+      return duties
     }
     for duty in duties { perform(duty) }
   }
 }
 
 extension LinkState {
+  /// What must be equal for observations to be one to the bus.
+  struct ObservationKey: Hashable {
+    /// Empty for any.
+    var pattern: String
+    /// Empty for any.
+    var object: String
+    var suspension: TribuneWire.SuspensionBehavior
+    var isAwaited: Bool
+    /// The stream that wants retained notifications. They come under the observation's serial, so the stream shares
+    /// the observation with no other.
+    var snapshotStream: ObjectIdentifier?
+  }
+
+  struct Observation {
+    let serial: Serial
+    let matcher: ObservationMatcher
+    /// The bus has confirmed it.
+    var isLive = false
+    var streams: [DeliveryStream<Delivery>] = []
+    /// The calls that wait for the bus to confirm it, each with its stream.
+    var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
+  }
+
+  /// Matches the notifications of an observation.
+  struct ObservationMatcher {
+    /// nil for any.
+    let pattern: Pattern?
+    /// Empty for any.
+    let object: String
+
+    func matches(name: String, object: String) -> Bool {
+      (self.object.isEmpty || self.object == object) && (pattern ?? .any).observes(name.utf8Bytes)
+    }
+  }
+
   /// - Returns: whether the bus had confirmed it before; if so, the caller resumes `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
@@ -150,11 +165,7 @@ extension LinkState {
     for (key, observation) in observations where observation.isLive {
       guard observation.matcher.matches(name: name, object: object) else { continue }
       for stream in observation.streams {
-        if key.isAwaited {
-          if !found.awaitedStreams.contains(where: { $0 === stream }) { found.awaitedStreams.append(stream) }
-        } else {
-          if !found.streams.contains(where: { $0 === stream }) { found.streams.append(stream) }
-        }
+        if key.isAwaited { found.awaitedStreams.appendOnce(stream) } else { found.streams.appendOnce(stream) }
       }
     }
     found.isRetiring = retirements.values.contains { $0.matches(name: name, object: object) }
@@ -166,13 +177,7 @@ extension LinkState {
   ///
   /// If an earlier observation of the stream matches, the stream has it: it was retained then, or has come since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
-    let key: ObservationKey
-    switch requests[serial] {
-    case .observation(let made): key = made
-    case .renewal(let made?): key = made
-    default: return nil
-    }
-    guard let identity = key.snapshotStream else { return nil }
+    guard let key = requests[serial]?.observation, let identity = key.snapshotStream else { return nil }
     for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
       if observation.matcher.matches(name: name, object: object) { return nil }
     }
@@ -183,16 +188,27 @@ extension LinkState {
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
 
   /// The streams of observations that are registered again.
-  var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= interruption.lastSerial } }
+  var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= (interruption?.lastSerial ?? 0) } }
 
   /// The streams of these observations, each once.
   func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {
     var found: [DeliveryStream<Delivery>] = []
     for observation in observations.values where isWanted(observation) {
-      for stream in observation.streams where !found.contains(where: { $0 === stream }) {
-        found.append(stream)
-      }
+      for stream in observation.streams { found.appendOnce(stream) }
     }
     return found
+  }
+
+  /// The streams of traffic, each once, however many patterns it has.
+  var trafficStreams: [DeliveryStream<TrafficDelivery>] {
+    var found: [DeliveryStream<TrafficDelivery>] = []
+    for case .monitor(let stream) in registrations.values { found.appendOnce(stream) }
+    return found
+  }
+}
+
+extension Array where Element: AnyObject {
+  fileprivate mutating func appendOnce(_ new: Element) {
+    if !contains(where: { $0 === new }) { append(new) }
   }
 }

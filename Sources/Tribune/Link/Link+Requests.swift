@@ -11,22 +11,19 @@ extension Link {
     var object = ""
     var payload: [UInt8] = []
     /// Has the payload, in place of `payload`.
-    fileprivate var file: MemoryFile?
-
-    init(name: String = "", object: String = "", payload: [UInt8] = []) {
-      self.name = name
-      self.object = object
-      self.payload = payload
-    }
+    var file: MemoryFile?
+    /// Whether the payload is better sent in a file.
+    fileprivate var isLong: Bool { payload.count >= WireLimits.descriptorPayloadLength }
   }
 
   /// Moves long userInfo to a memory file, which receivers can map.
-  private func attachFile(_ post: inout Post, _ message: inout Message) throws(TribuneError) {
-    guard message.payload.count >= WireLimits.descriptorPayloadLength else { return }
+  private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
+    // Until it is in the outbox, the file's memory would not be counted.
+    try await waitForRoom()
     let takesFiles = try state.withLock { state throws(TribuneError) in
       try state.requireOpen()
       try state.requireFitting(message)
-      return state.busTakesFiles
+      return state.session?.takesFiles == true
     }
     guard takesFiles else { return }
     let file: MemoryFile
@@ -43,46 +40,30 @@ extension Link {
 
   /// Posts without a reply. Suspends only until the outbox has capacity, never for the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
-    var message = message
-    var post = fields
-    if message.payload.count >= WireLimits.descriptorPayloadLength {
-      // Until it is in the outbox, the file's memory would not be counted.
-      try await waitForRoom()
-      try attachFile(&post, &message)
-    }
-    let flags: FrameFlags = message.file == nil ? .none : .descriptor
+    var (post, message) = (fields, message)
+    if message.isLong { try await attachFile(&post, &message) }
     while true {
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
         try state.requireOpen()
         try state.requireFitting(message)
         if state.outbox.isFull { return nil }
         return state.outbox.append(
-          post, flags: flags, serial: state.nextSerial(), name: message.name, object: message.object,
-          payload: message.payload, file: message.file, canWait: true)
+          post, serial: state.nextSerial(), name: message.name, object: message.object,
+          payload: message.payload, file: message.file, at: CoarseClock.tick)
       }
-      if let duty {
-        perform(duty)
-        return
-      }
+      if let duty { return perform(duty) }
       try await waitForRoom()
     }
   }
 
   /// Sends a post and waits for the bus's reply, like any request.
   func request<Value: Sendable>(
-    _ post: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
+    posting fields: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
-    var message = message
-    var post = post
-    if message.payload.count >= WireLimits.descriptorPayloadLength {
-      // As in `post`.
-      try await waitForRoom()
-      try attachFile(&post, &message)
-    }
-    return try await send(
-      post, message, flags: message.file == nil ? flags : flags.union(.descriptor), isTakenBack: isTakenBack,
-      request)
+    var (post, message) = (fields, message)
+    if message.isLong { try await attachFile(&post, &message) }
+    return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }
 
   /// Sends a frame and waits for the bus's reply.
@@ -90,82 +71,30 @@ extension Link {
   /// - Parameters:
   ///   - isTakenBack: whether cancelling the task also cancels the request on the bus.
   ///   - request: makes the entry that waits for the reply.
-  func request<F: FrameFields, Value: Sendable>(
-    _ fields: F, _ message: Message = Message(), flags: FrameFlags = .none,
+  func request<Value: Sendable>(
+    _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
     isTakenBack: Bool = false,
-    _ request: (Reply<Value>, Serial) -> LinkState.Request
-  ) async throws(TribuneError) -> Value {
-    try await send(fields, message, flags: flags, isTakenBack: isTakenBack, request)
-  }
-
-  private func send<F: FrameFields, Value: Sendable>(
-    _ fields: F, _ message: Message, flags: FrameFlags, isTakenBack: Bool,
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     let (serial, isFull) = state.withLock { ($0.nextSerial(), $0.outbox.isFull) }
     if isFull, !message.payload.isEmpty { try await waitForRoom() }
-    let result = await withTaskCancellationHandler {
-      await Reply<Value>.wait { reply in
-        let request = request(reply, serial)
-        do throws(TribuneError) {
-          let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
-            try state.requireOpen()
-            try state.requireFitting(message)
-            if Task.isCancelled { throw .taskCancelled }
-            state.requests[serial] = request
-            if F.kind.registers { state.keep(fields, serial, message) }
-            let duty = state.outbox.append(
-              fields, flags: flags, serial: serial, name: message.name, object: message.object,
-              payload: message.payload, file: message.file)
-            return state.isInterrupted && state.noteWaiting(serial, fields) ? .wake : duty
-          }
-          perform(duty)
-        } catch {
-          reply.resume(returning: .failure(error))
-        }
+    return try await Reply<Value>.wait { reply throws(TribuneError) in
+      let request = request(reply, serial)
+      let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
+        if Task.isCancelled { throw .taskCancelled }
+        return try state.send(request, fields, message, flags: flags, serial: serial, at: .now)
       }
+      perform(duty)
+      return nil
     } onCancel: {
-      takeBack(serial, tellBus: isTakenBack)
-    }
-    return try result.get()
-  }
-
-  /// Handles the cancellation of a task that waits for a reply.
-  private func takeBack(_ serial: Serial, tellBus: Bool) {
-    let (settlement, duty) = state.withLock { state -> (LinkState.Settlement?, Outbox.Duty) in
-      guard let settlement = state.refuse(serial, .taskCancelled) else { return (nil, .none) }
-      state.interruption.waiting[serial] = nil
-      guard tellBus else { return (settlement, .none) }
-      return (settlement, state.appendCancel(serial))
-    }
-    perform(duty)
-    settlement?.deliver()
+      perform(state.withLock { $0.cancel(serial, tellsBus: isTakenBack) })
+    }.get()
   }
 
   func list(
     _ subject: ListSubject, name: String = "", object: String = ""
   ) async throws(TribuneError) -> [Entry] {
-    try await request(List(subject), Message(name: name, object: object)) { reply, _ in .entries(reply) }
-  }
-}
-
-extension LinkState {
-  /// - Throws: `payloadTooLong`.
-  func requireFitting(_ message: Link.Message) throws(TribuneError) {
-    guard message.payload.count <= payloadMax else {
-      throw TribuneError(
-        .payloadTooLong,
-        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax)")
-    }
-  }
-
-  /// Keeps the frame of a registration, to send it again over the next connection.
-  mutating func keep(_ fields: some FrameFields, _ serial: Serial, _ message: Link.Message) {
-    if patience > .zero { registered[serial] = fields.frame(serial: serial, message) }
-  }
-
-  mutating func appendCancel(_ target: Serial) -> Outbox.Duty {
-    outbox.append(Cancel(target: target), serial: nextSerial())
+    try await request(List(subject), Message(name: name, object: object)) { reply, _ in .entries(reply, []) }
   }
 }
 

@@ -29,10 +29,14 @@ final class Link: Sendable {
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
+  /// How long to look for a bus that is gone; zero for not at all.
+  let patience: Duration
+
   private init(
     _ patience: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
   ) throws(Errno) {
     state = Mutex(LinkState(patience: patience))
+    self.patience = patience
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()
@@ -51,39 +55,59 @@ final class Link: Sendable {
       throw TribuneError(.unreachable, "cannot make a connection: \(error)")
     }
     let deadline = ContinuousClock.now.advanced(by: limit)
-    let welcome = await withTaskCancellationHandler {
-      await Reply<Welcome>.wait { reply in
-        link.start(reply, address, greetingDeadline: deadline)
-      }
+    _ = try await Reply<Welcome>.wait { reply throws(TribuneError) in
+      try link.start(reply, address, greetingDeadline: deadline)
     } onCancel: {
       link.end(.taskCancelled)
-    }
-    _ = try welcome.get()
+    }.get()
     return Connection(link: link)
   }
 
   private func start(
     _ reply: Reply<Welcome>, _ address: Address, greetingDeadline: ContinuousClock.Instant
-  ) {
-    let error = state.withLock { state -> TribuneError? in
-      do throws(TribuneError) { try state.requireOpen() } catch { return error }
-      state.greeting = reply
-      return nil
-    }
-    if let error {
-      reply.resume(returning: .failure(error))
-      return
-    }
+  ) throws(TribuneError) -> Welcome? {
+    try state.withLock { state throws(TribuneError) in try state.connect(reply) }
     do throws(Errno) {
       try Thread.start { [self] in LinkThread.run(self, address, greetingDeadline: greetingDeadline) }
     } catch {
       end(TribuneError(.unreachable, "cannot start a thread for the connection: \(error)"))
     }
+    return nil
   }
 
-  // MARK: Writing
+  // MARK: Actions
 
-  /// Performs what appending a frame requires. Called without the lock.
+  /// Carries out what follows from an event. Called without the lock.
+  func perform(_ actions: [LinkState.Action]) {
+    for action in actions { perform(action) }
+  }
+
+  func perform(_ action: LinkState.Action) {
+    switch action {
+    case .none: break
+    case .send(let duty): perform(duty)
+    case .disconnect:
+      UnixSocket.shutdown(socket)
+      wakeup.signal()
+    case .work(let new): work.withLock { $0.append(new) }
+    case .cancel(let question): question.conclude(.cancelled, here: false)
+    case .withdraw(let question): question.withdraw()
+    case .endAttachment(let attached): attached.end()
+    case .endHold(let term, let hasExpired): term.end(expired: hasExpired)
+    case .finish(let stream, let error): stream.finish(error)
+    case .finishTraffic(let stream, let error): stream.finish(error)
+    case .endClosing(let closer, let error): closer.resume(returning: .success(error))
+    case .welcome(let reply, let result): reply.resume(returning: result)
+    case .okay(let reply, let result): reply.resume(returning: result)
+    case .attachment(let reply, let result): reply.resume(returning: result)
+    case .registration(let reply, let result): reply.resume(returning: result)
+    case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
+    case .verdict(let reply, let result): reply.resume(returning: result)
+    case .entries(let reply, let result): reply.resume(returning: result)
+    case .awaited(let reply, let result): reply.resume(returning: result)
+    }
+  }
+
   func perform(_ duty: Outbox.Duty) {
     switch duty {
     case .none: break
@@ -92,11 +116,7 @@ final class Link: Sendable {
       let (bytes, progress) = batch.write(to: socket)
       // Before the outbox knows of the failure: after that, `socket` can refer to the next connection.
       if case .failed(let error) = progress { endReading(after: error) }
-      let (waiters, wake) = state.withLock { state -> ([Reply<Void>], Bool) in
-        let (waiters, wake) = state.outbox.callerWrote(batch, bytes: bytes, progress)
-        // Closing continues once nobody is writing.
-        return (waiters, wake || state.phase == .closing)
-      }
+      let (waiters, wake) = state.withLock { $0.callerWrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
       for waiter in waiters { waiter.resume(returning: .success(())) }
     }
@@ -107,7 +127,7 @@ final class Link: Sendable {
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
-      state.withLock { $0.refusal = $0.refusal ?? failure }
+      state.withLock { $0.noteFailedWrite(failure) }
     }
     UnixSocket.shutdown(socket)
   }
@@ -119,22 +139,15 @@ final class Link: Sendable {
       return state.outbox.isFull ? state.nextSerial() : nil
     }
     guard let id else { return }
-    let result = await withTaskCancellationHandler {
-      await Reply<Void>.wait { reply in
-        let ready = state.withLock { state -> Result<Void, TribuneError>? in
-          do throws(TribuneError) { try state.requireOpen() } catch { return .failure(error) }
-          if Task.isCancelled { return .failure(.taskCancelled) }
-          guard state.outbox.isFull else { return .success(()) }
-          state.outbox.roomWaiters[id] = reply
-          return nil
-        }
-        if let ready { reply.resume(returning: ready) }
+    try await Reply<Void>.wait { reply throws(TribuneError) in
+      try state.withLock { state throws(TribuneError) -> Void? in
+        try state.requireOpen()
+        return state.outbox.isFull ? state.outbox.awaitRoom(id, reply) : ()
       }
     } onCancel: {
-      let reply = state.withLock { $0.outbox.roomWaiters.removeValue(forKey: id) }
+      let reply = state.withLock { $0.outbox.stopAwaitingRoom(id) }
       reply?.resume(returning: .failure(.taskCancelled))
-    }
-    try result.get()
+    }.get()
   }
 
   // MARK: Ending
@@ -143,63 +156,31 @@ final class Link: Sendable {
   ///
   /// - Parameter error: the reason; nil when this side closed it.
   func end(_ error: TribuneError?) {
-    let (ending, failure) = state.withLock { ($0.end(error), error ?? .closed) }
-    guard let ending else { return }
-    UnixSocket.shutdown(socket)
-    wakeup.signal()
-    ending.greeting?.resume(returning: .failure(failure))
-    for settlement in ending.settlements { settlement.deliver() }
-    for stream in ending.notifications { stream.finish(error) }
-    for stream in ending.traffic { stream.finish(error) }
-    // Nobody can learn any more how these queries end.
-    for question in ending.questions { question.conclude(.cancelled, here: false) }
-    for term in ending.terms { term.end(expired: false) }
-    for closer in ending.closers { closer.resume(returning: error) }
+    perform(state.withLock { $0.end(error) })
   }
 
   /// Has the thread write what is left and then end the connection. Does not wait.
   func abandon() {
-    let changed = state.withLock { state -> Bool in
-      switch state.phase {
-      case .open: state.phase = .closing
-      // Waiting frames may still reach a new bus.
-      case .interrupted where state.closingDeadline == nil: break
-      default: return false
-      }
-      state.closingDeadline = .now.advanced(by: Self.closingPatience)
-      return true
-    }
-    if changed { wakeup.signal() }
+    if state.withLock({ $0.close(by: .now.advanced(by: Self.closingPatience)) }) { wakeup.signal() }
   }
 
   /// Returns the reason when the connection has ended; nil if this side closed it, and when the task is cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { (closer: CheckedContinuation<TribuneError?, Never>) in
-        let ready = state.withLock { state -> TribuneError?? in
-          if case .ended(let error) = state.phase { return .some(error) }
-          if Task.isCancelled { return .some(nil) }
-          state.closers[id] = closer
-          return nil
-        }
-        if let ready { closer.resume(returning: ready) }
-      }
+    let outcome = await Reply<TribuneError?>.wait { reply in
+      state.withLock { $0.awaitEnd(id, reply) }
     } onCancel: {
-      state.withLock { $0.closers.removeValue(forKey: id) }?.resume(returning: nil)
+      state.withLock { $0.stopAwaitingEnd(id) }?.resume(returning: .success(nil))
     }
+    if case .success(let reason) = outcome { return reason }
+    return nil
   }
 
   /// Closes and waits for the end, even if the task has been cancelled: closing takes a bounded time.
   func close() async {
     abandon()
-    _ = await withCheckedContinuation { (closer: CheckedContinuation<TribuneError?, Never>) in
-      let hasEnded = state.withLock { state -> Bool in
-        if case .ended = state.phase { return true }
-        state.closers[state.nextSerial()] = closer
-        return false
-      }
-      if hasEnded { closer.resume(returning: nil) }
+    _ = await Reply<TribuneError?>.wait { reply in
+      state.withLock { $0.awaitEnd($0.nextSerial(), reply) }
     }
   }
 

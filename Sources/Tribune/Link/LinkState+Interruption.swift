@@ -12,23 +12,33 @@ extension LinkState {
   struct Interruption {
     /// The last serial that was given out before the connection was lost. Registrations with later serials wait in
     /// the outbox and are not renewed.
-    var lastSerial: Serial = 0
+    let lastSerial: Serial
     /// Why the connection was lost, and why there is no new one yet.
-    var cause = TribuneError(.connectionLost, "the bus closed the connection")
+    let cause: TribuneError
     var failure: TribuneError?
+    /// When closing stops waiting, if the connection is to close.
+    var closingDeadline: Instant?
     /// Connections that the next one succeeds, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// Frames that are still to be sent before the new connection is equivalent to the last one.
-    var renewals: ArraySlice<RenewalFrame> = []
-    /// The serial that the bus must confirm before more is sent.
-    var awaited: Serial?
-    /// The number of predecessors about which the bus has not answered yet.
-    var successions = 0
+    /// Of the new connection that is being made.
+    var renewal: Renewal?
     /// Whether `missed` is complete: no predecessor's loss is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
     /// Requests that wait for a connection: since when, and until when at most.
-    var waiting: [Serial: (since: ContinuousClock.Instant, until: ContinuousClock.Instant)] = [:]
+    var waiting: [Serial: (since: Instant, until: Instant)] = [:]
+  }
+
+  /// What is still missing before the new connection is equivalent to the last one.
+  struct Renewal {
+    /// Frames that are still to be sent.
+    var frames: ArraySlice<RenewalFrame>
+    /// The serial that the bus must confirm before more is sent.
+    var awaited: Serial?
+    /// The number of predecessors about which the bus has not answered yet.
+    var successions: Int
+
+    var isComplete: Bool { frames.isEmpty && awaited == nil && successions == 0 }
   }
 
   struct RenewalFrame {
@@ -38,252 +48,138 @@ extension LinkState {
     let bringsSnapshot: Bool
   }
 
-  /// What the loss of the connection ends at once.
-  struct Casualties {
-    var settlements: [Settlement] = []
-    var questions: [OpenQuestion] = []
-  }
-
   /// The most predecessors to ask about; what older ones missed remains unknown.
   private static let predecessorsMax = 4
 
-  mutating func interrupt() {
-    phase = .interrupted
-    interruption.lastSerial = lastSerial
-    outbox.interrupt()
-  }
-
   mutating func notePredecessor(received: UInt64) {
-    guard let identity else { return }
-    interruption.predecessors.append(Succeed(predecessor: identity.connection, received: received))
-    guard interruption.predecessors.count > Self.predecessorsMax else { return }
-    interruption.predecessors.removeFirst()
-    interruption.isLossKnown = false
+    guard let connection = session?.connection else { return }
+    changeInterruption {
+      $0.predecessors.append(Succeed(predecessor: connection, received: received))
+      guard $0.predecessors.count > Self.predecessorsMax else { return }
+      $0.predecessors.removeFirst()
+      $0.isLossKnown = false
+    }
   }
 
   /// Fails requests that the bus may have received and has not answered. Those that it cannot have received wait for
   /// the next connection; registrations are sent again.
   ///
   /// - Returns: nil while a caller is still writing to the old connection.
-  mutating func settleInterruption(at now: ContinuousClock.Instant) -> Casualties? {
-    guard outbox.isInterrupted else { return nil }
+  mutating func settleInterruption(at now: Instant) -> [Action]? {
+    guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
     var deadlines: [(Serial, UInt32)] = []
-    let (requests, lastSerial) = (requests, interruption.lastSerial)
+    let requests = requests
     outbox.sift { frame in
       let serial = frame.header.serial
-      switch frame.header.kind {
+      switch frame.purpose {
       case .post where !frame.wantsReply: return .kept
-      case .post, .ask, .list:
+      case .post, .request:
         guard requests[serial] != nil else { return .dropped }
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      case .observe, .attach, .hold, .declare, .monitor, .suspend:
-        return serial > lastSerial ? .kept : .dropped
-      // It refers to ids of the old bus, and the next one may be another.
-      default: return .dropped
+      // Somebody waits for the reply to a later one.
+      case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
+      // They refer to ids of the old bus, and the next one may be another.
+      case .answer, .deferral, .other: return .dropped
       }
     }
     for (serial, deadline) in deadlines { noteWaiting(serial, deadline, at: now) }
     retirements = [:]
-    var casualties = Casualties()
+    var actions: [Action] = []
     for (serial, request) in requests where !unsent.contains(serial) {
       switch request {
-      case .observation, .attachment, .registration, .monitor, .suspension, .takingBack, .renewal: continue
+      case .observation, .attachment, .registration, .suspension, .takingBack, .renewal: continue
       case .retirement, .succession: self.requests[serial] = nil
-      case .okay, .awaited, .verdict, .entries:
-        if let settlement = refuse(serial, .unknownOutcome) { casualties.settlements.append(settlement) }
+      case .okay, .awaited, .verdict, .entries: actions.append(refuse(serial, .unknownOutcome))
       }
     }
-    casualties.questions = takeQuestions()
-    return casualties
+    return actions + takeQuestions()
   }
 
   /// Removes all open questions; nobody will report how their queries end.
-  private mutating func takeQuestions() -> [OpenQuestion] {
+  mutating func takeQuestions() -> [Action] {
     defer { questions = [:] }
-    return Array(questions.values)
+    return questions.values.map { .cancel($0) }
   }
 
   // MARK: What waits
 
   /// - Parameter deadline: milliseconds from now.
-  private mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: ContinuousClock.Instant) {
-    interruption.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline))))
+  private mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
+    changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   /// Bounds the waiting of a request by its own deadline.
   ///
   /// - Returns: whether the thread must be woken.
-  mutating func noteWaiting(_ serial: Serial, _ fields: some FrameFields) -> Bool {
-    let deadline =
-      switch fields {
-      case let ask as Ask: ask.deadline
-      case let post as Post: post.deadline
-      default: UInt32(0)
-      }
+  mutating func noteWaiting(_ serial: Serial, _ fields: some FrameFields, at now: Instant) -> Bool {
+    let deadline = (fields as? Ask)?.deadline ?? (fields as? Post)?.deadline ?? 0
     guard deadline > 0 else { return false }
-    noteWaiting(serial, deadline, at: .now)
+    noteWaiting(serial, deadline, at: now)
     return true
   }
 
-  var nextExpiry: ContinuousClock.Instant? { interruption.waiting.values.lazy.map(\.until).min() }
-
-  /// Fails requests that have waited until their deadlines.
-  mutating func expire(at now: ContinuousClock.Instant) -> [Settlement] {
-    let over = interruption.waiting.filter { $0.value.until <= now }.map(\.key)
-    return over.compactMap { serial in
-      interruption.waiting[serial] = nil
-      return refuse(serial, .neverSent)
-    }
+  /// What is due while the thread looks for the bus.
+  struct Due {
+    /// Requests that have waited until their deadlines fail.
+    var actions: [Action] = []
+    /// Whether the connection is closing, and has nothing more to do or has waited long enough.
+    var isOver = false
+    /// When something is due next.
+    var next: Instant?
   }
 
-  /// Whether a connection that is closing has nothing more to do, or has waited long enough. Posts still wait for a
-  /// bus; all other frames are dropped.
-  mutating func isOver(at now: ContinuousClock.Instant) -> Bool {
-    guard let closingDeadline else { return false }
-    outbox.sift { $0.header.kind == .post ? .kept : .dropped }
-    return closingDeadline <= now || !outbox.hasUnsent
-  }
-
-  // MARK: Renewing
-
-  /// Prepares to send every registration over a new connection, in the original order.
-  ///
-  /// - Returns: the streams whose snapshots come again.
-  mutating func beginRenewal() -> [DeliveryStream<Delivery>] {
-    var streams: [DeliveryStream<Delivery>] = []
-    var keys: [Serial: ObservationKey] = [:]
-    for (key, observation) in observations where observation.serial <= interruption.lastSerial {
-      keys[observation.serial] = key
-      observations[key]?.isLive = false
-      if key.snapshotStream != nil { streams += observation.streams }
-    }
-    for (serial, attached) in attachments where attached.delegate == nil {
-      attachments[serial] = nil
-      registered[serial] = nil
-    }
-    var frames: [RenewalFrame] = []
-    for (serial, bytes) in registered where serial <= interruption.lastSerial {
-      if requests[serial] == nil { requests[serial] = .renewal(keys[serial]) }
-      frames.append(
-        RenewalFrame(serial: serial, bytes: bytes, bringsSnapshot: keys[serial]?.snapshotStream != nil))
-    }
-    for (serial, request) in requests where serial <= interruption.lastSerial {
-      guard case .suspension(_, let isSuspended) = request else { continue }
-      frames.append(RenewalFrame(Suspend(isSuspended: isSuspended), serial: serial))
-    }
-    frames.sort { $0.serial < $1.serial }
-    if isSuspended { frames.insert(RenewalFrame(Suspend(isSuspended: true), serial: nextSerial()), at: 0) }
-    for predecessor in interruption.predecessors {
-      let serial = nextSerial()
-      requests[serial] = .succession
-      frames.append(RenewalFrame(predecessor, serial: serial))
-    }
-    interruption.successions = interruption.predecessors.count
-    interruption.renewals = frames[...]
-    interruption.awaited = nil
-    return streams
-  }
-
-  /// Handles the end of the new connection before it was equivalent to the last one.
-  mutating func abandonRenewal() -> Casualties {
-    outbox.sift { frame in
-      switch frame.header.kind {
-      case .answer, .done: .dropped
-      case .defer where !frame.wantsReply: .dropped
-      default: .kept
+  mutating func takeDue(at now: Instant) -> Due {
+    guard let interruption else { return Due(isOver: true) }
+    var due = Due(next: interruption.closingDeadline)
+    for (serial, (_, until)) in interruption.waiting {
+      if until <= now {
+        changeInterruption { $0.waiting[serial] = nil }
+        due.actions.append(refuse(serial, .neverSent))
+      } else {
+        due.next = min(due.next ?? until, until)
       }
     }
-    for (serial, request) in requests {
-      if case .succession = request { requests[serial] = nil }
+    if let deadline = interruption.closingDeadline {
+      // Posts still wait for a bus; all other frames are dropped.
+      outbox.sift { $0.header.kind == .post ? .kept : .dropped }
+      due.isOver = deadline <= now || !outbox.hasUnsent
     }
-    interruption.renewals = []
-    interruption.awaited = nil
-    interruption.successions = 0
-    // The report came over the connection that has ended, and counts among what that one missed.
-    interruption.missed = 0
-    return Casualties(questions: takeQuestions())
-  }
-
-  /// The frames to send next, up to the first one that must be confirmed before the rest.
-  mutating func nextRenewals() -> [UInt8] {
-    guard interruption.awaited == nil else { return [] }
-    var bytes: [UInt8] = []
-    while let frame = interruption.renewals.popFirst() {
-      bytes += frame.bytes
-      if frame.bringsSnapshot {
-        interruption.awaited = frame.serial
-        break
-      }
-    }
-    return bytes
-  }
-
-  var isRenewed: Bool {
-    interruption.renewals.isEmpty && interruption.awaited == nil && interruption.successions == 0
-  }
-
-  /// The bus has confirmed the renewal of a registration.
-  mutating func noteRenewal(of serial: Serial, _ key: ObservationKey?, _ okay: Okay) -> Settlement? {
-    attachments[serial]?.id.store(okay.delegate, ordering: .relaxed)
-    holds[serial]?.id.store(okay.delegate, ordering: .relaxed)
-    guard let key, observations[key]?.serial == serial else { return nil }
-    observations[key]?.isLive = true
-    return .plain(takeWaiting(key), .success(()))
-  }
-
-  /// The consequence of a refused renewal.
-  enum RenewalRefusal {
-    /// It was not a renewal.
-    case none
-    /// A hold has expired meanwhile.
-    case expired(HoldTerm)
-    /// The connection cannot be restored, and ends.
-    case final
-  }
-
-  mutating func noteRefusal(ofRenewal serial: Serial, now nanoseconds: UInt64) -> RenewalRefusal {
-    guard case .renewal = requests[serial] else { return .none }
-    guard let term = holds[serial], term.expiry > 0, term.expiry <= nanoseconds else { return .final }
-    requests[serial] = nil
-    registered[serial] = nil
-    holds[serial] = nil
-    return .expired(term)
+    return due
   }
 
   // MARK: Going on
 
   struct Reopening {
-    var settlements: [Settlement] = []
+    var actions: [Action] = []
     /// The number of notifications missed, and whether the bus could report all of them.
     var missed: UInt64
     var isLossKnown: Bool
   }
 
-  /// Everything is registered again; what has waited is sent now.
-  mutating func reopen(at now: ContinuousClock.Instant) -> Reopening {
-    phase = closingDeadline == nil ? .open : .closing
+  /// Has the outbox send what has waited, and is still wanted.
+  mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
       // The registration was not renewed, so there is nothing to take back.
       if case .takingBack(let reply) = request {
         self.requests[serial] = nil
-        reopening.settlements.append(.okay(reply, .success(Okay())))
+        reopening.actions.append(.okay(reply, .success(Okay())))
       }
     }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     var dropped: Set<Serial> = []
     outbox.sift { frame in
       let serial = frame.header.serial
-      switch frame.header.kind {
-      case .post where !frame.wantsReply, .defer where !frame.wantsReply: return .kept
-      case .observe, .attach, .hold, .declare, .monitor:
+      switch frame.purpose {
+      case .post where !frame.wantsReply, .deferral where !frame.wantsReply: return .kept
+      case .registration:
         guard registered[serial] == nil else { return .kept }
         dropped.insert(serial)
         return .dropped
-      case .post, .ask, .list, .defer:
+      case .post, .request, .deferral:
         guard requests[serial] != nil else {
           dropped.insert(serial)
           return .dropped
@@ -291,20 +187,13 @@ extension LinkState {
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
       // The bus never sees the frame that this cancels, and no caller waits for the reply.
-      case .cancel where requests[serial] == nil && frame.target.map(dropped.contains) == true:
+      case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
-      default: return .kept
+      case .suspension, .answer, .cancel, .other: return .kept
       }
     }
-    interruption = Interruption()
-    reopening.settlements.append(.plain(outbox.resume(), .success(())))
+    reopening.actions.append(.plain(outbox.resume(), .success(())))
     return reopening
-  }
-}
-
-extension LinkState.RenewalFrame {
-  fileprivate init(_ fields: some FrameFields, serial: Serial) {
-    self.init(serial: serial, bytes: fields.frame(serial: serial), bringsSnapshot: false)
   }
 }
 
@@ -319,13 +208,37 @@ extension FrameFields {
 }
 
 extension FrameKind {
-  /// Whether a frame of this kind registers something that lasts until it is taken back.
-  var registers: Bool {
+  /// What a frame of a client is for.
+  enum Purpose {
+    case post
+    /// A question to the bus: an ask, a list.
+    case request
+    /// Lasts until it is taken back.
+    case registration
+    case suspension
+    /// Refers to what the bus has sent over this connection.
+    case answer
+    case deferral, cancel, other
+  }
+
+  var purpose: Purpose {
     switch self {
-    case .observe, .attach, .hold, .declare, .monitor: true
-    default: false
+    case .post: .post
+    case .ask, .list: .request
+    case .observe, .attach, .hold, .declare, .monitor: .registration
+    case .suspend: .suspension
+    case .answer, .done: .answer
+    case .defer: .deferral
+    case .cancel: .cancel
+    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
+      .retained, .awaited, .succeed:
+      .other
     }
   }
+}
+
+extension FrameView {
+  var purpose: FrameKind.Purpose { header.kind?.purpose ?? .other }
 }
 
 extension UInt32 {
@@ -350,4 +263,11 @@ extension TribuneError {
 
   static let neverSent = TribuneError(
     .connectionLost, "there was no connection to the bus in time: this was never sent")
+}
+
+extension UInt64 {
+  func saturatingAdding(_ other: UInt64) -> UInt64 {
+    let (sum, isTooMuch) = addingReportingOverflow(other)
+    return isTooMuch ? .max : sum
+  }
 }

@@ -3,168 +3,71 @@
 import Synchronization
 import TribuneWire
 
-/// The requests and registrations of a connection: a value without I/O, which `Link` keeps under its lock.
+/// The requests and registrations of a connection: a value without I/O and without a clock, which `Link` keeps under
+/// its lock.
 ///
-/// Events change it and return what is to be done once the lock is released.
+/// Each event is a method. It changes the state and returns actions, which the link carries out once the lock is
+/// released.
 struct LinkState {
-  enum Phase: Equatable {
-    /// → open, ended
-    case connecting
+  typealias Instant = ContinuousClock.Instant
+
+  enum Phase {
+    /// Has the call that connects. → open, ended
+    case connecting(Reply<Welcome>?)
     /// → interrupted, closing, ended
-    case open
+    case open(Departure?)
     /// The thread looks for the bus. → open, closing, ended
-    case interrupted
+    case interrupted(Interruption)
     /// Writes what is left, then waits for the bus to close. → ended
-    case closing
+    case closing(Closing)
     /// Final; nil after `close()`.
     case ended(TribuneError?)
   }
 
-  struct Identity {
+  /// Why the stream from the bus is about to end.
+  enum Departure {
+    case restart(TribuneError)
+    case failedWrite(TribuneError)
+  }
+
+  struct Closing {
+    /// When closing stops waiting.
+    let deadline: Instant
+    /// Why writing failed.
+    var failure: TribuneError?
+    /// Whether the write side is shut down.
+    var isHalfClosed = false
+  }
+
+  /// What the bus said in its welcome.
+  struct Session {
     let connection: ConnectionID
     let bus: BusInfo
-  }
-
-  /// A request that waits for the bus's reply.
-  enum Request {
-    case okay(Reply<Okay>)
-    case attachment(Reply<Registration>, AttachedDelegate)
-    case registration(Reply<Registered>, NewRegistration)
-    case observation(ObservationKey)
-    /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
-    case retirement
-    case suspension(Reply<Void>, Bool)
-    case awaited(Reply<AwaitedReply>)
-    case monitor(Reply<Void>, DeliveryStream<TrafficDelivery>)
-    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
-    case entries(Reply<[Entry]>)
-    /// A registration is being taken back, which the end of the connection does, too.
-    case takingBack(Reply<Okay>)
-    /// A registration of an earlier connection is being renewed; an observation has its key.
-    case renewal(ObservationKey?)
-    /// The loss between two connections is being asked for.
-    case succession
-  }
-
-  enum NewRegistration {
-    case hold(HoldTerm)
-    case declaration
-  }
-
-  /// A reply that has come, and the call that it resumes.
-  enum Settlement {
-    case okay(Reply<Okay>, Result<Okay, TribuneError>)
-    case attachment(Reply<Registration>, Result<Registration, TribuneError>)
-    case registration(Reply<Registered>, Result<Registered, TribuneError>)
-    case plain([Reply<Void>], Result<Void, TribuneError>)
-    case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
-    case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
-    case awaited(Reply<AwaitedReply>, Result<AwaitedReply, TribuneError>)
-
-    func deliver() {
-      switch self {
-      case .okay(let reply, let result): reply.resume(returning: result)
-      case .attachment(let reply, let result): reply.resume(returning: result)
-      case .registration(let reply, let result): reply.resume(returning: result)
-      case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
-      case .verdict(let reply, let result): reply.resume(returning: result)
-      case .entries(let reply, let result): reply.resume(returning: result)
-      case .awaited(let reply, let result): reply.resume(returning: result)
-      }
-    }
-  }
-
-  /// The result of attaching.
-  enum Registration {
-    case attached(Registered, AttachedDelegate)
-    /// The same attachment existed, and was taken back before the bus answered: the caller tries again.
-    case stale
-  }
-
-  /// What must be equal for observations to be one to the bus.
-  struct ObservationKey: Hashable {
-    /// Empty for any.
-    var pattern: String
-    /// Empty for any.
-    var object: String
-    var suspension: TribuneWire.SuspensionBehavior
-    var isAwaited: Bool
-    /// The stream that wants retained notifications. They come under the observation's serial, so the stream shares
-    /// the observation with no other.
-    var snapshotStream: ObjectIdentifier?
-  }
-
-  struct Observation {
-    let serial: Serial
-    let matcher: ObservationMatcher
-    /// The bus has confirmed it.
-    var isLive = false
-    var streams: [DeliveryStream<Delivery>] = []
-    /// The calls that wait for the bus to confirm it, each with its stream.
-    var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
-  }
-
-  /// Matches the notifications of an observation.
-  struct ObservationMatcher {
-    /// nil for any.
-    let pattern: Pattern?
-    /// Empty for any.
-    let object: String
-
-    func matches(name: String, object: String) -> Bool {
-      (self.object.isEmpty || self.object == object) && (pattern ?? .any).observes(name.utf8Bytes)
-    }
-  }
-
-  struct QuestionKey: Hashable {
-    var query: QueryID
-    var delegate: DelegateID
+    let payloadMax: Int
+    /// Whether the bus accepts userInfo as a file.
+    let takesFiles: Bool
   }
 
   /// How long to look for a bus that is gone; zero for not at all.
   let patience: Duration
-  var phase = Phase.connecting
+  private(set) var phase = Phase.connecting(nil)
+  /// What the last welcome said. It outlives the connection, because the public ids do.
+  private(set) var session: Session?
+  private(set) var lastSerial: Serial = 0
   var outbox: Outbox
-  /// The call that connects, until the bus has sent its welcome.
-  var greeting: Reply<Welcome>?
-  /// Our id and the bus's description of itself, once it has sent its welcome.
-  var identity: Identity?
-  var payloadMax = WireLimits.payloadLengthFloor
-  /// Whether the bus accepts userInfo as a file.
-  var busTakesFiles = false
-  /// When closing stops waiting.
-  var closingDeadline: ContinuousClock.Instant?
-  /// Why the connection ends: the error with which the bus closed it, or that of a failed write.
-  var refusal: TribuneError?
-
-  /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
-  var registered: [Serial: [UInt8]] = [:]
-  /// The state of an interruption.
-  var interruption = Interruption()
 
   var requests: [Serial: Request] = [:]
-  /// Entries received so far, of the lists under way.
-  var entries: [Serial: [Entry]] = [:]
+  /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
+  var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
   /// Awaited observations that are being taken back, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   /// As the bus last confirmed.
   var isSuspended = false
-  var attachments: [Serial: AttachedDelegate] = [:]
+  /// What the bus has confirmed, but for observations.
+  var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
-  var holds: [Serial: HoldTerm] = [:]
-  var declarations: Set<Serial> = []
-  var monitors: [Serial: DeliveryStream<TrafficDelivery>] = [:]
-  var closers: [UInt64: CheckedContinuation<TribuneError?, Never>] = [:]
-
-  /// The streams of traffic, each once, however many patterns it has.
-  var trafficStreams: [DeliveryStream<TrafficDelivery>] {
-    var found: [DeliveryStream<TrafficDelivery>] = []
-    for stream in monitors.values where !found.contains(where: { $0 === stream }) { found.append(stream) }
-    return found
-  }
-
-  private(set) var lastSerial: Serial = 0
+  private var closers: [Serial: Reply<TribuneError?>] = [:]
 
   init(patience: Duration) {
     self.patience = patience
@@ -181,186 +84,231 @@ struct LinkState {
   func requireOpen() throws(TribuneError) {
     switch phase {
     case .connecting, .open: return
-    case .interrupted where closingDeadline == nil: return
-    case .closing, .interrupted: throw .closed
+    case .interrupted(let interruption):
+      guard interruption.closingDeadline == nil else { throw .closed }
+    case .closing: throw .closed
     case .ended(let error): throw error ?? .closed
     }
   }
 
   /// Whether requests are accepted, for this bus or for the next.
-  var isAsking: Bool { isServing && closingDeadline == nil }
+  var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
   /// Whether the bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
-    default: false
+    case .connecting, .closing, .ended: false
     }
   }
 
   var isInterrupted: Bool { if case .interrupted = phase { true } else { false } }
+  var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
-  // MARK: Replies
+  var payloadMax: Int { session?.payloadMax ?? WireLimits.payloadLengthFloor }
 
-  mutating func okay(_ serial: Serial, _ okay: Okay) -> Settlement? {
-    if interruption.awaited == serial { interruption.awaited = nil }
-    switch requests.removeValue(forKey: serial) {
-    case nil: return nil
-    case .okay(let reply): return .okay(reply, .success(okay))
-    case .attachment(let reply, let attached):
-      return .attachment(reply, attach(attached, serial: serial, okay))
-    case .registration(let reply, let registration):
-      switch registration {
-      case .hold(let term):
-        term.id.store(okay.delegate, ordering: .relaxed)
-        holds[serial] = term
-      case .declaration: declarations.insert(serial)
-      }
-      return .registration(reply, .success(Registered(serial: serial, id: okay.delegate)))
-    case .observation(let key):
-      guard observations[key]?.serial == serial else { return nil }
-      observations[key]?.isLive = true
-      return .plain(takeWaiting(key), .success(()))
-    case .renewal(let key):
-      return noteRenewal(of: serial, key, okay)
-    case .succession:
-      interruption.successions -= 1
-      return nil
-    case .takingBack(let reply): return .okay(reply, .success(okay))
-    case .retirement:
-      retirements[serial] = nil
-      return nil
-    case .suspension(let reply, let isSuspended):
-      self.isSuspended = isSuspended
-      return .plain([reply], .success(()))
-    case .awaited(let reply):
-      return .awaited(
-        reply, .failure(.violation("the bus said ok to an awaited post, and not who it waited for")))
-    case .monitor(let reply, let stream):
-      monitors[serial] = stream
-      return .plain([reply], .success(()))
-    case .entries(let reply):
-      return .entries(reply, .success(entries.removeValue(forKey: serial) ?? []))
-    case .verdict(let reply, _):
-      return .verdict(reply, .failure(.violation("the bus said ok to a query instead of a verdict")))
+  /// The data of an interruption; nil in other phases.
+  var interruption: Interruption? {
+    if case .interrupted(let interruption) = phase { interruption } else { nil }
+  }
+
+  /// Changes the data of an interruption, if there is one.
+  mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
+    guard case .interrupted(var interruption) = phase else { return }
+    // Without a second reference to them, its collections change in place.
+    phase = .ended(nil)
+    change(&interruption)
+    phase = .interrupted(interruption)
+  }
+
+  // MARK: Beginning
+
+  mutating func connect(_ greeting: Reply<Welcome>) throws(TribuneError) {
+    try requireOpen()
+    phase = .connecting(greeting)
+  }
+
+  /// The bus has sent its welcome. A connection that follows another opens later, when everything is registered again.
+  mutating func receive(_ welcome: Welcome, takesFiles: Bool) -> Action {
+    switch phase {
+    case .connecting, .interrupted: session = Session(welcome, takesFiles: takesFiles)
+    case .open, .closing, .ended: return .none
+    }
+    guard case .connecting(let greeting) = phase else { return .none }
+    phase = .open(nil)
+    return greeting.map { .welcome($0, .success(welcome)) } ?? .none
+  }
+
+  // MARK: The thread
+
+  /// What the link's thread does next.
+  enum Step {
+    /// Waits for the hello and the welcome.
+    case greet
+    case receive
+    case reconnect
+    /// Waits for the bus to close.
+    case close(by: Instant, endsWriting: Bool)
+    case end
+  }
+
+  /// - Parameter now: needed in some phases only.
+  mutating func nextStep(at now: @autoclosure () -> Instant) -> Step {
+    switch phase {
+    case .connecting: return .greet
+    case .open: return .receive
+    case .interrupted: return .reconnect
+    case .closing(var closing):
+      guard closing.deadline > now() else { return .end }
+      let endsWriting = outbox.isIdle && !closing.isHalfClosed
+      if endsWriting { closing.isHalfClosed = true }
+      phase = .closing(closing)
+      return .close(by: closing.deadline, endsWriting: endsWriting)
+    case .ended: return .end
     }
   }
 
-  mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Settlement? {
-    if interruption.awaited == serial { interruption.awaited = nil }
-    guard let request = requests.removeValue(forKey: serial) else { return nil }
-    registered[serial] = nil
-    switch request {
-    case .okay(let reply), .takingBack(let reply): return .okay(reply, .failure(error))
-    case .renewal(let key?): return .plain(takeWaiting(key), .failure(error))
-    case .renewal(nil): return nil
-    case .succession:
-      interruption.successions -= 1
-      interruption.isLossKnown = false
-      return nil
-    case .attachment(let reply, _): return .attachment(reply, .failure(error))
-    case .registration(let reply, _): return .registration(reply, .failure(error))
-    case .observation(let key):
-      guard observations[key]?.serial == serial else { return nil }
-      let waiting = takeWaiting(key)
-      observations[key] = nil
-      return .plain(waiting, .failure(error))
-    case .retirement:
-      retirements[serial] = nil
-      return nil
-    case .suspension(let reply, _): return .plain([reply], .failure(error))
-    case .awaited(let reply): return .awaited(reply, .failure(error))
-    case .monitor(let reply, _): return .plain([reply], .failure(error))
-    case .verdict(let reply, _): return .verdict(reply, .failure(error))
-    case .entries(let reply):
-      entries[serial] = nil
-      return .entries(reply, .failure(error))
+  /// Handles the result of a caller's write.
+  ///
+  /// - Returns: calls that waited for capacity, and whether the link's thread must be woken to continue.
+  mutating func callerWrote(
+    _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
+  ) -> (waiters: [Reply<Void>], wake: Bool) {
+    var written = outbox.wrote(batch, bytes: bytes, progress)
+    // Closing continues once nobody is writing.
+    if case .closing = phase { written.wake = true }
+    return written
+  }
+
+  /// Writing to the bus has failed, and not because the bus is gone. The failure of a caller that still wrote to a
+  /// lost connection means nothing.
+  mutating func noteFailedWrite(_ error: TribuneError) {
+    switch phase {
+    case .open(.failedWrite): break
+    case .open: phase = .open(.failedWrite(error))
+    case .closing(var closing):
+      closing.failure = closing.failure ?? error
+      phase = .closing(closing)
+    case .connecting, .interrupted, .ended: break
     }
   }
 
-  mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Settlement? {
-    guard let place = requests.index(forKey: serial), case .verdict(let reply, _) = requests.values[place]
-    else { return nil }
-    requests.remove(at: place)
-    return .verdict(reply, .success(Verdict(verdict)))
-  }
-
-  mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Settlement? {
-    guard case .awaited(let reply) = requests[serial] else { return nil }
-    requests[serial] = nil
-    return .awaited(reply, .success(AwaitedReply(awaited)))
-  }
-
-  mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
-    defer { observations[key]?.waiting = [] }
-    return observations[key]?.waiting.map(\.reply) ?? []
-  }
-
-  private mutating func attach(
-    _ attached: AttachedDelegate, serial: Serial, _ okay: Okay
-  ) -> Result<Registration, TribuneError> {
-    let known = okay.registration == 0 ? serial : okay.registration
-    if known != serial {
-      registered[serial] = nil
-      guard let existing = attachments[known] else { return .success(.stale) }
-      if let other = existing.delegate {
-        if other === attached.delegate {
-          return .success(.attached(Registered(serial: known, id: okay.delegate), existing))
-        }
-        return .failure(
-          TribuneError(
-            .refused, "another delegate of this connection responds to the same names of that object"))
-      }
+  /// Handles the error with which the bus closes the connection.
+  ///
+  /// - Returns: whether it is final. If not, reading ends now, and the thread looks for the bus.
+  mutating func noteLastWords(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
+    switch phase {
+    case .open(let departure) where code == .restarted && patience > .zero:
+      phase = .open(departure ?? .restart(error))
+      return false
+    case .interrupted:
+      guard let code, Self.passingErrors.contains(code) else { return true }
+      changeInterruption { $0.failure = error }
+      return false
+    case .connecting, .open, .closing, .ended: return true
     }
-    attached.id.store(okay.delegate, ordering: .relaxed)
-    attachments[known] = attached
-    // A renewal attaches instead of setting, so that it does not replace other delegates again. If the attachment
-    // existed before, the frame that made it stays.
-    if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
-    return .success(.attached(Registered(serial: known, id: okay.delegate), attached))
+  }
+
+  /// Errors of a bus that may accept the next attempt to connect.
+  private static let passingErrors: [ErrorCode] = [
+    .restarted, .shuttingDown, .tooManyConnections, .outOfMemory, .helloTimeout,
+  ]
+
+  /// What follows the end of the stream from the bus.
+  enum StreamEnd {
+    case connectAgain, reconnect
+    case end(TribuneError?)
+  }
+
+  /// - Parameter received: the number of notifications that had come.
+  mutating func endOfStream(received: UInt64) -> StreamEnd {
+    let lost = TribuneError(.connectionLost, "the bus closed the connection")
+    let cause: TribuneError
+    switch phase {
+    case .connecting: return .connectAgain
+    case .open(.failedWrite(let error)?): return .end(error)
+    case .open(_) where patience == .zero: return .end(lost)
+    case .open(.restart(let error)?): cause = error
+    case .open(nil): cause = lost
+    case .interrupted: preconditionFailure("what ends then is another connection")
+    case .closing(let closing): return .end(closing.failure)
+    case .ended(let error): return .end(error)
+    }
+    phase = .interrupted(Interruption(lastSerial: lastSerial, cause: cause))
+    outbox.interrupt()
+    notePredecessor(received: received)
+    return .reconnect
+  }
+
+  /// Everything is registered again: what has waited is sent now.
+  ///
+  /// - Returns: nil if the connection has ended meanwhile.
+  mutating func reopen(at now: Instant) -> Reopening? {
+    guard let interruption else { return nil }
+    let reopening = finish(interruption, at: now)
+    phase = interruption.closingDeadline.map { .closing(Closing(deadline: $0)) } ?? .open(nil)
+    return reopening
   }
 
   // MARK: Ending
 
-  /// What must be notified of the end of the connection.
-  struct Ending {
-    var settlements: [Settlement] = []
-    var greeting: Reply<Welcome>?
-    var notifications: [DeliveryStream<Delivery>] = []
-    var traffic: [DeliveryStream<TrafficDelivery>] = []
-    var questions: [OpenQuestion] = []
-    var terms: [HoldTerm] = []
-    var closers: [CheckedContinuation<TribuneError?, Never>] = []
+  /// Writes what is left, and ends at the deadline at the latest. While interrupted, what waits may still reach a bus.
+  ///
+  /// - Returns: whether that is new.
+  mutating func close(by deadline: Instant) -> Bool {
+    switch phase {
+    case .open(let departure):
+      var closing = Closing(deadline: deadline)
+      if case .failedWrite(let error) = departure { closing.failure = error }
+      phase = .closing(closing)
+    case .interrupted(let interruption) where interruption.closingDeadline == nil:
+      changeInterruption { $0.closingDeadline = deadline }
+    case .connecting, .interrupted, .closing, .ended: return false
+    }
+    return true
   }
 
-  /// Ends the connection; nil if it had ended before.
-  mutating func end(_ error: TribuneError?) -> Ending? {
-    if case .ended = phase { return nil }
-    phase = .ended(error)
+  /// - Returns: the reason if the connection has ended; else `closer` is resumed at the end.
+  mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
+    if case .ended(let error) = phase { return .some(error) }
+    closers[id] = closer
+    return nil
+  }
+
+  mutating func stopAwaitingEnd(_ id: Serial) -> Reply<TribuneError?>? {
+    closers.removeValue(forKey: id)
+  }
+
+  /// Ends the connection. Does nothing if it had ended before.
+  mutating func end(_ error: TribuneError?) -> [Action] {
+    if hasEnded { return [] }
     let failure = error ?? .closed
-    var ending = Ending()
-    ending.greeting = greeting
-    greeting = nil
-    for serial in Array(requests.keys) {
-      if let settlement = refuse(serial, failure) { ending.settlements.append(settlement) }
-    }
-    ending.settlements.append(.plain(Array(outbox.roomWaiters.values), .failure(failure)))
-    outbox.roomWaiters = [:]
-    ending.notifications = observations.values.flatMap(\.streams)
-    observations = [:]
-    ending.traffic = Array(monitors.values)
-    monitors = [:]
-    ending.questions = Array(questions.values)
-    questions = [:]
-    ending.terms = Array(holds.values)
-    holds = [:]
-    declarations = []
-    attachments = [:]
-    registered = [:]
-    interruption = Interruption()
-    ending.closers = Array(closers.values)
-    closers = [:]
-    return ending
+    var actions: [Action] = [.disconnect]
+    if case .connecting(let greeting?) = phase { actions.append(.welcome(greeting, .failure(failure))) }
+    phase = .ended(error)
+    actions += Array(requests.keys).map { refuse($0, failure) }
+    actions.append(.plain(outbox.end(), .failure(failure)))
+    actions += observations.values.flatMap(\.streams).map { .finish($0, error) }
+    actions += trafficStreams.map { .finishTraffic($0, error) }
+    actions += takeQuestions()
+    for case .hold(let term) in registrations.values { actions.append(.endHold(term, hasExpired: false)) }
+    actions += closers.values.map { .endClosing($0, error) }
+    (observations, registrations, registered, closers) = ([:], [:], [:], [:])
+    return actions
+  }
+}
+
+extension LinkState.Session {
+  init(_ welcome: Welcome, takesFiles: Bool) {
+    self.init(
+      connection: welcome.connection,
+      bus: BusInfo(
+        pid: Int32(clamping: welcome.busPID), software: welcome.software,
+        payloadMax: Int(welcome.payloadMax), observationsMax: Int(welcome.observationsMax),
+        delegatesMax: Int(welcome.delegatesMax), queriesMax: Int(welcome.queriesMax),
+        deadlineMax: .milliseconds(Int(welcome.deadlineMax)),
+        deadlineDefault: .milliseconds(Int(welcome.deadlineDefault))),
+      payloadMax: min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling), takesFiles: takesFiles)
   }
 }
 

@@ -4,45 +4,46 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The progress of reconnecting.
+/// The progress of reconnecting: a value without a clock.
 struct Reconnection {
+  typealias Instant = ContinuousClock.Instant
+
   /// The pauses between attempts grow from the first to the second of these. The first attempt is made at once.
-  static let pauseMin = Duration.milliseconds(10)
-  static let pauseMax = Duration.seconds(1)
+  private static let pauseMin = Duration.milliseconds(10)
+  private static let pauseMax = Duration.seconds(1)
   /// If a connection lasts for less than this, the pauses continue to grow.
-  static let settling = Duration.seconds(1)
+  private static let settling = Duration.seconds(1)
+
+  enum Stage {
+    /// A caller may still use the last connection's socket, and its end has not been reported. → pausing
+    case settling(nextAttempt: Instant)
+    /// → renewing
+    case pausing(nextAttempt: Instant)
+    /// There is a new connection. Has the frames that the kernel has not taken completely. → pausing
+    case renewing(OutgoingBatch?)
+  }
 
   /// When to give up.
-  let deadline: ContinuousClock.Instant
-  let patience: Duration
-  var pause: Duration
-  var nextAttempt: ContinuousClock.Instant
-  /// Whether nobody uses the last connection's socket any more, and its end has been reported.
-  var isSettled = false
-  /// When the new connection must be established; nil while there is none.
-  var attemptDeadline: ContinuousClock.Instant?
-  /// Frames for the new connection that the kernel has not taken completely.
-  var batch: OutgoingBatch?
+  let deadline: Instant
+  /// The pause before the last attempt.
+  private(set) var pause = Duration.zero
+  var stage: Stage
 
-  init(_ patience: Duration, after last: (moment: ContinuousClock.Instant, pause: Duration)?) {
-    let now = ContinuousClock.now
-    self.patience = patience
-    deadline = now.advanced(by: patience)
-    (pause, nextAttempt) = (.zero, now)
+  /// - Parameter last: when the link last reconnected, and the pause before that attempt.
+  init(until deadline: Instant, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
+    self.deadline = deadline
     // A connection that is lost as soon as it is made must not lead to a busy loop.
-    if let last, last.moment.duration(to: now) < Self.settling {
-      pause = last.pause
-      waitForNext()
-    }
+    if let last, last.moment.duration(to: now) < Self.settling { pause = Self.pause(after: last.pause) }
+    stage = .settling(nextAttempt: now.advanced(by: pause))
   }
 
-  /// Schedules the next attempt, after a longer pause.
-  mutating func waitForNext() {
-    attemptDeadline = nil
-    batch = nil
-    pause = min(max(pause * 2, Self.pauseMin), Self.pauseMax)
-    nextAttempt = .now.advanced(by: pause)
+  /// The next attempt is made after a longer pause.
+  mutating func waitForNext(at now: Instant) {
+    pause = Self.pause(after: pause)
+    stage = .pausing(nextAttempt: now.advanced(by: pause))
   }
+
+  private static func pause(after last: Duration) -> Duration { min(max(last * 2, pauseMin), pauseMax) }
 }
 
 /// Looks for the bus when it is gone, and makes the new connection equivalent to the last one.
@@ -52,13 +53,15 @@ extension LinkThread {
   /// - Parameter isWaiting: whether to wait for something to do.
   /// - Returns: whether the link continues.
   mutating func reconnect(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let patience = link.state.withLock { $0.patience }
-    var reconnection = reconnection ?? Reconnection(patience, after: lastReconnection)
+    let now = ContinuousClock.now
+    var reconnection =
+      reconnection
+      ?? Reconnection(until: now.advanced(by: link.patience), after: lastReconnection, at: now)
     let step = try advance(&reconnection, isWaiting: isWaiting)
     self.reconnection = step == .goesOn ? reconnection : nil
     guard step == .found else { return step == .goesOn }
     lastReconnection = (.now, reconnection.pause)
-    link.reopen()
+    guard link.reopen() else { return false }
     write()
     return true
   }
@@ -70,47 +73,41 @@ extension LinkThread {
   private mutating func advance(
     _ reconnection: inout Reconnection, isWaiting: Bool
   ) throws(TribuneError) -> Step {
-    if !reconnection.isSettled {
-      reconnection.isSettled = link.settleInterruption()
-      if !reconnection.isSettled {
+    if case .settling(let nextAttempt) = reconnection.stage {
+      guard link.settleInterruption() else {
         try pause()
         return .goesOn
       }
-    }
-    link.expireWaiting()
-    let (closingDeadline, isOver, expiry) = link.state.withLock {
-      ($0.closingDeadline, $0.isOver(at: .now), $0.nextExpiry)
+      reconnection.stage = .pausing(nextAttempt: nextAttempt)
     }
     let now = ContinuousClock.now
-    if isOver {
+    let due = link.state.withLock { $0.takeDue(at: now) }
+    link.perform(due.actions)
+    if due.isOver {
       link.end(nil)
       return .ended
     }
-    if let attemptDeadline = reconnection.attemptDeadline, attemptDeadline <= now {
-      giveUp(
-        &reconnection, because: TribuneError(.unreachable, "what listens at \(address) does not say hello"))
-    }
     if reconnection.deadline <= now { throw notFound(reconnection) }
-    if reconnection.attemptDeadline == nil, reconnection.nextAttempt <= now { attempt(&reconnection) }
+    if case .pausing(let nextAttempt) = reconnection.stage, nextAttempt <= now { attempt(&reconnection) }
 
-    let nextStep = reconnection.attemptDeadline ?? reconnection.nextAttempt
-    let next = [reconnection.deadline, nextStep, expiry, closingDeadline].compactMap { $0 }.min()
-    let timeout = isWaiting ? ContinuousClock.now.duration(to: next ?? reconnection.deadline) : .zero
-    guard reconnection.attemptDeadline != nil else {
-      try pause(max(timeout, .zero))
+    var wakeTime = min(reconnection.deadline, due.next ?? reconnection.deadline)
+    if case .pausing(let nextAttempt) = reconnection.stage { wakeTime = min(wakeTime, nextAttempt) }
+    let timeout = isWaiting ? max(ContinuousClock.now.duration(to: wakeTime), .zero) : .zero
+    guard case .renewing(let batch) = reconnection.stage else {
+      try pause(timeout)
       return .goesOn
     }
-    let ready = try poll(forWriting: reconnection.batch != nil, timeout: max(timeout, .zero))
+    let ready = try poll(forWriting: batch != nil, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
     if ready.isReadable, try read() == .ended {
-      giveUp(&reconnection, because: nil)
+      giveUp(&reconnection)
       return .goesOn
     }
-    goOnRenewing(&reconnection)
-    let (phase, isRenewed) = link.state.withLock { ($0.phase, $0.isRenewed) }
+    let isSent = goOnRenewing(&reconnection)
+    let interruption = link.state.withLock { $0.interruption }
     // A frame that was read may have ended it.
-    guard case .interrupted = phase else { return .ended }
-    return greeting == .done && reconnection.batch == nil && isRenewed ? .found : .goesOn
+    guard let interruption else { return .ended }
+    return greeting == .done && isSent && interruption.renewal?.isComplete == true ? .found : .goesOn
   }
 
   /// Connects once, and says hello.
@@ -120,10 +117,9 @@ extension LinkThread {
       try UnixSocket.connect(socket, to: address.path)
       try link.socket.replace(by: socket)
     } catch {
-      link.state.withLock {
-        $0.interruption.failure = TribuneError(.unreachable, "no bus at \(address): \(error)")
-      }
-      reconnection.waitForNext()
+      let failure = TribuneError(.unreachable, "no bus at \(address): \(error)")
+      link.state.withLock { $0.changeInterruption { $0.failure = failure } }
+      reconnection.waitForNext(at: .now)
       return
     }
     startOver()
@@ -131,47 +127,54 @@ extension LinkThread {
     for stream in streams { stream.restartSnapshot() }
     link.keepPlaces()
     link.routesVersion.add(1, ordering: .releasing)
-    reconnection.attemptDeadline = reconnection.deadline
     let batch = OutgoingBatch(PassedCount())
-    _ = batch.appendHello()
-    reconnection.batch = batch
-    goOnRenewing(&reconnection)
+    batch.appendHello()
+    reconnection.stage = .renewing(batch)
+    _ = goOnRenewing(&reconnection)
   }
 
   /// Sends what is still missing before the connection is equivalent to the last one.
-  private func goOnRenewing(_ reconnection: inout Reconnection) {
+  ///
+  /// - Returns: whether the kernel has taken everything that can be sent by now.
+  private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
     while true {
-      if let batch = reconnection.batch {
+      if case .renewing(let batch?) = reconnection.stage {
         // If it fails, the next read reports it.
-        guard case .whole = batch.write(to: link.socket).progress else { return }
-        reconnection.batch = nil
+        guard case .whole = batch.write(to: link.socket).progress else { return false }
       }
+      reconnection.stage = .renewing(nil)
       let bytes = link.state.withLock { $0.nextRenewals() }
-      guard !bytes.isEmpty else { return }
+      guard !bytes.isEmpty else { return true }
       let batch = OutgoingBatch(PassedCount())
       batch.append(bytes)
-      reconnection.batch = batch
+      reconnection.stage = .renewing(batch)
     }
   }
 
-  private mutating func giveUp(_ reconnection: inout Reconnection, because error: TribuneError?) {
+  /// The new connection has ended before it was equivalent to the last one.
+  private mutating func giveUp(_ reconnection: inout Reconnection) {
     UnixSocket.shutdown(link.socket)
-    link.state.withLock { state in
-      state.interruption.failure =
-        error ?? state.interruption.failure
-        ?? TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
+    let failure = TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
+    let actions = link.state.withLock { state in
+      link.epoch.add(1, ordering: .relaxed)
+      return state.abandonRenewal(isWelcomed: greeting == .done, because: failure)
     }
-    link.abandonRenewal(isWelcomed: greeting == .done)
+    link.perform(actions)
     startOver()
-    reconnection.waitForNext()
+    reconnection.waitForNext(at: .now)
   }
 
   /// The error that ends the connection when no bus was found in time.
   private func notFound(_ reconnection: Reconnection) -> TribuneError {
-    let (cause, failure) = link.state.withLock { ($0.interruption.cause, $0.interruption.failure) }
+    let interruption = link.state.withLock { $0.interruption }
+    guard let interruption else { return .closed }
+    var failure = interruption.failure
+    if case .renewing = reconnection.stage {
+      failure = TribuneError(.unreachable, "what listens at \(address) does not say hello")
+    }
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(
       .connectionLost,
-      "\(cause.message), and none has been there within \(reconnection.patience.inWords)\(why)")
+      "\(interruption.cause.message), and none has been there within \(link.patience.inWords)\(why)")
   }
 }

@@ -22,8 +22,10 @@ struct LinkThread: ~Copyable {
   /// How soon to check again whether the bus has taken the files that were passed to it.
   private static let passPatience = Duration.milliseconds(10)
 
-  enum Greeting {
-    case hello, welcome, done
+  enum Greeting: Equatable {
+    case hello
+    case welcome(takesFiles: Bool)
+    case done
   }
 
   let link: Link
@@ -39,12 +41,10 @@ struct LinkThread: ~Copyable {
   /// When the bus must have said hello.
   private let greetingDeadline: ContinuousClock.Instant
   private var attemptCount = 1
-  /// Whether the write side is shut down.
-  private var isHalfClosed = false
   private(set) var receiver: FrameReceiver
   /// Set while the thread looks for the bus.
   var reconnection: Reconnection?
-  /// When the link last reconnected, and the pause between attempts by then.
+  /// When the link last reconnected, and the pause before that attempt.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
   private init(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
@@ -61,17 +61,13 @@ struct LinkThread: ~Copyable {
     Lookout(link, thread).takeTurns()
   }
 
-  private var hasEnded: Bool {
-    link.state.withLock { if case .ended = $0.phase { true } else { false } }
-  }
-
   private func connect() throws(TribuneError) {
-    while !hasEnded {
+    while !link.state.withLock({ $0.hasEnded }) {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
         // A new socket has space for it. If the write fails nevertheless, the next read reports it.
         let batch = OutgoingBatch(PassedCount())
-        _ = batch.appendHello()
+        batch.appendHello()
         _ = batch.write(to: link.socket)
         return
       } catch  where error == .again && ContinuousClock.now < greetingDeadline {
@@ -112,16 +108,26 @@ struct LinkThread: ~Copyable {
   }
 
   private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let (isOpen, isInterrupted, isStuck, isFullOfFiles) = link.state.withLock {
-      ($0.phase == .open, $0.isInterrupted, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
+    let (step, isStuck, isFullOfFiles) = link.state.withLock {
+      ($0.nextStep(at: .now), $0.outbox.isStuck, $0.outbox.isFullOfFiles)
     }
-    if isInterrupted { return try reconnect(isWaiting: isWaiting) }
-    var timeout: Duration?
-    if !isOpen {
-      guard let deadline = try deadline() else { return false }
-      timeout = ContinuousClock.now.duration(to: deadline)
+    var deadline: ContinuousClock.Instant?
+    switch step {
+    case .receive: break
+    case .greet:
+      guard greetingDeadline > .now else {
+        throw TribuneError(.unreachable, "what listens at \(address) does not say hello")
+      }
+      deadline = greetingDeadline
+    case .close(let limit, let endsWriting):
+      if endsWriting { UnixSocket.endWriting(link.socket) }
+      deadline = limit
+    case .reconnect: return try reconnect(isWaiting: isWaiting)
+    case .end:
+      link.end(nil)
+      return false
     }
-    if !isWaiting { timeout = .zero }
+    var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
     if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
     let ready = try poll(forWriting: isStuck, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
@@ -129,38 +135,6 @@ struct LinkThread: ~Copyable {
     if ready.isWoken || isStuck || isFullOfFiles { write() }
     if ready.isReadable, try read() == .ended { return try endOfStream() }
     return true
-  }
-
-  /// When to stop waiting for a connection that is not open yet, or is closing.
-  ///
-  /// - Returns: nil when it has ended.
-  /// - Throws: `unreachable` when there has been no greeting in time.
-  private mutating func deadline() throws(TribuneError) -> ContinuousClock.Instant? {
-    let (phase, isIdle, closingDeadline) = link.state.withLock {
-      ($0.phase, $0.outbox.isIdle, $0.closingDeadline)
-    }
-    switch phase {
-    case .connecting:
-      guard greetingDeadline > .now else {
-        throw TribuneError(.unreachable, "what listens at \(address) does not say hello")
-      }
-      return greetingDeadline
-    case .open, .interrupted:
-      preconditionFailure("only the link's thread opens it, and interrupts it")
-    case .closing:
-      guard let closingDeadline else { preconditionFailure("closing has a deadline") }
-      if isIdle, !isHalfClosed {
-        UnixSocket.endWriting(link.socket)
-        isHalfClosed = true
-      }
-      guard closingDeadline > .now else {
-        link.end(nil)
-        return nil
-      }
-      return closingDeadline
-    case .ended:
-      return nil
-    }
   }
 
   func poll(
@@ -187,7 +161,7 @@ struct LinkThread: ~Copyable {
   func write() {
     while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
-      let waiters = link.state.withLock { $0.outbox.threadWrote(batch, bytes: bytes, progress) }
+      let waiters = link.state.withLock { $0.outbox.wrote(batch, bytes: bytes, progress).waiters }
       for waiter in waiters { waiter.resume(returning: .success(())) }
       switch progress {
       case .whole: continue
@@ -261,14 +235,13 @@ struct LinkThread: ~Copyable {
   /// The file that came with the frame; nil if it announces none.
   private mutating func takeFile(of frame: FrameView) throws(WireError) -> ReceivedFile? {
     guard frame.header.flags.contains(.descriptor) else { return nil }
-    let length: Int
-    switch frame.header.kind {
-    case .post: length = Int(try frame.decode(Post.self).length)
-    case .retained: length = Int(try frame.decode(Retained.self).length)
-    default:
+    guard frame.header.kind == .post || frame.header.kind == .retained else {
       throw WireError(
         .unexpectedDescriptors, "no frame of kind \(frame.header.rawKind) comes with a descriptor")
     }
+    let length = Int(
+      frame.header.kind == .post
+        ? try frame.decode(Post.self).length : try frame.decode(Retained.self).length)
     switch descriptors.popFirst() {
     case nil:
       throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
@@ -294,10 +267,8 @@ struct LinkThread: ~Copyable {
     if greeting == .hello {
       guard let hello = try Hello(buffer.bytes(in: consumed..<buffer.count)) else { return }
       _ = try hello.negotiated()
-      let takesFiles = hello.capabilities.contains(.descriptors)
-      link.state.withLock { $0.busTakesFiles = takesFiles }
       consumed += Hello.length
-      greeting = .welcome
+      greeting = .welcome(takesFiles: hello.capabilities.contains(.descriptors))
     }
     while true {
       let limits = greeting == .done ? FrameLimits.fromBus : Self.greetingLimits
@@ -307,11 +278,11 @@ struct LinkThread: ~Copyable {
       guard buffer.count - consumed >= header.frameLength else { return }
       let end = consumed + header.frameLength
       let frame = FrameView(header, buffer.bytes(in: consumed..<end))
-      if greeting == .done {
+      if case .welcome(let takesFiles) = greeting {
+        if try receiver.receiveFirst(frame, takesFiles: takesFiles) { greeting = .done }
+      } else {
         let file = try takeFile(of: frame)
         try receiver.receive(frame, file)
-      } else {
-        if try receiver.receiveFirst(frame) { greeting = .done }
       }
       consumed = end
     }
@@ -324,7 +295,6 @@ struct LinkThread: ~Copyable {
     descriptors = PassedDescriptors()
     awaited = 0
     greeting = .hello
-    isHalfClosed = false
     receiver = FrameReceiver(link)
   }
 
@@ -332,22 +302,20 @@ struct LinkThread: ~Copyable {
   ///
   /// - Returns: whether the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
-    let (phase, refusal, patience) = link.state.withLock { ($0.phase, $0.refusal, $0.patience) }
-    if let refusal { throw refusal }
-    switch phase {
-    case .open where patience > .zero:
-      link.interrupt(received: receiver.received)
-      return true
-    case .closing: link.end(nil)
-    case .connecting where attemptCount < Self.attemptsMax:
-      try connectAgain()
-      return true
-    case .connecting:
-      throw TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
-    case .open: throw TribuneError(.connectionLost, "the bus closed the connection")
-    case .interrupted: preconditionFailure("what ends then is another connection")
-    case .ended: break
+    let next = link.state.withLock { state in
+      let next = state.endOfStream(received: receiver.received)
+      if case .reconnect = next { link.epoch.add(1, ordering: .relaxed) }
+      return next
     }
-    return false
+    switch next {
+    case .reconnect: UnixSocket.shutdown(link.socket)
+    case .connectAgain where attemptCount < Self.attemptsMax: try connectAgain()
+    case .connectAgain:
+      throw TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
+    case .end(let error):
+      link.end(error)
+      return false
+    }
+    return true
   }
 }

@@ -8,13 +8,19 @@ import TribuneWire
 /// The task, the bus's report of how the query ended, and the end of the connection come from different threads, and
 /// each must see what the others did. The lock is held briefly, and taken after the link's if both are.
 final class OpenQuestion: Sendable {
+  private enum Stage {
+    /// → answered, withdrawn
+    case open
+    /// The answer has been appended to the outbox.
+    case answered
+    /// Nobody waits for the answer.
+    case withdrawn
+  }
+
   private struct State {
     /// The task that answers, unless it returned before it was stored here.
     var task: Task<Void, Never>?
-    /// Whether nobody waits for the answer.
-    var isWithdrawn = false
-    /// Whether the answer has been appended to the outbox.
-    var isAnswered = false
+    var stage = Stage.open
     /// Whether `answer` has returned, so that the delegate can learn how the query ended.
     var hasReturned = false
     /// How the query ended, if that was known before.
@@ -40,9 +46,9 @@ final class OpenQuestion: Sendable {
     attachment = serial
   }
 
-  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+  var isAnswered: Bool { state.withLock { $0.stage == .answered } }
 
-  func noteAnswer() { state.withLock { $0.isAnswered = true } }
+  func noteAnswer() { state.withLock { $0.stage = .answered } }
 
   /// Starts the answer, on the calling thread up to its first suspension.
   func start(on link: Link) {
@@ -51,14 +57,14 @@ final class OpenQuestion: Sendable {
     if let number { attached.noteStart(of: number) }
     let isWithdrawn = state.withLock { state -> Bool in
       if !state.hasReturned { state.task = task }
-      return state.isWithdrawn
+      return state.stage == .withdrawn
     }
     if isWithdrawn { task.cancel() }
   }
 
   private func answer(on link: Link) async {
     // The question was withdrawn before there was a task to cancel.
-    if state.withLock({ $0.isWithdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+    if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
       if let delegate { answer = try await delegate.answer(question) }
@@ -77,8 +83,8 @@ final class OpenQuestion: Sendable {
   /// Withdraws the question, if it is not answered. Does not report to the delegate how the query ended.
   func withdraw() {
     let task = state.withLock { state -> Task<Void, Never>? in
-      if state.isAnswered { return nil }
-      state.isWithdrawn = true
+      if state.stage == .answered { return nil }
+      state.stage = .withdrawn
       return state.task
     }
     task?.cancel()

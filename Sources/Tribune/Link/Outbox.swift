@@ -20,8 +20,28 @@ struct Outbox {
 
   private enum Writer {
     case nobody, caller, thread
+    /// A caller is still writing to a connection that is gone.
+    case lateCaller
     /// There is no connection: appended frames wait.
     case noConnection
+    /// The peer is gone for good: appended frames are discarded.
+    case broken
+  }
+
+  /// A batch that was written in part.
+  private enum Unfinished {
+    case none
+    /// Continues when the socket has space.
+    case stuck(OutgoingBatch)
+    /// Is tried again soon: the kernel has space, but the bus must take files first, which no event reports.
+    case fullOfFiles(OutgoingBatch)
+
+    var batch: OutgoingBatch? {
+      switch self {
+      case .none: nil
+      case .stuck(let batch), .fullOfFiles(let batch): batch
+      }
+    }
   }
 
   /// With more unwritten bytes than the high mark, posting waits until there are fewer than the low mark.
@@ -35,27 +55,22 @@ struct Outbox {
   private var pending: OutgoingBatch
   private var pendingBytes = 0
   private var spare: OutgoingBatch?
-  /// A batch that was written in part; continues when the socket has space.
-  private var stuck: OutgoingBatch?
+  private var unfinished = Unfinished.none
   private var writer = Writer.nobody
   private var tick: Int64 = 0
   private var callerPosts = 0
-  /// Whether the peer is gone for good: appended frames are discarded.
-  private var isBroken = false
   /// Whether there will be another peer when this one is gone.
   private let survives: Bool
-  /// Whether the peer is gone while a caller is still writing to it.
-  private var isInterrupting = false
-
   /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0
-  var roomWaiters: [UInt64: Reply<Void>] = [:]
+  private var roomWaiters: [Serial: Reply<Void>] = [:]
 
-  var isFull: Bool { unwritten > Self.highMark && !isBroken }
-  var isIdle: Bool { writer == .nobody }
-  var isStuck: Bool { stuck != nil && !isFullOfFiles }
-  /// Whether the stuck batch is to be tried again soon: the kernel has space, but the bus must take files first.
-  private(set) var isFullOfFiles = false
+  var isFull: Bool { unwritten > Self.highMark && writer != .broken }
+  var isIdle: Bool { writer == .nobody || writer == .broken }
+  /// Whether the rest of a batch waits for space in the kernel.
+  var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
+  /// Whether the rest of a batch waits for the bus to take files.
+  var isFullOfFiles: Bool { if case .fullOfFiles = unfinished { true } else { false } }
 
   /// - Parameter survives: whether unsent frames wait for another peer when this one is gone.
   init(survives: Bool) {
@@ -64,18 +79,22 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameter canWait: whether nobody waits for a reply to the frame, so that it may go in a burst.
+  /// - Parameters:
+  ///   - file: has the payload, if there is one.
+  ///   - tick: the tick of the coarse clock if nobody waits for a reply to the frame, so that it may go in a burst.
   mutating func append<F: FrameFields>(
     _ fields: F, flags: FrameFlags = .none, serial: Serial, name: String = "",
     object: String = "",
-    payload: [UInt8] = [], file: MemoryFile? = nil, canWait: Bool = false
+    payload: [UInt8] = [], file: MemoryFile? = nil, at tick: @autoclosure () -> Int64? = nil
   ) -> Duty {
-    guard !isBroken else { return .none }
-    note(
-      pending.append(
-        fields, flags: flags, serial: serial, name: name, object: object, payload: payload, file: file))
+    guard writer != .broken else { return .none }
+    let bytes = pending.append(
+      fields, flags: file == nil ? flags : flags.union(.descriptor), serial: serial, name: name,
+      object: object, payload: payload, file: file)
+    pendingBytes += bytes
+    unwritten += bytes
     guard writer == .nobody else { return .none }
-    if canWait, isBurst() {
+    if let tick = tick(), isBurst(at: tick) {
       writer = .thread
       return .wake
     }
@@ -83,42 +102,45 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// A caller has written the batch that `append` gave it.
+  /// A batch that a caller or the thread was given has been written, as far as possible.
   ///
-  /// - Returns: calls that waited for capacity, and whether the link's thread must be woken to continue.
-  mutating func callerWrote(
+  /// - Returns: calls that waited for capacity, and whether the link's thread must continue.
+  mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
-    settle(batch, bytes: bytes, progress)
-    guard writer != .noConnection else { return ([], true) }
-    writer = stuck != nil || pendingBytes > 0 ? .thread : .nobody
-    return (takeWaiters(), writer == .thread)
+    unwritten -= bytes
+    switch progress {
+    case .whole: spare = batch
+    case .stuck: unfinished = .stuck(batch)
+    case .fullOfFiles: unfinished = .fullOfFiles(batch)
+    case .failed where survives:
+      unfinished = .stuck(batch)
+      writer = .noConnection
+    case .failed:
+      // The writer ends reading, and the end of reading notifies everyone.
+      writer = .broken
+      pending = OutgoingBatch(passed)
+      pendingBytes = 0
+      unwritten = 0
+    }
+    switch writer {
+    case .caller: writer = hasUnsent ? .thread : .nobody
+    case .lateCaller: writer = .noConnection
+    case .nobody, .thread, .noConnection, .broken: break
+    }
+    return (takeWaiters(), writer == .thread || writer == .noConnection)
   }
 
   /// What the link's thread writes next; nil if there is nothing, or if the thread is not the writer.
   mutating func nextForThread() -> OutgoingBatch? {
     guard writer == .thread else { return nil }
-    if let batch = stuck {
-      stuck = nil
-      isFullOfFiles = false
+    if let batch = unfinished.batch {
+      unfinished = .none
       return batch
     }
     if pendingBytes > 0 { return takePending() }
     writer = .nobody
     return nil
-  }
-
-  /// The link's thread has written a batch.
-  mutating func threadWrote(
-    _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
-  ) -> [Reply<Void>] {
-    settle(batch, bytes: bytes, progress)
-    return takeWaiters()
-  }
-
-  private mutating func note(_ bytes: Int) {
-    pendingBytes += bytes
-    unwritten += bytes
   }
 
   private mutating func takePending() -> OutgoingBatch {
@@ -130,51 +152,26 @@ struct Outbox {
     return pending
   }
 
-  private mutating func settle(
-    _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
-  ) {
-    unwritten -= bytes
-    defer { if isInterrupting { writer = .noConnection } }
-    switch progress {
-    case .whole: spare = batch
-    case .stuck: stuck = batch
-    case .fullOfFiles:
-      stuck = batch
-      isFullOfFiles = true
-    case .failed where survives:
-      stuck = batch
-      writer = .noConnection
-    case .failed:
-      // The writer ends reading, and the end of reading notifies everyone.
-      isBroken = true
-      pending = OutgoingBatch(passed)
-      pendingBytes = 0
-      unwritten = 0
-    }
-  }
-
   // MARK: Between two connections
 
   /// The peer is gone. Frames that are appended from now on wait for the next.
   mutating func interrupt() {
-    if writer == .caller { isInterrupting = true } else { writer = .noConnection }
+    writer = writer == .caller ? .lateCaller : .noConnection
   }
 
   /// Whether nobody uses the socket any more.
   var isInterrupted: Bool { writer == .noConnection }
 
   /// Whether frames wait for the next connection.
-  var hasUnsent: Bool { stuck != nil || pendingBytes > 0 }
+  var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
   /// Goes through unsent frames in order. Nobody may be writing any more.
-  mutating func sift(_ fate: (OutgoingBatch.UnsentFrame) -> OutgoingBatch.Fate) {
+  mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) {
     precondition(writer == .noConnection, "somebody is writing what is to be gone through")
     let rest = OutgoingBatch(passed)
-    pendingBytes = (stuck?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
+    pendingBytes = (unfinished.batch?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
     unwritten = pendingBytes
-    stuck = nil
-    isFullOfFiles = false
-    isInterrupting = false
+    unfinished = .none
     pending = rest
   }
 
@@ -187,15 +184,32 @@ struct Outbox {
     return takeWaiters()
   }
 
-  private mutating func takeWaiters() -> [Reply<Void>] {
-    // A broken connection is about to end, and its end resumes them with the reason.
-    guard !roomWaiters.isEmpty, unwritten < Self.lowMark, !isBroken else { return [] }
+  // MARK: Waiting for capacity
+
+  /// - Returns: nil: the waiter is resumed later.
+  mutating func awaitRoom(_ id: Serial, _ waiter: Reply<Void>) -> Void? {
+    roomWaiters[id] = waiter
+    return nil
+  }
+
+  mutating func stopAwaitingRoom(_ id: Serial) -> Reply<Void>? { roomWaiters.removeValue(forKey: id) }
+
+  /// Nothing is written any more.
+  ///
+  /// - Returns: calls that waited for capacity.
+  mutating func end() -> [Reply<Void>] {
     defer { roomWaiters = [:] }
     return Array(roomWaiters.values)
   }
 
-  private mutating func isBurst() -> Bool {
-    let now = CoarseClock.tick
+  private mutating func takeWaiters() -> [Reply<Void>] {
+    // A broken connection is about to end, and its end resumes them with the reason.
+    guard !roomWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
+    defer { roomWaiters = [:] }
+    return Array(roomWaiters.values)
+  }
+
+  private mutating func isBurst(at now: Int64) -> Bool {
     if now != tick {
       tick = now
       callerPosts = 0

@@ -61,11 +61,8 @@ final class OutgoingBatch: Sendable {
     content.withLock { $0.buffer.append(frames.rawBytes) }
   }
 
-  func appendHello() -> Int {
-    content.withLock { content in
-      Hello(capabilities: .descriptors).append(to: content.buffer)
-      return Hello.length
-    }
+  func appendHello() {
+    content.withLock { Hello(capabilities: .descriptors).append(to: $0.buffer) }
   }
 
   /// Writes what the kernel takes.
@@ -108,17 +105,6 @@ final class OutgoingBatch: Sendable {
 }
 
 extension OutgoingBatch {
-  /// A frame of which the kernel has taken nothing.
-  struct UnsentFrame {
-    let header: FrameHeader
-    /// Whether a caller waits for the reply to this post or `defer`.
-    let wantsReply: Bool
-    /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own.
-    let deadline: UInt32
-    /// The frame that a `cancel` takes back.
-    let target: Serial?
-  }
-
   enum Fate {
     case dropped, kept
     /// Kept, with this many milliseconds until its deadline.
@@ -128,7 +114,7 @@ extension OutgoingBatch {
   /// Moves frames of which the kernel has taken nothing to the end of another batch.
   ///
   /// - Returns: the bytes that were moved, including those of files.
-  func moveUnsent(to other: OutgoingBatch, _ fate: (UnsentFrame) -> Fate) -> Int {
+  func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
       var moved = 0
@@ -136,8 +122,7 @@ extension OutgoingBatch {
         defer { start += header.frameLength }
         guard start >= content.written else { continue }
         let bytes = content.buffer.bytes(in: start..<start + header.frameLength)
-        let frame = UnsentFrame(FrameView(header, bytes))
-        let fate = fate(frame)
+        let fate = fate(FrameView(header, bytes))
         if case .dropped = fate { continue }
         let file = content.files.first { $0.start == start }?.file
         moved += header.frameLength + (file?.length ?? 0)
@@ -145,34 +130,10 @@ extension OutgoingBatch {
           let newStart = other.buffer.count
           if let file { other.files.append((newStart, file)) }
           other.buffer.append(bytes)
-          if case .shortened(let deadline) = fate, let offset = frame.deadlineOffset {
-            other.buffer.store(deadline, at: newStart + offset)
-          }
+          if case .shortened(let deadline) = fate { other.buffer.setDeadline(deadline, frameAt: newStart) }
         }
       }
       return moved
-    }
-  }
-}
-
-extension OutgoingBatch.UnsentFrame {
-  fileprivate init(_ frame: FrameView) {
-    header = frame.header
-    wantsReply = frame.header.flags.contains(.acknowledge) || (header.kind == .post && frame.isAwaitedPost)
-    let offset = Self.deadlineOffset(of: header)
-    deadline = offset.map { frame.bytes.integer(at: $0, as: UInt32.self) } ?? 0
-    target = header.kind == .cancel ? frame.bytes.integer(at: FrameHeader.length, as: Serial.self) : nil
-  }
-
-  /// The offset of its deadline.
-  fileprivate var deadlineOffset: Int? { Self.deadlineOffset(of: header) }
-
-  private static func deadlineOffset(of header: FrameHeader) -> Int? {
-    switch header.kind {
-    case .ask: FrameHeader.length
-    // Behind options and style.
-    case .post: header.fieldsLength > 0 ? FrameHeader.length + 2 : nil
-    default: nil
     }
   }
 }

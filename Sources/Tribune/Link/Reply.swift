@@ -17,9 +17,34 @@ import Synchronization
 
   deinit { precondition(isResumed.load(ordering: .relaxed), "a call waits for a reply that nobody has") }
 
-  /// Calls `body`, which must arrange for the reply, and returns what was replied.
-  static func wait(_ body: (Reply) -> Void) async -> Outcome {
-    await unsafe withUnsafeContinuation { unsafe body(Reply($0)) }
+  /// Waits for the reply for which `begin` arranges, unless it gives one at once.
+  static func wait(_ begin: (Reply) throws(TribuneError) -> Value?) async -> Outcome {
+    await unsafe withUnsafeContinuation { continuation in
+      let reply = unsafe Reply(continuation)
+      do throws(TribuneError) {
+        if let value = try begin(reply) { reply.resume(returning: .success(value)) }
+      } catch {
+        reply.resume(returning: .failure(error))
+      }
+    }
+  }
+
+  /// Waits for a reply, or for the cancellation of the task.
+  ///
+  /// - Parameter cancel: resumes the reply if it is still waited for.
+  static func wait(
+    _ begin: (Reply) throws(TribuneError) -> Value?, onCancel cancel: @Sendable () -> Void
+  ) async -> Outcome {
+    await withTaskCancellationHandler {
+      await wait { reply throws(TribuneError) in
+        let value = try begin(reply)
+        // The handler may have come before there was anything to cancel.
+        if value == nil, Task.isCancelled { cancel() }
+        return value
+      }
+    } onCancel: {
+      cancel()
+    }
   }
 
   func resume(returning outcome: Outcome) {

@@ -82,7 +82,9 @@ extension TrafficItem.Content {
       self = .concluded(
         Conclusion(query: concluded.query.rawValue, ending: .init(concluded.conclusion)),
         delegate: concluded.delegate.rawValue)
-    default:
+    case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .ended,
+      .declare,
+      .suspend, .retained, .done, .awaited, .succeed, nil:
       self = .other(try frame.words())
     }
   }

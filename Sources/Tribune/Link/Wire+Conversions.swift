@@ -8,12 +8,8 @@ extension TribuneError {
   /// A refusal from the bus.
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
-    let words =
-      switch code {
-      // The message has a line for each mistake in a definition.
-      case .invalidProtocol, .conflict: message.escapedByLine
-      default: message.escaped
-      }
+    // The message has a line for each mistake in a definition.
+    let words = code == .invalidProtocol || code == .conflict ? message.escapedByLine : message.escaped
     self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus refuses it" : words)
   }
 
@@ -59,19 +55,6 @@ extension TribuneError.Code {
       case .conflict: .conflict
       case .unknownKind, .invalidValue, .duplicateSerial, .invalidDescriptor: .refused
       }
-  }
-}
-
-extension LinkState.Identity {
-  init(_ welcome: Welcome) {
-    self.init(
-      connection: welcome.connection,
-      bus: BusInfo(
-        pid: Int32(clamping: welcome.busPID), software: welcome.software,
-        payloadMax: Int(welcome.payloadMax), observationsMax: Int(welcome.observationsMax),
-        delegatesMax: Int(welcome.delegatesMax), queriesMax: Int(welcome.queriesMax),
-        deadlineMax: .milliseconds(Int(welcome.deadlineMax)),
-        deadlineDefault: .milliseconds(Int(welcome.deadlineDefault))))
   }
 }
 

@@ -73,12 +73,3 @@ extension AwaitedReply.Missing.Kind {
       }
   }
 }
-
-extension FrameView {
-  /// Whether the poster of a `post` waits. The fields are the poster's, and may have options that this side does not
-  /// know.
-  var isAwaitedPost: Bool {
-    guard header.fieldsLength > 0 else { return false }
-    return TribuneWire.PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
-  }
-}

@@ -31,6 +31,6 @@ public final class Attachment: Sendable {
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has left the chain, too. Cancelling the task does
   ///   not stop it.
   public func detach() async throws(TribuneError) {
-    try await connection.link.takeBack(.attachment, serial)
+    try await connection.link.takeBack(serial)
   }
 }

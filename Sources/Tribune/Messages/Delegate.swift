@@ -123,25 +123,15 @@ public struct Question: Sendable {
   public let delegate: UInt64
 
   /// The link that it came from; nil for a question that was made locally.
-  let link: Link?
+  var link: Link?
   /// The connection that it came over (`Link.epoch`).
-  let epoch: Int
+  var epoch = 0
 
   /// Makes a question for tests of delegates. Deferring its answer does nothing.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
     delegate: UInt64 = 1
-  ) {
-    self.init(
-      query: query, name: name, object: object, userInfo: userInfo, timeout: timeout, asker: asker,
-      isDryRun: isDryRun, wantsValue: wantsValue, delegate: delegate, link: nil, epoch: 0)
-  }
-
-  init(
-    query: UInt64, name: String, object: String, userInfo: UserInfo, timeout: Duration, asker: Asker,
-    isDryRun: Bool, wantsValue: Bool, delegate: UInt64, link: Link?,
-    epoch: Int
   ) {
     self.query = query
     self.name = name
@@ -152,8 +142,6 @@ public struct Question: Sendable {
     self.isDryRun = isDryRun
     self.wantsValue = wantsValue
     self.delegate = delegate
-    self.link = link
-    self.epoch = epoch
   }
 
   /// Asks for more time, which the asker's own deadline bounds, and informs the asker.

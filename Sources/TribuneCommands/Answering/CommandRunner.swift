@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 
@@ -86,10 +85,10 @@ actor CommandRunner {
 extension ChildProcess {
   /// Sends SIGTERM to the child and its group, and SIGKILL a second later.
   fileprivate func terminate() {
-    send(signal: SIGTERM)
+    send(signal: Signals.terminate)
     Task {
       await sleep(.seconds(1))
-      send(signal: SIGKILL)
+      send(signal: Signals.kill)
     }
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 import TribuneWire

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import TribuneSystem
 
 /// The part of libsystemd that reads the journal, loaded on demand.
 ///
@@ -29,33 +29,23 @@ import Glibc
   ///
   /// - Throws: when the host has no libsystemd, or one that lacks a function.
   init() throws(CommandError) {
-    guard let library = unsafe dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL) else {
-      throw .failure("this host cannot read a journal: \(Self.problem)")
+    do throws(DynamicLibrary.LoadError) {
+      let library = try DynamicLibrary("libsystemd.so.0")
+      unsafe self.open = unsafe try library.function("sd_journal_open")
+      unsafe self.openDirectory = unsafe try library.function("sd_journal_open_directory")
+      unsafe self.close = unsafe try library.function("sd_journal_close")
+      unsafe self.addMatch = unsafe try library.function("sd_journal_add_match")
+      unsafe self.seekTail = unsafe try library.function("sd_journal_seek_tail")
+      unsafe self.seekTime = unsafe try library.function("sd_journal_seek_realtime_usec")
+      unsafe self.next = unsafe try library.function("sd_journal_next")
+      unsafe self.previous = unsafe try library.function("sd_journal_previous")
+      unsafe self.time = unsafe try library.function("sd_journal_get_realtime_usec")
+      unsafe self.usage = unsafe try library.function("sd_journal_get_usage")
+      unsafe self.setThreshold = unsafe try library.function("sd_journal_set_data_threshold")
+      unsafe self.restartFields = unsafe try library.function("sd_journal_restart_data")
+      unsafe self.nextField = unsafe try library.function("sd_journal_enumerate_available_data")
+    } catch {
+      throw .failure("this host cannot read a journal: \(error)")
     }
-    func function<T>(_ name: String) throws(CommandError) -> T {
-      guard let symbol = unsafe dlsym(library, name) else {
-        throw .failure("this host cannot read a journal: \(Self.problem)")
-      }
-      precondition(MemoryLayout<T>.size == MemoryLayout<Int>.size, "no C function")
-      return unsafe unsafeBitCast(symbol, to: T.self)
-    }
-    unsafe self.open = unsafe try function("sd_journal_open")
-    unsafe self.openDirectory = unsafe try function("sd_journal_open_directory")
-    unsafe self.close = unsafe try function("sd_journal_close")
-    unsafe self.addMatch = unsafe try function("sd_journal_add_match")
-    unsafe self.seekTail = unsafe try function("sd_journal_seek_tail")
-    unsafe self.seekTime = unsafe try function("sd_journal_seek_realtime_usec")
-    unsafe self.next = unsafe try function("sd_journal_next")
-    unsafe self.previous = unsafe try function("sd_journal_previous")
-    unsafe self.time = unsafe try function("sd_journal_get_realtime_usec")
-    unsafe self.usage = unsafe try function("sd_journal_get_usage")
-    unsafe self.setThreshold = unsafe try function("sd_journal_set_data_threshold")
-    unsafe self.restartFields = unsafe try function("sd_journal_restart_data")
-    unsafe self.nextField = unsafe try function("sd_journal_enumerate_available_data")
-  }
-
-  private static var problem: String {
-    guard let problem = unsafe dlerror() else { return "libsystemd is not as it should be" }
-    return unsafe String(cString: problem)
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneSystem
 
 /// Reads a journal, entry by entry.
@@ -30,10 +29,9 @@ import TribuneSystem
   /// - Throws: when there is no journal, or none that this process may read; the message says which.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
-    let patterns =
-      directory.map { ["\($0)/*.journal", "\($0)/*/*.journal"] }
-      ?? Self.systemFolders.map { "\($0)/*/*.journal" }
-    let forbidden = patterns.flatMap(Self.files).filter { unsafe access($0, R_OK) == -1 && errno == EACCES }
+    let machines = (directory.map { [$0] } ?? Self.systemFolders).flatMap(Self.contents)
+    let forbidden = ((directory.map { [$0] } ?? []) + machines).flatMap(Self.contents)
+      .filter { $0.hasSuffix(".journal") && InputFile.isForbidden($0) }
     let handle = unsafe try Self.open(directory, library, forbidden)
     self.library = library
     self.forbidden = forbidden
@@ -115,13 +113,13 @@ import TribuneSystem
     return result
   }
 
-  /// The files that match the shell pattern.
-  private static func files(_ pattern: String) -> [String] {
-    var found = unsafe glob_t()
-    defer { unsafe globfree(&found) }
-    guard unsafe glob(pattern, GLOB_NOSORT, nil, &found) == 0 else { return [] }
-    return (0..<Int(unsafe found.gl_pathc)).compactMap { index in
-      unsafe found.gl_pathv[index].map { unsafe String(cString: $0) }
+  /// The paths of what is in a folder and not hidden; none if it is no folder, or cannot be listed.
+  private static func contents(of folder: String) -> [String] {
+    do throws(Errno) {
+      return try Folder.names(in: Array(folder.utf8)).map { String(decoding: $0, as: UTF8.self) }
+        .filter { !$0.hasPrefix(".") }.map { "\(folder)/\($0)" }
+    } catch {
+      return []
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneJSON
+import TribuneSystem
 import TribuneWire
 
 /// A verdict as read from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so
@@ -67,7 +67,8 @@ struct LoggedVerdict: Sendable {
   /// The verdict on one line, then a line for each veto.
   func text(in context: Context) -> String {
     let isAllowed = verdict == "allowed"
-    var head = context.styled(entry.time.localTime, .faint) + "  "
+    let time = LocalTime(microsecondsSince1970: entry.time)
+    var head = context.styled(time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint) + "  "
     head += context.styled(verdict.terminalSafe, isAllowed ? .green : .red) + ": " + name.terminalSafe
     if let object = entry["TRIBUNE_OBJECT"] { head += " " + object.terminalSafe }
     if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (nobody said yes or no)" }
@@ -90,16 +91,4 @@ struct LoggedVerdict: Sendable {
 
   /// Vetoes that an entry lists at most.
   private static let vetoesListed = 64
-}
-
-extension UInt64 {
-  /// These microseconds since 1970 as local time, to the second.
-  fileprivate var localTime: String {
-    var seconds = time_t(clamping: self / 1_000_000)
-    var parts = unsafe tm()
-    guard unsafe localtime_r(&seconds, &parts) != nil else { return "?" }
-    var text = [CChar](repeating: 0, count: 64)
-    let count = unsafe strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
-    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
 }

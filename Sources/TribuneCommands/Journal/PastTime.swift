@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import TribuneSystem
 import TribuneWire
 
 /// A moment in the past, as typed on the command line. Times of day are local.
@@ -46,10 +46,10 @@ enum PastTime {
   }
 
   private static func today(_ now: UInt64) throws(CommandError) -> LocalTime {
-    var seconds = time_t(clamping: now / 1_000_000)
-    var parts = unsafe tm()
-    guard unsafe localtime_r(&seconds, &parts) != nil else { throw .failure("the local time is not known") }
-    return unsafe LocalTime(year: parts.tm_year + 1900, month: parts.tm_mon + 1, day: parts.tm_mday)
+    guard let local = LocalTime(microsecondsSince1970: now) else {
+      throw .failure("the local time is not known")
+    }
+    return local.midnight
   }
 
   private static func date(_ word: Substring) -> LocalTime? {
@@ -78,32 +78,19 @@ enum PastTime {
   }
 
   private static func moment(_ text: String, _ local: LocalTime) throws(CommandError) -> UInt64 {
-    var parts = unsafe tm()
-    unsafe parts.tm_year = local.year - 1900
-    unsafe parts.tm_mon = local.month - 1
-    unsafe parts.tm_mday = local.day
-    unsafe parts.tm_hour = local.hour
-    unsafe parts.tm_min = local.minute
-    unsafe parts.tm_sec = local.second
-    // Lets mktime(3) find out whether summer time is in force then.
-    unsafe parts.tm_isdst = -1
-    let seconds = unsafe mktime(&parts)
-    guard seconds >= 0 else { throw .usage("--since=: \"\(text.terminalSafe)\" is before 1970") }
-    return UInt64(seconds) * 1_000_000
+    guard let moment = local.microsecondsSince1970 else {
+      throw .usage("--since=: \"\(text.terminalSafe)\" is before 1970")
+    }
+    return moment
   }
 }
 
-/// A moment by the local clock and calendar.
-private struct LocalTime {
-  var year: CInt
-  var month: CInt
-  /// May be 0, which is the last day of the month before.
-  var day: CInt
-  var hour: CInt = 0
-  var minute: CInt = 0
-  var second: CInt = 0
+extension LocalTime {
+  /// The first moment of the day.
+  fileprivate var midnight: LocalTime { LocalTime(year: year, month: month, day: day) }
 
-  func at(_ time: (hour: CInt, minute: CInt, second: CInt)) -> LocalTime {
+  /// Another time of the same day.
+  fileprivate func at(_ time: (hour: CInt, minute: CInt, second: CInt)) -> LocalTime {
     LocalTime(
       year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
   }

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneJSON
+import TribuneSystem
 import TribuneWire
 
 /// The local time of day, to the millisecond.
-func timeOfDay(microsecondsSince1970 microseconds: UInt64) -> String {
-  var seconds = time_t(clamping: microseconds / 1_000_000)
-  var parts = unsafe tm()
-  guard unsafe localtime_r(&seconds, &parts) != nil else { return "?" }
-  let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
-  let milliseconds = String(microseconds / 1_000 % 1_000)
-  return "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))."
-    + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds
+func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicroseconds) -> String {
+  guard let time = LocalTime(microsecondsSince1970: microseconds) else { return "?" }
+  return "\(time.timeOfDay).\(digits(microseconds / 1_000 % 1_000, count: 3))"
 }
 
-/// The time of day now.
-func timeOfDay() -> String {
-  var now = timespec()
-  // This clock always exists.
-  _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
-  return timeOfDay(microsecondsSince1970: UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec / 1_000))
+extension LocalTime {
+  /// `2026-11-20`.
+  var date: String { "\(year)-\(digits(month))-\(digits(day))" }
+
+  /// `23:10:05`.
+  var timeOfDay: String { "\(digits(hour)):\(digits(minute)):\(digits(second))" }
 }
 
-private func twoDigits(_ number: Int32) -> String {
-  number < 10 ? "0\(number)" : String(number)
+/// The number with leading zeros.
+private func digits(_ number: some BinaryInteger, count: Int = 2) -> String {
+  let text = String(number)
+  return String(repeating: "0", count: count - text.count) + text
 }
 
 extension UserInfo {

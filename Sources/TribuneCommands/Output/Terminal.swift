@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import TribuneSystem
 import TribuneWire
 
-/// Standard output and standard error.
-///
-/// Each line is written at once, so that the reader of a pipe gets each notification as it arrives.
+/// What standard output and standard error can show, and messages on standard error.
 struct Terminal: Sendable {
-  /// Why a line could not be written. A closed pipe is no error worth a message.
-  struct WriteError: Error, Equatable, Sendable {
-    var errno: Errno
-
-    var isClosed: Bool { errno == .brokenPipe }
-  }
-
   /// Whether standard output may use colours.
   let isColoured: Bool
   let isTerminal: Bool
@@ -23,12 +13,11 @@ struct Terminal: Sendable {
 
   /// Inspects this process's standard output and standard error.
   init() {
-    let isTerminal = isatty(STDOUT_FILENO) == 1
+    let isTerminal = StandardOutput.isTerminal
     self.init(
       isTerminal: isTerminal,
       isColoured: isTerminal && Self.allowsColours(environment: Environment.value(of:)),
-      errorTakesControls: isatty(STDERR_FILENO) == 1
-        && Self.takesControls(environment: Environment.value(of:)))
+      errorTakesControls: StandardError.isTerminal && Self.takesControls(environment: Environment.value(of:)))
   }
 
   init(isTerminal: Bool, isColoured: Bool, errorTakesControls: Bool = false) {
@@ -49,30 +38,6 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// Columns of a line on standard error; 80 if unknown.
-  var errorColumns: Int {
-    var size = winsize()
-    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
-  }
-
-  /// Writes to the standard output.
-  func write(_ text: String) throws(WriteError) {
-    try write(bytes: Array(text.utf8))
-  }
-
-  func write(bytes: [UInt8]) throws(WriteError) {
-    do {
-      try Self.write(bytes, to: STDOUT_FILENO)
-    } catch {
-      throw WriteError(errno: error)
-    }
-  }
-
-  func writeLine(_ line: String) throws(WriteError) {
-    try write(line + "\n")
-  }
-
   /// Writes to standard error. If that fails, there is no other place to report it.
   func report(_ message: String) {
     reportLine("tribunectl: \(message)")
@@ -83,31 +48,7 @@ struct Terminal: Sendable {
   }
 
   /// Writes to standard error and leaves the cursor behind the text.
-  func prompt(_ text: String) {
-    do throws(Errno) {
-      try Self.write(Array(text.utf8), to: STDERR_FILENO)
-    } catch {
-      return
-    }
-  }
-
-  private static func write(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
-    var offset = 0
-    while offset < bytes.count {
-      do {
-        offset += try retrying {
-          unsafe bytes.withUnsafeBytes { bytes in
-            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
-            return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-          }
-        }
-      } catch  where error == .again {
-        // Another process has made the pipe or the terminal non-blocking.
-        var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&writable, 1, -1)
-      }
-    }
-  }
+  func prompt(_ text: String) { StandardError.write(text) }
 }
 
 /// The look of a piece of text on a terminal with colours.

@@ -60,20 +60,7 @@ struct DeclareCommand: Command {
 
   private func definitions() throws(CommandError) -> String {
     guard let file else { return "" }
-    let bytes: [UInt8]?
-    do throws(Errno) {
-      bytes =
-        if file == "-" {
-          try InputFile.standardInput(lengthMax: Self.definitionsMax)
-        } else {
-          try InputFile.contents(of: file, lengthMax: Self.definitionsMax, waits: true)
-        }
-    } catch {
-      throw .failure("\(file.terminalSafe): \(error)")
-    }
-    guard let bytes else {
-      throw .failure("\(file.terminalSafe): it is longer than \(Self.definitionsMax >> 20) MiB")
-    }
+    let bytes = try Invocation.contents(of: file, lengthMax: Self.definitionsMax)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .failure("\(file.terminalSafe): it is not UTF-8")
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 
@@ -25,8 +24,7 @@ struct ActionNames: Equatable, Sendable {
 
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
-  /// The signals by which people and service managers end a process or notify it.
-  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
+  static var signals: [Int32] { SignalWatch.relayed }
 
   private let action: String
   private let names: ActionNames

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Tribune
 import TribuneSystem
 import TribuneWire
 
 /// `hold NAME [-- CMD…]`.
 struct HoldCommand: Command {
-  /// The signals by which people and service managers end a process or notify it.
-  static var signals: [Int32] { [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] }
+  static var signals: [Int32] { SignalWatch.relayed }
 
   private let pattern: String
   /// Nil for any.

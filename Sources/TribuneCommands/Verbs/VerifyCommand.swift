@@ -2,7 +2,6 @@
 
 import TribuneJSON
 import TribuneProtocols
-import TribuneSystem
 import TribuneWire
 
 /// `verify FILE…`.
@@ -22,7 +21,8 @@ struct VerifyCommand: Command {
     var sources: [ProtocolSource] = []
     for file in files {
       do throws(CommandError) {
-        sources.append(try Self.source(file))
+        sources.append(
+          ProtocolSource(file: file, text: try Invocation.contents(of: file, lengthMax: Self.lengthMax)))
       } catch {
         context.terminal.report(error.message)
         status = error.status
@@ -44,22 +44,6 @@ struct VerifyCommand: Command {
         "\(count.counted("protocol")) in \(files.count.counted("file")) \(count == 1 ? "is" : "are") right")
     }
     return status
-  }
-
-  private static func source(_ file: String) throws(CommandError) -> ProtocolSource {
-    let text: [UInt8]?
-    do throws(Errno) {
-      text =
-        if file == "-" {
-          try InputFile.standardInput(lengthMax: lengthMax)
-        } else {
-          try InputFile.contents(of: file, lengthMax: lengthMax, waits: true)
-        }
-    } catch {
-      throw .failure("\(file.terminalSafe): \(error)")
-    }
-    guard let text else { throw .failure("\(file.terminalSafe): it is longer than \(lengthMax >> 20) MiB") }
-    return ProtocolSource(file: file, text: text)
   }
 }
 

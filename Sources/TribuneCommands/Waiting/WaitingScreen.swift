@@ -47,7 +47,7 @@ final class WaitingScreen: Sendable {
     var lines = ReplaceableLines()
     await sleep(Self.delay)
     while !Task.isCancelled {
-      let columns = terminal.errorColumns
+      let columns = StandardError.columns ?? 80
       terminal.prompt(lines.replace(with: display.withLock { $0.lines(at: Self.now, columns: columns) }))
       await sleep(Self.interval)
     }

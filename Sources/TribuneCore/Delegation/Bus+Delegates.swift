@@ -24,7 +24,7 @@ extension Bus {
     }
     try requireFresh(serial, from: slot)
 
-    let connection = connection(at: slot)
+    let connection = connections[slot]
     let likeness = DelegateRegistration.likeness(
       object: object, patterns: patterns, label: fields.label)
     let before = fields.isSet ? chains.delegates(of: object) : []
@@ -60,10 +60,10 @@ extension Bus {
         protocols: fields.protocols)
       chains.insert(delegate)
       center.add(delegate)
-      connections[slot.index]?.delegates[serial] = delegate
-      connections[slot.index]?.patternCount += patterns.count
-      connections[slot.index]?.patternTokenCount += delegate.patternTokenCount
-      connections[slot.index]?.likenesses[likeness] = delegate
+      connections[slot].delegates[serial] = delegate
+      connections[slot].patternCount += patterns.count
+      connections[slot].patternTokenCount += delegate.patternTokenCount
+      connections[slot].likenesses[likeness] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
     let replaced = before.filter { $0 !== delegate }
@@ -77,11 +77,11 @@ extension Bus {
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
     for delegate in delegates {
       leave(delegate)
-      connections[delegate.slot.index]?.delegates[delegate.serial] = nil
+      connections[delegate.slot].delegates[delegate.serial] = nil
       giveBack(delegate.serial, from: delegate.slot)
-      connections[delegate.slot.index]?.patternCount -= delegate.patterns.count
-      connections[delegate.slot.index]?.patternTokenCount -= delegate.patternTokenCount
-      connections[delegate.slot.index]?.likenesses[delegate.likeness] = nil
+      connections[delegate.slot].patternCount -= delegate.patterns.count
+      connections[delegate.slot].patternTokenCount -= delegate.patternTokenCount
+      connections[delegate.slot].likenesses[delegate.likeness] = nil
     }
     settleGone(delegates, at: now)
   }
@@ -95,7 +95,7 @@ extension Bus {
   }
 
   private func requireRoomForDelegate(from slot: ConnectionSlot, besides leaving: Int = 0) throws(WireError) {
-    guard connection(at: slot).delegateCount - leaving < limits.delegatesMax else {
+    guard connections[slot].delegateCount - leaving < limits.delegatesMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.delegatesMax) delegates and holds")
     }
@@ -111,28 +111,28 @@ extension Bus {
     let why = frame.text()
     guard !why.isEmpty else { throw WireError(.invalidValue, "a hold says why") }
     // Daemons from before this rule accepted later times.
-    guard fields.expiry <= WireLimits.expiry || isRestoring else {
+    guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
       throw WireError(.invalidValue, "the clock cannot show the moment at which the hold is to expire")
     }
     let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: min(fields.expiry, WireLimits.expiry))
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has expired already") }
     try requireFresh(serial, from: slot)
     try requireRoomForDelegate(from: slot)
-    let connection = connection(at: slot)
+    let connection = connections[slot]
     let hold = HoldRegistration(
       identity: DelegateIdentity(id: makeDelegateID(), label: "", peer: connection.peer),
       connection: connection.id, slot: slot, serial: serial, pattern: pattern,
       object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
       expiry: expiry)
     holds.insert(hold, &deadlines)
-    connections[slot.index]?.holds[serial] = hold
+    connections[slot].holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
   }
 
   /// Removes a hold from its connection, its user's account and the bus.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
-    connections[hold.slot.index]?.holds[hold.serial] = nil
+    connections[hold.slot].holds[hold.serial] = nil
     giveBack(hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }

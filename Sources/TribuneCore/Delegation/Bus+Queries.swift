@@ -26,14 +26,14 @@ extension Bus {
 
     if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
 
-    guard connection(at: slot).participantCount + delegates.count <= limits.participantsMax else {
+    guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(
         .limitExceeded,
         "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
     }
     // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
     let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
-    let held = connection(at: slot).questionByteCount
+    let held = connections[slot].questionByteCount
     guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
       throw WireError(
         .limitExceeded,
@@ -49,8 +49,8 @@ extension Bus {
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = makeQueryID()
     let query = Query(
-      id: id, asker: slot, askerID: connection(at: slot).id,
-      askerPeer: connection(at: slot).peer, serial: header.serial, fields, started: now,
+      id: id, asker: slot, askerID: connections[slot].id,
+      askerPeer: connections[slot].peer, serial: header.serial, fields, started: now,
       deadline: now.advanced(byMilliseconds: deadline))
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
@@ -60,9 +60,9 @@ extension Bus {
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing) }
     queries[place].rememberedByteCount = rememberedBytes
-    connections[slot.index]?.participantCount += delegates.count
+    connections[slot].participantCount += delegates.count
     beginRemembering(rememberedBytes, kept: keptBytes, of: slot)
-    connections[slot.index]?.queries[header.serial] = id
+    connections[slot].queries[header.serial] = id
 
     let start = slice.range.lowerBound
     let tail = QueryTail(
@@ -81,7 +81,7 @@ extension Bus {
 
   /// - Throws: `limitExceeded`.
   @inline(__always) func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
-    guard connection(at: slot).waitCount < limits.queriesMax else {
+    guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.queriesMax) queries and awaited posts under way")
     }
@@ -99,7 +99,7 @@ extension Bus {
       throw WireError(
         .invalidValue, "an override gives a reason of at most \(WireLimits.reasonLength) bytes")
     }
-    let user = connection(at: slot).peer.uid
+    let user = connections[slot].peer.uid
     guard policy.overriders.contains(user) else {
       throw WireError(.notPermitted, "user \(user) may not override vetoes")
     }
@@ -109,21 +109,21 @@ extension Bus {
   private func requireNoRecursion(
     _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
   ) throws(WireError) {
-    var ancestor: QueryID? = parent
+    var ancestor = parent
     var depth = 0
-    while let id = ancestor, let place = queries.place(of: id) {
+    while let place = queries.place(of: ancestor) {
       depth += 1
-      guard depth <= limits.ancestorsMax else {
-        throw WireError(.recursion, "more than \(limits.ancestorsMax) queries lie within each other")
+      guard depth <= BusLimits.ancestorsMax else {
+        throw WireError(.recursion, "more than \(BusLimits.ancestorsMax) queries lie within each other")
       }
       let tail = queries.tail(at: place)
       if tail.nameLength == header.nameLength, tail.objectLength == header.objectLength,
         tail.slice.bytes.extracting(first: key.byteCount).isEqual(to: key)
       {
         let name = String(repairing: key.extracting(first: header.nameLength))
-        throw WireError(.recursion, "\(name) is asked within itself, query \(id.rawValue)")
+        throw WireError(.recursion, "\(name) is asked within itself, query \(ancestor.rawValue)")
       }
-      ancestor = queries[place].parent
+      ancestor = QueryID(rawValue: queries[place].ask.parent)
     }
   }
 
@@ -146,16 +146,16 @@ extension Bus {
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
-    let knownCut = isRestoring ? cutReason : nil
-    cutReason = nil
+    let knownCut = restoring.isReplaying ? restoring.truncationReason : nil
+    restoring.truncationReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
     // A replayed answer is not checked again.
-    if fields.answer == .value, !isRestoring, queries[place].mode.isForValues,
+    if fields.answer == .value, !restoring.isReplaying, queries[place].ask.mode.isForValues,
       let method = queries[place].method
     {
       do throws(WireError) {
-        try payloadCheck.value(frame.payload, method)
+        try declarations.payloadCheck.value(frame.payload, method)
       } catch {
         // Both the asker and the delegate must learn of it.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
@@ -179,7 +179,7 @@ extension Bus {
       case .veto: .vetoed
       case .abstain: .abstained
       case .failed: .failed
-      case .value: queries[place].mode.isForValues ? .answered : .failed
+      case .value: queries[place].ask.mode.isForValues ? .answered : .failed
       }
     if answer == .value, outcome == .failed {
       let reason = "a value was given where leave was asked"
@@ -213,7 +213,7 @@ extension Bus {
   private mutating func settleCut(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
-    cutReason = reason
+    restoring.truncationReason = reason
     let length = max(0, reason.utf8.count - Self.participantOverhead / 2)
     let isKept = length == 0 || takeRoom(forAnswer: length, to: queries[place].asker)
     queries[place].settle(
@@ -251,7 +251,7 @@ extension Bus {
   private mutating func deferring(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
-    let user = connection(at: slot).peer.uid
+    let user = connections[slot].peer.uid
     guard let place = queries.place(of: query) else {
       throw WireError(.notAsked, "there is no query \(query.rawValue), or it is over")
     }
@@ -319,12 +319,13 @@ extension Bus {
       let question = Question(
         query: queries[place].id, delegate: delegate.identity.id,
         timeout: until.milliseconds(since: now), asker: queries[place].askerPeer,
-        isDryRun: queries[place].isDryRun, wantsValue: queries[place].mode.isForValues)
+        isDryRun: queries[place].ask.flags.contains(.isDryRun),
+        wantsValue: queries[place].ask.mode.isForValues)
       emit(
         .question(
           delegate.slot, delegate.serial, asker: queries[place].askerID, question,
           tail ?? queries.tail(at: place)))
-      if queries[place].tellsProgress {
+      if queries[place].ask.flags.contains(.tellsProgress) {
         emitProgress(place, index, .asked, timeout: question.timeout, status: "")
       }
     }
@@ -355,11 +356,11 @@ extension Bus {
 
   private mutating func conclude(_ place: Int, at now: Instant) {
     let verdict = queries[place].makeVerdict()
-    if !verdict.isDryRun, !queries[place].mode.isForValues { countVerdict(verdict.verdict) }
+    if !verdict.isDryRun, !queries[place].ask.mode.isForValues { countVerdict(verdict.verdict) }
     let decision = Decision(
-      verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].mode,
+      verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].ask.mode,
       asker: queries[place].askerID,
-      askerPeer: queries[place].askerPeer, overrideReason: queries[place].overrideReason,
+      askerPeer: queries[place].askerPeer, overrideReason: queries[place].ask.overrideReason,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
     emit(.verdict(queries[place].asker, queries[place].serial, decision, queries.tail(at: place)))
     end(place, verdict.verdict == .allowed ? .allowed : .vetoed, at: now)
@@ -381,14 +382,14 @@ extension Bus {
       emit(.concluded(delegate.slot, delegate.serial, concluded, shownTail(at: place)))
     }
     // A dry run is not announced.
-    if isObserved, !queries[place].isDryRun {
+    if isObserved, !queries[place].ask.flags.contains(.isDryRun) {
       let ending = ending(place, conclusion, at: now)
       announce(.didConclude(ending))
     }
     queries[place].stopWaiting()
-    let asker = queries[place].asker.index
-    connections[asker]?.queries[queries[place].serial] = nil
-    connections[asker]?.participantCount -= queries[place].participants.count
+    let asker = queries[place].asker
+    connections[asker].queries[queries[place].serial] = nil
+    connections[asker].participantCount -= queries[place].participants.count
     endRemembering(
       queries[place].rememberedByteCount, kept: queries.tail(at: place).payloadLength,
       answers: queries[place].answerByteCount, of: queries[place].asker)
@@ -401,7 +402,7 @@ extension Bus {
     return QueryEnding(
       query: queries[place].id, name: String(repairing: bytes.extracting(first: tail.nameLength)),
       object: String(repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
-      conclusion: conclusion, mode: queries[place].mode, asker: queries[place].askerID,
+      conclusion: conclusion, mode: queries[place].ask.mode, asker: queries[place].askerID,
       askerPeer: queries[place].askerPeer, vetoCount: queries[place].makeVetoes().count,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }

@@ -34,17 +34,7 @@ struct Query {
   let askerID: ConnectionID
   let askerPeer: PeerIdentity
   let serial: Serial
-  let mode: QueryMode
-  /// Its flags, each decoded once.
-  let isDryRun: Bool
-  let tellsProgress: Bool
-  let overrides: Bool
-  /// Whether all participants must be heard. Otherwise a veto, or a value in a mode for values, ends the query.
-  private let waitsForAll: Bool
-  let fallback: VerdictKind
-  /// The query in which it is nested.
-  let parent: QueryID?
-  let overrideReason: String
+  let ask: Ask
   /// The method that it calls, if its object has a protocol.
   var method: ProtocolMethod?
   let started: Instant
@@ -80,14 +70,7 @@ struct Query {
     self.askerID = askerID
     self.askerPeer = askerPeer
     self.serial = serial
-    mode = ask.mode
-    isDryRun = ask.flags.contains(.isDryRun)
-    tellsProgress = ask.flags.contains(.tellsProgress)
-    overrides = ask.flags.contains(.overrides)
-    waitsForAll = overrides || ask.mode == .all || ask.mode == .collect
-    fallback = ask.fallback
-    parent = ask.parent == 0 ? nil : QueryID(rawValue: ask.parent)
-    overrideReason = ask.overrideReason
+    self.ask = ask
     self.started = started
     self.deadline = deadline
     nextExpiry = deadline
@@ -162,16 +145,21 @@ struct Query {
 
   // MARK: Progress
 
+  /// Whether all participants must be heard. Otherwise a veto, or a value in a mode for values, ends the query.
+  private var waitsForAll: Bool {
+    mutating get { ask.flags.contains(.overrides) || ask.mode == .all || ask.mode == .collect }
+  }
+
   /// Whether no further answer would change the verdict, or has to be waited for.
   mutating func isDecided() -> Bool {
-    if !waitsForAll, mode.isForValues ? hasConsent : hasVeto { return true }
+    if !waitsForAll, ask.mode.isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
   /// The next participant to be asked, if the mode permits one now. Settles those that have gone since the query
   /// began.
   mutating func takeNext(at now: Instant) -> Int? {
-    while next < participants.count, !isDecided(), !mode.isSequential || waitingCount == 0 {
+    while next < participants.count, !isDecided(), !ask.mode.isSequential || waitingCount == 0 {
       let index = next
       next += 1
       participants[index].asked = now
@@ -205,12 +193,12 @@ struct Query {
     note(outcome, of: participants[index].delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
-    if tellsProgress { newlySettled.append(index) }
+    if ask.flags.contains(.tellsProgress) { newlySettled.append(index) }
   }
 
   private mutating func note(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
     if delegate.isVeto(outcome) { hasVeto = true }
-    if outcome == (mode.isForValues ? .answered : .approved) { hasConsent = true }
+    if outcome == (ask.mode.isForValues ? .answered : .approved) { hasConsent = true }
   }
 
   /// Settles a participant that the question did not reach.
@@ -278,16 +266,17 @@ struct Query {
           delegate: participants[index].delegate.identity, outcome: outcome, reason: reason,
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
-    if mode.isForValues {
+    let isDryRun = ask.flags.contains(.isDryRun)
+    if ask.mode.isForValues {
       return Verdict(
         query: id, verdict: hasConsent ? .allowed : .vetoed, isUnanswered: !hasConsent, outcomes: outcomes,
         isDryRun: isDryRun)
     }
-    let isOverridden = hasVeto && overrides
+    let isOverridden = hasVeto && ask.flags.contains(.overrides)
     let isAnswered = hasVeto || hasConsent
     return Verdict(
       query: id,
-      verdict: isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : fallback,
+      verdict: isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : ask.fallback,
       isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden, isDryRun: isDryRun)
   }
 

@@ -24,7 +24,7 @@ extension Bus {
   ) throws(WireError) -> Set<ConnectionSlot> {
     let receivers = try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
     let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
-    guard connection(at: slot).awaitedCount + awaiting.count <= limits.awaitedMax else {
+    guard connections[slot].awaitedCount + awaiting.count <= limits.awaitedMax else {
       throw WireError(
         .limitExceeded, "the posts of a connection can wait for \(limits.awaitedMax) observers at a time")
     }
@@ -49,11 +49,11 @@ extension Bus {
       shown: shown)
     let number = awaitedPosts.insert(
       post, due: now.advanced(byMilliseconds: deadline), &deadlines)
-    connections[slot.index]?.awaitedPosts[serial] = number
-    connections[slot.index]?.awaitedCount += awaiting.count
+    connections[slot].awaitedPosts[serial] = number
+    connections[slot].awaitedCount += awaiting.count
     post.rememberedByteCount = rememberedLength(keyLength: shown?.slice.count ?? 0, of: awaiting)
     beginRemembering(post.rememberedByteCount, of: slot)
-    for observer in awaiting { connections[observer.index]?.owed.insert(number) }
+    for observer in awaiting { connections[observer].owed.insert(number) }
   }
 
   /// Handles `done`: an observer has handled a post, or could not.
@@ -84,7 +84,7 @@ extension Bus {
 
   /// Settles the posts that wait for a connection that has gone, the oldest first.
   mutating func settleOwed(by slot: ConnectionSlot, at now: Instant) {
-    let oldestFirst = connection(at: slot).owed.sorted { awaitedPosts[$0].age < awaitedPosts[$1].age }
+    let oldestFirst = connections[slot].owed.sorted { awaitedPosts[$0].age < awaitedPosts[$1].age }
     for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
   }
 
@@ -97,9 +97,9 @@ extension Bus {
   /// Ends an awaited post without a reply to its poster.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
-    for slot in post.waiting { connections[slot.index]?.owed.remove(number) }
-    connections[post.poster.index]?.awaitedPosts[post.serial] = nil
-    connections[post.poster.index]?.awaitedCount -= post.count
+    for slot in post.waiting { connections[slot].owed.remove(number) }
+    connections[post.poster].awaitedPosts[post.serial] = nil
+    connections[post.poster].awaitedCount -= post.count
     endRemembering(post.rememberedByteCount, answers: post.reasonByteCount, of: post.poster)
     awaitedPosts.remove(number, &deadlines)
   }
@@ -111,14 +111,14 @@ extension Bus {
     let post = awaitedPosts[number]
     if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
     post.waiting.remove(slot)
-    connections[slot.index]?.owed.remove(number)
+    connections[slot].owed.remove(number)
     if post.waiting.isEmpty { conclude(number) }
   }
 
   private func note(
     _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure, reason: String, at now: Instant
   ) {
-    let (post, observer) = (awaitedPosts[number], connection(at: slot))
+    let (post, observer) = (awaitedPosts[number], connections[slot])
     post.missing.append(
       Awaited.Missing(
         connection: observer.id, peer: observer.peer, failure: failure, reason: reason,

@@ -14,7 +14,7 @@ extension Bus {
 
   /// Whether a connection monitors anything.
   package func isMonitor(_ slot: ConnectionSlot) -> Bool {
-    connections[slot.index]?.monitors.isEmpty == false
+    connections.has(slot) && !connections[slot].monitors.isEmpty
   }
 
   mutating func monitor(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
@@ -25,8 +25,8 @@ extension Bus {
     try requireRoom(for: serial, from: slot)
     try requireRoom(for: registration.observation.pattern, from: slot)
     monitors.add(registration, slot: slot)
-    connections[slot.index]?.monitors[serial] = registration
-    connections[slot.index]?.tokenCount += registration.tokenCount
+    connections[slot].monitors[serial] = registration
+    connections[slot].tokenCount += registration.tokenCount
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 

@@ -20,7 +20,7 @@ extension Bus {
       throw WireError(.invalidValue, "a length of \(fields.length) is that of userInfo in a descriptor")
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
-    let connection = connection(at: slot)
+    let connection = connections[slot]
     var posted = PostedNotification(
       slice: slice, header: frame.header, fields: fields, poster: Poster(slot: slot, id: connection.id),
       uid: connection.peer.uid, posted: now)
@@ -32,7 +32,7 @@ extension Bus {
     let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
     if options.contains(.retain), posted.isKept { try reserve(&posted) }
 
-    acceptedPostCount += 1
+    totals.acceptedPosts += 1
     for replaced in postings.coalesce(with: posted) {
       release(replaced)
       noteDelivery(of: replaced)
@@ -112,22 +112,20 @@ extension Bus {
     let isSuspended = try frame.decode(Suspend.self).isSuspended
     if !isSuspended {
       resume(slot)
-    } else if connection(at: slot).held == nil {
-      connections[slot.index]?.held = HeldNotifications(of: slot)
-      suspendedCount += 1
+    } else if connections[slot].held == nil {
+      connections[slot].held = HeldNotifications(of: slot)
+      suspensions.count += 1
       center.setSuspended(true, slot)
     }
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
   /// Bytes buffered for all suspended connections.
-  package var suspendedByteCount: Int { mutating get { heldByteCount } }
+  package var suspendedByteCount: Int { mutating get { suspensions.byteCount } }
 
   /// Resumes all suspended connections, and delivers what is buffered for them.
   mutating func resumeAll() {
-    for index in connections.indices where connections[index]?.held != nil {
-      resume(ConnectionSlot(index: index))
-    }
+    for slot in connections.takenSlots where connections[slot].held != nil { resume(slot) }
   }
 
   private mutating func resume(_ slot: ConnectionSlot) {
@@ -137,10 +135,10 @@ extension Bus {
 
   /// Drops the buffer of a connection that resumes or has gone.
   mutating func forgetHeld(for slot: ConnectionSlot) {
-    guard let held = connections[slot.index]?.held else { return }
-    heldByteCount -= held.byteCount
-    suspendedCount -= 1
-    connections[slot.index]?.held = nil
+    guard let held = connections[slot].held else { return }
+    suspensions.byteCount -= held.byteCount
+    suspensions.count -= 1
+    connections[slot].held = nil
     center.setSuspended(false, slot)
   }
 
@@ -170,23 +168,23 @@ extension Bus {
     let key = coalesces ? run.coalescingKey : nil
     // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve
     // others.
-    let share = heldByteCount > limits.heldTotalMax ? limits.heldTotalMax / suspendedCount : .max
-    let before = connections[slot.index]?.held?.byteCount ?? 0
-    connections[slot.index]?.held?.hold(
+    let share = suspensions.byteCount > limits.heldTotalMax ? limits.heldTotalMax / suspensions.count : .max
+    let before = connections[slot].held?.byteCount ?? 0
+    connections[slot].held?.hold(
       run, count: count, replacing: key, limit: min(limits.heldMax, share))
-    if heldSlots.last != slot { heldSlots.append(slot) }
-    heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
+    if suspensions.slots.last != slot { suspensions.slots.append(slot) }
+    suspensions.byteCount += (connections[slot].held?.byteCount ?? 0) - before
   }
 
   /// Removes and returns a connection for which something was buffered; nil if none is left.
-  package mutating func popHeld() -> ConnectionSlot? { heldSlots.popLast() }
+  package mutating func popHeld() -> ConnectionSlot? { suspensions.slots.popLast() }
 
   private mutating func flushHeld(for slot: ConnectionSlot) {
-    let byteCount = connections[slot.index]?.held?.byteCount ?? 0
-    guard let held = connections[slot.index]?.held?.take(), held.lost > 0 || !held.slices.isEmpty else {
+    let byteCount = connections[slot].held?.byteCount ?? 0
+    guard let held = connections[slot].held?.take(), held.lost > 0 || !held.slices.isEmpty else {
       return
     }
-    heldByteCount -= byteCount
+    suspensions.byteCount -= byteCount
     emit(.held(slot, held.slices, count: held.count, lost: held.lost))
   }
 
@@ -196,12 +194,12 @@ extension Bus {
     let cost = RetainedNotification.cost(of: posted.tail)
     // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
-    try retained.reserve(cost, freeing: before.map { ($0.uid, $0.cost) }, for: posted.uid, limits)
+    try accounts.chargeRetained(cost, to: posted.uid, freeing: before.map { ($0.uid, $0.cost) }, limits)
     posted.reserved = cost
   }
 
   private mutating func release(_ posted: PostedNotification) {
-    if posted.reserved > 0 { retained.release(posted.reserved, for: posted.uid) }
+    if posted.reserved > 0 { accounts.releaseRetained(posted.reserved, of: posted.uid) }
   }
 
   private mutating func keep(_ posted: PostedNotification) {

@@ -17,48 +17,9 @@ struct RetainedNotifications: ~Copyable {
   private let root = Node()
   private(set) var count = 0
   private var lastNumber: UInt64 = 0
-  /// Bytes by user.
-  private var accounts: [UInt32: Int] = [:]
-  private var byteCount = 0
+  private let accounts: Accounts
 
-  // MARK: Accounts
-
-  /// Reserves bytes in a user's account.
-  ///
-  /// - Parameter freed: bytes that will be released when the reservation is used.
-  /// - Throws: `limitExceeded`.
-  mutating func reserve(
-    _ size: Int, freeing freed: (uid: UInt32, size: Int)? = nil, for uid: UInt32, _ limits: BusLimits
-  ) throws(WireError) {
-    let ownFreed = freed?.uid == uid ? freed?.size ?? 0 : 0
-    guard accounts[uid, default: 0] + size - ownFreed <= limits.retainedUserMax else {
-      throw WireError(
-        .limitExceeded,
-        "there is no room to retain this: what user \(uid) has retained can have \(limits.retainedUserMax) bytes"
-      )
-    }
-    guard byteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
-      throw WireError(
-        .limitExceeded,
-        "there is no room to retain this: what is retained can have \(limits.retainedMax) bytes in all")
-    }
-    accounts[uid, default: 0] += size
-    byteCount += size
-  }
-
-  /// Reserves bytes for what another bus had retained, even beyond the limits.
-  mutating func reserveAnyhow(_ size: Int, for uid: UInt32) {
-    accounts[uid, default: 0] += size
-    byteCount += size
-  }
-
-  /// Releases bytes that were reserved or in use.
-  mutating func release(_ size: Int, for uid: UInt32) {
-    let left = accounts[uid, default: 0] - size
-    precondition(left >= 0 && byteCount >= size, "user \(uid) gives back more than it had")
-    accounts[uid] = left == 0 ? nil : left
-    byteCount -= size
-  }
+  init(_ accounts: Accounts) { self.accounts = accounts }
 
   // MARK: Keeping
 
@@ -72,7 +33,7 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Retains a notification, whose bytes are reserved, in place of the former one.
+  /// Retains a notification, whose bytes are charged, in place of the former one.
   mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
     var node = root
     for token in name.split(separator: ".") {
@@ -89,7 +50,7 @@ struct RetainedNotifications: ~Copyable {
     lastNumber += 1
     notification.number = lastNumber
     if let before = node.here.updateValue(notification, forKey: ExactText(object)) {
-      release(before.cost, for: before.uid)
+      accounts.releaseRetained(before.cost, of: before.uid)
     } else {
       count += 1
     }
@@ -100,7 +61,7 @@ struct RetainedNotifications: ~Copyable {
   mutating func forget(_ name: String, _ object: String) -> Bool {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
     count -= 1
-    release(before.cost, for: before.uid)
+    accounts.releaseRetained(before.cost, of: before.uid)
     return true
   }
 

@@ -58,7 +58,7 @@ extension Bus {
         .limitExceeded, "the name of a protocol has at most \(WireLimits.protocolNameLength) bytes")
     }
     try requireRoom(for: serial, from: slot)
-    let definer = Definer(connection: connection(at: slot).id, serial: serial)
+    let definer = Definer(connection: connections[slot].id, serial: serial)
     if isDefinition { try define(frame.payload, for: definer, from: slot) }
     let linked: DelegateProtocol?
     do throws(WireError) {
@@ -71,7 +71,7 @@ extension Bus {
       connection: definer.connection, slot: slot, serial: serial, object: String(repairing: frame.object),
       linked: linked, isDefinition: isDefinition)
     declarations.insert(declaration)
-    connections[slot.index]?.declarations[serial] = declaration
+    connections[slot].declarations[serial] = declaration
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
@@ -82,11 +82,11 @@ extension Bus {
       throw WireError(
         .limitExceeded, "a declaration defines protocols in at most \(WireLimits.definitionLength) bytes")
     }
-    guard connection(at: slot).declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
+    guard connections[slot].declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
       throw WireError(
         .limitExceeded, "a connection can have \(limits.definitionsMax) declarations that define protocols")
     }
-    try declarations.define([UInt8](source), for: definer, yieldingToFiles: isRestoring)
+    try declarations.define([UInt8](source), for: definer, yieldingToFiles: restoring.isReplaying)
     guard declarations.library.count <= limits.protocolsMax else {
       declarations.undefine(definer)
       throw WireError(.limitExceeded, "the bus can have \(limits.protocolsMax) protocols")
@@ -103,7 +103,7 @@ extension Bus {
       throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"")
     }
     // The object had the protocol when the declaration first came.
-    if isRestoring { return linked }
+    if restoring.isReplaying { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
     throw WireError(
@@ -113,7 +113,7 @@ extension Bus {
   /// Removes a declaration and the protocols that it has defined.
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     declarations.remove(declaration)
-    connections[declaration.slot.index]?.declarations[declaration.serial] = nil
+    connections[declaration.slot].declarations[declaration.serial] = nil
     giveBack(declaration.serial, from: declaration.slot)
   }
 
@@ -148,13 +148,13 @@ extension Bus {
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
-    if isRestoring {
+    if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
       return method.flatMap { use.admits($0.kind) ? $0 : nil }
     }
     guard let method = try method(named: frame.name, of: frame.object, for: use) else { return nil }
     do throws(WireError) {
-      try payloadCheck.userInfo(frame.payload, method)
+      try declarations.payloadCheck.userInfo(frame.payload, method)
     } catch {
       throw WireError(error.code, "the userInfo of \(method.name) does not fit: \(error.message)")
     }
@@ -199,7 +199,7 @@ extension Bus {
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
     // During a replay, a delegate that was attached stays so, whatever is declared now.
-    guard !isRestoring, let linked = declarations.linked(for: object) else { return }
+    guard !restoring.isReplaying, let linked = declarations.linked(for: object) else { return }
     do throws(NonConformance) {
       try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
     } catch {

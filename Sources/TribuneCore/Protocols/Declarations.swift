@@ -60,8 +60,12 @@ struct Declarations {
   /// meant when it first came. By now, the names may mean nothing or something else.
   var given: [DelegateProtocol] = []
 
-  init(seed: UInt64) {
+  /// Checks messages about objects that have a protocol.
+  let payloadCheck: PayloadCheck
+
+  init(seed: UInt64, _ payloadCheck: PayloadCheck) {
     routes = RouteCache(placeCount: 128, seed: seed)
+    self.payloadCheck = payloadCheck
   }
 
   /// Whether no object has a protocol.

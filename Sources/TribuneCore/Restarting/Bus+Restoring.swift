@@ -29,23 +29,23 @@ package struct BusCounters: Equatable {
 extension Bus {
   package var counters: BusCounters {
     mutating get {
-      BusCounters(lastQuery: lastQuery, lastDelegate: lastDelegate, asked: askedCount, vetoed: vetoedCount)
+      BusCounters(
+        lastQuery: ids.queries.last, lastDelegate: ids.delegates.last, asked: totals.asked,
+        vetoed: totals.vetoed)
     }
   }
 
   package mutating func restore(_ counters: BusCounters) {
     setLast(query: counters.lastQuery, delegate: counters.lastDelegate)
-    askedCount = min(counters.asked, BusCounters.most)
-    vetoedCount = min(counters.vetoed, BusCounters.most)
+    totals.asked = min(counters.asked, BusCounters.most)
+    totals.vetoed = min(counters.vetoed, BusCounters.most)
   }
 
   /// Makes the ids of the next frame follow these. Until `finishRestoring`, they can be lower than ids given already;
   /// from then on, no id is given twice.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
-    raiseHighest()
-    lastQuery = min(query, BusCounters.most)
-    lastDelegate = min(delegate, BusCounters.most)
-    raiseHighest()
+    ids.queries.setLast(query)
+    ids.delegates.setLast(delegate)
   }
 
   /// Whether a query of that id is under way.
@@ -55,26 +55,25 @@ extension Bus {
     guard id > 0, id <= BusCounters.most else { throw WireError(.invalidValue, "no bus gives the id \(id)") }
   }
 
-  /// Raises the highest ids that are known to have been given.
-  mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
-    highestQuery = max(highestQuery, lastQuery, query)
-    highestDelegate = max(highestDelegate, lastDelegate, delegate)
-  }
-
   /// The highest ids that are known to have been given.
   package var highest: (query: UInt64, delegate: UInt64) {
     mutating get {
       raiseHighest()
-      return (highestQuery, highestDelegate)
+      return (ids.queries.highest, ids.delegates.highest)
     }
   }
 
   /// Makes ids up to these count as given, too, once the restore has ended.
   package mutating func skip(query: UInt64, delegate: UInt64) {
-    raiseHighest(query: min(query, BusCounters.most), delegate: min(delegate, BusCounters.most))
+    raiseHighest(query: query, delegate: delegate)
   }
 
-  package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
+  mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
+    ids.queries.raiseHighest(to: query)
+    ids.delegates.raiseHighest(to: delegate)
+  }
+
+  package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { connections[id] }
 
   /// Drops all effects.
   package mutating func dropEffects() { effects.removeAll(keepingCapacity: true) }
@@ -88,9 +87,9 @@ extension Bus {
   /// Call it once, when all frames have been replayed, all else has been restored, the effects of that have been
   /// dropped, and connections that have not come back have been disconnected. Its own effects must be performed.
   package mutating func finishRestoring(at now: Instant) {
-    raiseHighest()
-    (lastQuery, lastDelegate) = (highestQuery, highestDelegate)
-    settleStrays(at: now)
+    ids.queries.finishRestoring()
+    ids.delegates.finishRestoring()
+    settleUnresolved(at: now)
     concludeAwaited()
   }
 
@@ -121,23 +120,22 @@ extension Bus {
   }
 
   package mutating func isConnected(_ slot: ConnectionSlot) -> Bool {
-    slot.index < connections.count && connections[slot.index] != nil
+    connections.has(slot)
   }
 
   /// Whether something is registered under that serial: an observation, a monitor, a delegate, a hold or a declaration.
   package mutating func isRegistered(_ serial: Serial, by slot: ConnectionSlot) -> Bool {
-    guard isConnected(slot) else { return false }
-    return connections[slot.index]?.hasRegistered(serial) == true
+    isConnected(slot) && connections[slot].hasRegistered(serial)
   }
 
   package mutating func isSuspended(_ slot: ConnectionSlot) -> Bool {
-    isConnected(slot) && connections[slot.index]?.held != nil
+    isConnected(slot) && connections[slot].held != nil
   }
 
   /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: what it would miss
   /// if they were gone.
   package mutating func heldCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
-    return connections[slot.index]?.held?.dueCount ?? 0
+    return connections[slot].held?.dueCount ?? 0
   }
 }

@@ -10,7 +10,7 @@ extension Bus {
   package mutating func appendContext(
     ofDeclaration serial: Serial, by slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
-    guard let declaration = connections[slot.index]?.declarations[serial] else { return }
+    guard let declaration = connections[slot].declarations[serial] else { return }
     let library = declarations.library
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)

@@ -27,7 +27,7 @@ extension Bus {
     buffer.append(UInt64(post.reasonByteCount))
     post.reply.append(to: buffer)
     buffer.append(UInt32(post.waiting.count))
-    for observer in post.waiting.map({ connection(at: $0).id }).sorted() { buffer.append(observer.rawValue) }
+    for observer in post.waiting.map({ connections[$0].id }).sorted() { buffer.append(observer.rawValue) }
     buffer.append(post.shown != nil)
     post.shown?.append(to: buffer)
   }
@@ -51,7 +51,7 @@ extension Bus {
     var waiting: Set<ConnectionSlot> = []
     for _ in 0..<Int(try reader.integer(UInt32.self)) {
       let observer = ConnectionID(rawValue: try reader.integer())
-      guard let slot = slots[observer.rawValue] else {
+      guard let slot = connections[observer] else {
         let nobody = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
         reply.missing.append(
           Awaited.Missing(
@@ -65,7 +65,7 @@ extension Bus {
     }
     let shown = try reader.flag() ? try QueryTail(from: &reader) : nil
 
-    guard let slot = slots[posterID.rawValue] else {
+    guard let slot = connections[posterID] else {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
@@ -81,13 +81,13 @@ extension Bus {
       acknowledged: reply.acknowledged, missing: reply.missing)
     post.reasonByteCount = Int(reasonByteCount)
     let number = awaitedPosts.insert(post, due: due, &deadlines)
-    connections[slot.index]?.awaitedPosts[serial] = number
-    connections[slot.index]?.awaitedCount += post.count
+    connections[slot].awaitedPosts[serial] = number
+    connections[slot].awaitedCount += post.count
     post.rememberedByteCount = rememberedLength(
       keyLength: shown?.slice.count ?? 0, of: waiting, missing: reply.missing)
     beginRemembering(post.rememberedByteCount, of: slot)
     countAnswers(post.reasonByteCount, to: slot)
-    for observer in waiting { connections[observer.index]?.owed.insert(number) }
+    for observer in waiting { connections[observer].owed.insert(number) }
   }
 
   /// Replies to the posters whose posts wait for no observer any more.
@@ -118,11 +118,11 @@ extension Bus {
     }
     var waiting = PostedNotification(
       slice: ByteSlice(own, 0..<own.count), header: header, fields: fields,
-      poster: Poster(slot: slots[poster.rawValue] ?? .nowhere, id: poster), uid: uid, posted: posted,
+      poster: Poster(slot: connections[poster] ?? .nowhere, id: poster), uid: uid, posted: posted,
       number: number)
     if fields.options.contains(.retain), waiting.isKept {
       waiting.reserved = RetainedNotification.cost(of: waiting.tail)
-      retained.reserveAnyhow(waiting.reserved, for: uid)
+      accounts.chargeRestored(waiting.reserved, to: uid)
     }
     postings.append(waiting)
   }
@@ -132,7 +132,7 @@ extension Bus {
     guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0 else {
       return
     }
-    retained.release(posted.reserved, for: posted.uid)
+    accounts.releaseRetained(posted.reserved, of: posted.uid)
   }
 
   // MARK: Retained notifications
@@ -195,7 +195,7 @@ extension Bus {
   ) throws(WireError) -> RetainedNotification {
     var reader = FieldReader(fields)
     let kept = try RetainedNotification(from: &reader, attachment: attachment)
-    retained.reserveAnyhow(kept.cost, for: kept.uid)
+    accounts.chargeRestored(kept.cost, to: kept.uid)
     retained.keep(kept, kept.name, kept.object)
     return kept
   }
@@ -210,7 +210,7 @@ extension Bus {
   ///   suspended, there are none, and nothing is appended.
   package mutating func appendHeld(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
-    return connections[slot.index]?.held?.append(to: buffer) ?? []
+    return connections[slot].held?.append(to: buffer) ?? []
   }
 
   /// Restores notifications that another bus buffered for a suspended connection, after all that are buffered
@@ -224,9 +224,9 @@ extension Bus {
     guard isSuspended(slot) else { throw WireError(.notFound, "nothing is held for who is not suspended") }
     var reader = FieldReader(fields)
     let restored = try RestoredHeld(from: &reader, attachments: attachments)
-    let before = connections[slot.index]?.held?.byteCount ?? 0
-    connections[slot.index]?.held?.restore(restored)
-    heldByteCount += (connections[slot.index]?.held?.byteCount ?? 0) - before
+    let before = connections[slot].held?.byteCount ?? 0
+    connections[slot].held?.restore(restored)
+    suspensions.byteCount += (connections[slot].held?.byteCount ?? 0) - before
   }
 }
 

@@ -95,7 +95,7 @@ extension Bus {
     guard queries.place(of: id) == nil else {
       throw WireError(.duplicateSerial, "query \(id.rawValue) is under way already")
     }
-    guard let slot = slots[askerID.rawValue] else {
+    guard let slot = connections[askerID] else {
       throw WireError(.notFound, "the asker of query \(id.rawValue), \(askerID), is not connected")
     }
     try requireFresh(serial, from: slot)
@@ -107,7 +107,7 @@ extension Bus {
       throw WireError(.invalidValue, "query \(id.rawValue) was not given \(answerByteCount) bytes")
     }
     var query = Query(
-      id: id, asker: slot, askerID: askerID, askerPeer: connection(at: slot).peer, serial: serial, ask,
+      id: id, asker: slot, askerID: askerID, askerPeer: connections[slot].peer, serial: serial, ask,
       started: started, deadline: deadline)
     if !standing.isEmpty { query.setStanding(standing) }
     var restored = query
@@ -128,10 +128,10 @@ extension Bus {
     for participant in participants {
       guard case .waiting = participant.state else { continue }
       participant.delegate.beginWaiting(id)
-      if !participant.delegate.isAttached { strays.append(participant.delegate) }
+      if !participant.delegate.isAttached { restoring.unresolved.append(participant.delegate) }
     }
-    connections[slot.index]?.queries[serial] = id
-    connections[slot.index]?.participantCount += participants.count
+    connections[slot].queries[serial] = id
+    connections[slot].participantCount += participants.count
     let rememberedBytes =
       rememberedLength(
         ask, keyLength: tail.nameLength + tail.objectLength, participants.map(\.delegate), standing)
@@ -169,7 +169,7 @@ extension Bus {
   private func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
-    if let slot = slots[id.rawValue], let delegate = connection(at: slot).delegates[serial],
+    if let slot = connections[id], let delegate = connections[slot].delegates[serial],
       delegate.identity.id == identity.id
     {
       return delegate
@@ -193,9 +193,9 @@ extension Bus {
   }
 
   /// Lets queries proceed without the delegates that have not come back.
-  mutating func settleStrays(at now: Instant) {
+  mutating func settleUnresolved(at now: Instant) {
     var gone: [DelegateRegistration] = []
-    swap(&gone, &strays)
+    swap(&gone, &restoring.unresolved)
     settleGone(gone, at: now)
   }
 }
@@ -206,20 +206,9 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// The ask, without its deadline, which is an instant by now.
-  fileprivate var ask: Ask {
-    var flags: QueryFlags = []
-    if isDryRun { flags.insert(.isDryRun) }
-    if overrides { flags.insert(.overrides) }
-    if tellsProgress { flags.insert(.tellsProgress) }
-    return Ask(
-      mode: mode, fallback: fallback, parent: parent?.rawValue ?? 0, flags: flags,
-      overrideReason: overrideReason)
-  }
-
   /// Whether all have been asked. In a mode that asks one at a time: whether one waits, and the unasked come last.
   fileprivate var hasAskedInOrder: Bool {
-    guard mode.isSequential else { return next == participants.count }
+    guard ask.mode.isSequential else { return next == participants.count }
     return waitingCount == 1
       && participants[next...].allSatisfy { if case .unasked = $0.state { true } else { false } }
   }

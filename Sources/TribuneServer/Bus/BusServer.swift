@@ -19,50 +19,57 @@ final class BusServer: EventLoopTarget {
 
   let context: ServerContext
   let sessions = SessionTable()
+  let wal: WriteAheadLog
+  let acceptor: Acceptor
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
   let gatekeeper: Gatekeeper
   let lister: Lister
-  let succession: Succession
-  private let bus: Cell<Bus>
-  private let files: UserInfoFiles
-  private let reader: FrameReader
+  let bus: Cell<Bus>
+  let files: UserInfoFiles
+  let reader: FrameReader
+  private let handover: Handover
   private let loop: EventLoop
-  private let store: DescriptorStore?
+  private let keeper: KeeperLink?
   private let heapUse = Cell(HeapUse())
-  private var timer: DeadlineTimer?
+  private(set) var timer: DeadlineTimer?
   /// When the bus ends at the latest; nil unless it is ending.
   private var stopBy: Instant?
+  /// The bus goes on elsewhere: nothing happens here any more.
+  private var isSealed = false
   /// Called at the end of each iteration.
   var iterationEnded: (() -> Void)?
 
   init(
-    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, store: DescriptorStore?
+    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink?
   ) throws(Errno) {
     context = ServerContext(configuration, log: log)
-    (self.loop, self.store) = (loop, store)
-    var bus = Bus(
-      limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max),
-      payloadCheck: PayloadCheck(
-        userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
-    bus.policy = configuration.policy
-    _ = bus.configure(protocols: configuration.protocolSources, objects: configuration.objects)
-    self.bus = Cell(bus)
+    (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
+    let accounts = Accounts()
+    bus = Cell(Bus(configuration, accounts))
     // Every part lives as long as the bus.
-    let core = unsafe self.bus.reference
+    let core = unsafe bus.reference
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
-    files = UserInfoFiles(DescriptorQuota(), log: log)
-    recorder = Recorder(wal, store, core, sessions, files, context)
+    let quota = DescriptorQuota(accounts)
+    files = UserInfoFiles(quota, log: log)
+    recorder = Recorder(wal, keeper, core, sessions, files, context)
     sender = try Sender(recorder, files, sessions, loop, pool, context)
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor)
+    let partials = PartialFrames()
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
-    gatekeeper = Gatekeeper(interpreter, loop, files.quota, store)
-    lister = Lister(interpreter, store)
-    succession = Succession(isManaged: store != nil)
-    let taker = FrameTaker(interpreter, lister, gatekeeper, succession, files)
-    reader = FrameReader(Router(interpreter), taker, gatekeeper, recorder, sender, pool, context)
+    acceptor = Acceptor(loop, sessions, log: log)
+    gatekeeper = Gatekeeper(
+      core, sessions, wal, recorder, sender, replier, interpreter, acceptor, partials, quota, loop, keeper,
+      context)
+    lister = Lister(core, sessions, interpreter, replier, keeper, context)
+    let taker = FrameTaker(
+      core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
+      context)
+    let router = Router(core, sessions, recorder, sender, monitor, replier, interpreter, context)
+    reader = FrameReader(router, taker, gatekeeper, recorder, sender, partials, quota, pool, context)
+    handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
   }
 
@@ -70,9 +77,11 @@ final class BusServer: EventLoopTarget {
 
   /// Replays the log, and goes on with the connections that are there.
   ///
-  /// - Parameter passed: what lay in the store, or was handed over.
+  /// - Parameter passed: what the last daemon has left.
   func takeOver(_ passed: PassedAtStart) {
-    let recovery = Recovery(passed, interpreter, gatekeeper, reader, loop, store)
+    let recovery = unsafe Recovery(
+      passed, bus.reference, sessions, wal, recorder, sender, interpreter, gatekeeper, files.quota, reader,
+      loop, keeper, context)
     recovery.run()
     _ = endIteration()
     recovery.logResult()
@@ -85,14 +94,15 @@ final class BusServer: EventLoopTarget {
     context.log.level = configuration.logLevel
     bus.value.apply(configuration, log: context.log)
     recorder.recordConfiguration()
-    if modeHasChanged { gatekeeper.acceptor.setMode(configuration.socketMode) }
+    if modeHasChanged { acceptor.setMode(configuration.socketMode) }
   }
 
   /// Accepts no more, tells everyone, and ends the event loop when everyone has read what there was, or after
   /// `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard stopBy == nil else { return }
-    gatekeeper.acceptor.stop()
+    acceptor.stop()
+    keeper?.end()
     stopBy = context.now.advanced(byNanoseconds: graceNanoseconds)
     // What was sent before is still taken, from everyone, before anyone is dismissed whom it may be for.
     for session in sessions.all { reader.readRest(of: session) }
@@ -107,17 +117,23 @@ final class BusServer: EventLoopTarget {
   }
 
   /// Takes what has been read, and logs all that the next daemon needs.
-  ///
-  /// - Parameter pass: passes on a file that the log speaks of.
-  func handOver(passing pass: (CInt) -> Bool) throws(Errno) {
+  func handOver() throws(Errno) {
+    keeper?.refusePlace(because: "the bus is ending")
     finishInput()
-    try Handover(interpreter, gatekeeper, succession, store).write(passing: pass)
+    try handover.write()
   }
 
   /// Nothing happens on the bus any more: another daemon goes on with it.
   func seal() {
-    succession.state = .handedOver
+    isSealed = true
     recorder.seal()
+  }
+
+  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies.
+  func shutUnkept() {
+    for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
+      UnixSocket.shutdown(session.descriptor)
+    }
   }
 
   private func finishInput() {
@@ -127,12 +143,14 @@ final class BusServer: EventLoopTarget {
     _ = endIteration()
   }
 
-  /// Hands everything over to the daemon that has asked for it, or goes on.
-  private func handOver(to asker: Session) {
-    let handover = Handover(interpreter, gatekeeper, succession, store)
-    guard let channel = handover.open(to: asker) else { return }
+  /// Gives the bus's place to the daemon that wants it, or goes on.
+  private func yield(over keeper: KeeperLink, logVersion: UInt32) {
+    if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: stopBy != nil) {
+      return keeper.refusePlace(because: reason)
+    }
+    keeper.wish = .promised
     finishInput()
-    if handover.complete(over: channel, to: asker.peer.summary) { seal() }
+    if handover.yield() { seal() }
   }
 
   // MARK: Iterations
@@ -149,6 +167,7 @@ final class BusServer: EventLoopTarget {
     case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
     case .listener(let index): gatekeeper.accept(at: index)
     case .alarm: sender.alarmFired()
+    case .keeper: keeper?.isReady()
     case .connection:
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
@@ -170,8 +189,8 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if case .asked(let daemon) = succession.state { handOver(to: daemon) }
-    if succession.isHandedOver { return false }
+    if let keeper, case .heard(let version) = keeper.wish { yield(over: keeper, logVersion: version) }
+    if isSealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
     repeat {
@@ -183,40 +202,30 @@ final class BusServer: EventLoopTarget {
     files.endIteration()
     interpreter.writeVerdicts()
     sender.resetRelief()
-    // A compaction reads what is committed, and ends where the log does.
-    recorder.commit()
-    recorder.compactor.step(at: context.now)
+    recorder.commitAndCompact()
     if let stopBy {
       if sessions.count == 0 || stopBy <= context.now { return false }
       timer?.schedule(stopBy)
     }
-    heapUse.value.note(heapByteCount)
+    // What clients use of it: queues, buffers, partial frames, and some for each connection.
+    heapUse.value.note(
+      sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
+        + sessions.count * PartialFrames.shortLength)
     timer?.schedule(bus.value.nextDeadline)
     timer?.schedule(context.timeouts.value.nextDue)
+    if let keeper, keeper.needsLook.value { timer?.schedule(keeper.look()) }
     iterationEnded?()
     return true
   }
 
-  /// Bytes of the heap that clients have taken, as far as they are much: what is queued, buffered and partly received, and
-  /// what each connection has by itself.
-  private var heapByteCount: Int {
-    sender.queuedByteCount + bus.value.suspendedByteCount + gatekeeper.partials.reservedByteCount
-      + sessions.count * PartialFrames.shortLength
-  }
-
   // MARK: Deadlines
-
-  /// When the bus looks at its deadlines next, if nothing happens before; nil if there is none.
-  var nextLook: Instant? { timer?.due }
-
-  /// The time for that has come.
-  func lookNow() { timer?.fire() }
 
   /// Does what is due. Runs on the main queue, inside an iteration.
   private func checkDeadlines() {
     // The main queue does all that it has, whatever the first of it was.
-    guard !succession.isHandedOver else { return }
+    guard !isSealed else { return }
     context.readClock()
+    keeper?.tick(at: context.now)
     interpreter.advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) {
@@ -231,7 +240,7 @@ final class BusServer: EventLoopTarget {
   /// Does what a timeout is for, unless that has been settled before.
   private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
     switch (kind, sessions[token]) {
-    case (.accept, _): gatekeeper.acceptor.resume()
+    case (.accept, _): acceptor.resume()
     case (.log, _): gatekeeper.writeOmittedClosings()
     case (.hello, let session?):
       guard session.isAwaitingHello else { return }

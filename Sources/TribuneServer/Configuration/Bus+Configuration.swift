@@ -4,6 +4,15 @@ import TribuneCore
 import TribuneWire
 
 extension Bus {
+  init(_ configuration: Configuration, _ accounts: Accounts) {
+    self.init(
+      limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max), accounts: accounts,
+      payloadCheck: PayloadCheck(
+        userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
+    policy = configuration.policy
+    _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
+  }
+
   /// Applies a configuration.
   mutating func apply(_ configuration: Configuration, log: Log) {
     limits = configuration.busLimits

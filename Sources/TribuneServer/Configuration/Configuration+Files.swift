@@ -32,9 +32,16 @@ nonisolated extension Configuration {
     return reader.finish()
   }
 
-  /// The files in a directory with this suffix that are not hidden, in the order of their names.
+  /// The files in a directory with this suffix that are not hidden, in the order of their names; none if the directory
+  /// does not exist.
   private static func paths(in directory: String, endingIn suffix: String) throws(Errno) -> [String] {
-    try ConfigurationFiles.names(in: directory)
+    let names: [[UInt8]]
+    do throws(Errno) {
+      names = try Folder.names(in: Array(directory.utf8))
+    } catch  where error == .noSuchFile {
+      return []
+    }
+    return names.map { String(decoding: $0, as: UTF8.self) }
       .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
       .sorted(by: precedes)
       .map { "\(directory)/\($0)" }
@@ -47,9 +54,15 @@ nonisolated extension Configuration {
 }
 
 nonisolated extension ConfigurationReader {
+  /// The file's bytes; nil if it is longer than 1 MiB.
+  private static func contents(of path: String) throws(Errno) -> [UInt8]? {
+    // Does not wait for a writer, in case the path is a FIFO.
+    try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
+  }
+
   fileprivate mutating func readFile(_ path: String) {
     do {
-      guard let contents = try ConfigurationFiles.contents(of: path) else {
+      guard let contents = try Self.contents(of: path) else {
         failed(path, "is longer than 1 MiB")
         return
       }
@@ -63,7 +76,7 @@ nonisolated extension ConfigurationReader {
 
   fileprivate mutating func readProtocols(_ path: String) {
     do throws(Errno) {
-      if let text = try ConfigurationFiles.contents(of: path) {
+      if let text = try Self.contents(of: path) {
         read(ProtocolSource(file: path, text: text))
       } else {
         leftOut(path, "is longer than 1 MiB")

@@ -16,11 +16,11 @@ extension Configuration {
     limits.queriesMax = queriesMax
     limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
     limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
-    limits.heldMax = heldMaxBytes
-    limits.retainedUserMax = retainedUserMaxBytes
-    limits.retainedMax = retainedMaxBytes
+    limits.heldMax = notifications.heldMaxBytes
+    limits.retainedUserMax = notifications.retainedUserMaxBytes
+    limits.retainedMax = notifications.retainedMaxBytes
     limits.rememberedUserMax = stateMaxBytes / 4
-    limits.heldTotalMax = max(heldMaxBytes, queuesMemoryMaxBytes / 4)
+    limits.heldTotalMax = max(notifications.heldMaxBytes, queue.memoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
     return limits
   }

@@ -7,6 +7,24 @@ import TribuneWire
 /// The settings of an operator. Every property starts with its default. `Setting.all` has the key of each in
 /// `tribuned.conf`; config/tribuned.conf explains the keys.
 nonisolated package struct Configuration: Equatable, Sendable {
+  /// The section of the same name.
+  package struct Queue: Equatable, Sendable {
+    package var highMarkBytes = 1 << 20
+    package var lowMarkBytes = 256 << 10
+    package var hardLimitBytes = 64 << 20
+    package var paceMaxNanoseconds: UInt64 = 100_000_000
+    /// For all queues together.
+    package var memoryMaxBytes = 1 << 30
+  }
+
+  /// The section of the same name.
+  package struct Notifications: Equatable, Sendable {
+    /// For one suspended connection.
+    package var heldMaxBytes = 1 << 20
+    package var retainedUserMaxBytes = 4 << 20
+    package var retainedMaxBytes = 32 << 20
+  }
+
   // [Bus]
   package var connectionsMax = 16_384
   package var payloadMaxBytes = 16 << 20
@@ -22,19 +40,8 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// For one of the two segments that hold the write-ahead log in turn.
   package var stateMaxBytes = 64 << 20
 
-  // [Queue]
-  package var highMarkBytes = 1 << 20
-  package var lowMarkBytes = 256 << 10
-  package var hardLimitBytes = 64 << 20
-  package var paceMaxNanoseconds: UInt64 = 100_000_000
-  /// For all queues together.
-  package var queuesMemoryMaxBytes = 1 << 30
-
-  // [Notifications]
-  /// For one suspended connection.
-  package var heldMaxBytes = 1 << 20
-  package var retainedUserMaxBytes = 4 << 20
-  package var retainedMaxBytes = 32 << 20
+  package var queue = Queue()
+  package var notifications = Notifications()
 
   // [Delegation]
   package var delegateTimeoutNanoseconds: UInt64 = 5_000_000_000

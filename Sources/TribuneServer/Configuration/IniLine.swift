@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CInih
-import Glibc
 
 /// The meaning of one line of an ini file, as libinih parses it.
 ///

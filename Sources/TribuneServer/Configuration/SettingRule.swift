@@ -10,8 +10,12 @@ nonisolated struct SettingRule: Sendable {
   private let isKept: @Sendable (Configuration) -> Bool
 
   static let all: [SettingRule] = [
-    SettingRule(.error, "LowMark", "is not below", "HighMark") { $0.lowMarkBytes < $0.highMarkBytes },
-    SettingRule(.error, "HighMark", "is over", "HardLimit") { $0.highMarkBytes <= $0.hardLimitBytes },
+    SettingRule(.error, "LowMark", "is not below", "HighMark") {
+      $0.queue.lowMarkBytes < $0.queue.highMarkBytes
+    },
+    SettingRule(.error, "HighMark", "is over", "HardLimit") {
+      $0.queue.highMarkBytes <= $0.queue.hardLimitBytes
+    },
     SettingRule(.error, "DeadlineSec", "is over", "DeadlineMaxSec") {
       $0.deadlineNanoseconds <= $0.deadlineMaxNanoseconds
     },
@@ -21,10 +25,10 @@ nonisolated struct SettingRule: Sendable {
     SettingRule(
       .warning, "PayloadMax", "is over", "HardLimit",
       "the longest payloads close the connections they are for"
-    ) { $0.payloadMaxBytes <= $0.hardLimitBytes },
+    ) { $0.payloadMaxBytes <= $0.queue.hardLimitBytes },
     SettingRule(
       .warning, "RetainedMax", "is over", "StateMax", "what is retained can leave no room for anything else"
-    ) { $0.retainedMaxBytes <= $0.stateMaxBytes },
+    ) { $0.notifications.retainedMaxBytes <= $0.stateMaxBytes },
   ]
 
   private init(

@@ -81,7 +81,7 @@ final class Interpreter {
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
-      recorder.compactor.reserve(0, at: context.now)
+      recorder.makeSpace()
       perform { isDelivering = next(&bus.value) }
     }
   }
@@ -153,7 +153,8 @@ final class Interpreter {
       guard let asker = session(at: slot) else { return }
       // Progress is news that the next replaces: a delegate that defers without end must not be what an asker that reads
       // slowly is closed for.
-      guard !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.highMarkBytes
+      guard
+        !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
       replier.say(progress, to: asker, serial: serial, text: status, about: tail)
     case .verdict(let slot, let serial, let decision, let tail):

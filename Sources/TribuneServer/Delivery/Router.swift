@@ -14,15 +14,12 @@ final class Router {
   private let monitor: TrafficMonitor
   private let replier: Replier
 
-  init(_ interpreter: Interpreter) {
-    context = interpreter.context
-    bus = interpreter.bus
-    sessions = interpreter.sessions
-    recorder = interpreter.recorder
-    sender = interpreter.sender
-    monitor = interpreter.monitor
-    replier = interpreter.replier
-    self.interpreter = interpreter
+  init(
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
+    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter, _ context: ServerContext
+  ) {
+    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
+    (self.monitor, self.replier, self.interpreter, self.context) = (monitor, replier, interpreter, context)
   }
 
   /// Takes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
@@ -79,7 +76,7 @@ final class Router {
   /// All are looked at before the first gets the run. That fetches the memory of all at once, which is rarely at hand
   /// where they are many, rather than one after the other.
   private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
-    let queuedMax = context.configuration.highMarkBytes - run.count
+    let queuedMax = context.configuration.queue.highMarkBytes - run.count
     for receiver in receivers {
       guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
         observer.value.accepts, observer.value.queue.byteCount <= queuedMax

@@ -15,7 +15,7 @@ extension Sender {
   /// Gives the observer time to catch up, from the first notification on that puts it past its high mark.
   func pace(_ poster: Session, for observer: Session) {
     if observer.pacing.isFlowing {
-      let end = context.now.advanced(byNanoseconds: context.configuration.paceMaxNanoseconds)
+      let end = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
       observer.pacing.flow = .pacing(until: end)
       context.timeouts.value.insert(.pace, observer.token, due: end)
     }
@@ -32,7 +32,7 @@ extension Sender {
   func checkPacing(of observer: Session) {
     guard observer.isOpen, case .pacing(let end) = observer.pacing.flow, end <= context.now else { return }
     becomeLossy(observer)
-    drop(from: observer, downTo: context.configuration.highMarkBytes)
+    drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
   }
 
   /// Nobody waits for an observer that ends, or that nothing can be written to any more.
@@ -94,7 +94,7 @@ extension Sender {
 
   /// Bytes in a queue above which a connection that reads is flushed before the iteration ends, so that there is space
   /// for questions.
-  var softLimit: Int { context.configuration.hardLimitBytes / 8 }
+  var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
   /// One iteration can cause any number of replies and questions: the hard limit cannot wait for its end.
   func limitQueue(of session: Session, isNotification: Bool) {
@@ -106,11 +106,11 @@ extension Sender {
   }
 
   private func applyHardLimit(to session: Session) {
-    let hardLimit = context.configuration.hardLimitBytes
+    let hardLimit = context.configuration.queue.hardLimitBytes
     guard session.output.queue.byteCount > hardLimit else { return }
     // Notifications may go first; control frames must not be dropped.
     if !session.pacing.isFlowing || session.output.isBlocked {
-      drop(from: session, downTo: context.configuration.highMarkBytes)
+      drop(from: session, downTo: context.configuration.queue.highMarkBytes)
     }
     if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
       sessions.closeLater(
@@ -138,14 +138,14 @@ extension Sender {
   /// What must not be dropped stays, and is bounded for each connection alone. Where that is much, it is not walked for
   /// every frame: a quarter more has to come before this is done again.
   private func dropToFitMemory() {
-    let memoryMax = context.configuration.queuesMemoryMaxBytes
+    let memoryMax = context.configuration.queue.memoryMaxBytes
     // What could be read already does not wait.
     let connections = sessions.all
     for session in connections where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
     }
     let slow = connections.filter { $0.output.isBlocked && $0.isServed }
-    let target = min(context.configuration.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
+    let target = min(context.configuration.queue.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
     for session in slow where session.output.queue.byteCount > target {
       drop(from: session, downTo: target)
     }
@@ -154,7 +154,7 @@ extension Sender {
 
   /// Has the queues relieved as soon as they pass the memory for them, where they have come back below it.
   func resetRelief() {
-    let memoryMax = context.configuration.queuesMemoryMaxBytes
+    let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
   }
 }

@@ -81,7 +81,7 @@ extension Sender {
     if isClosed { endPacing(of: session) }
     // What was dropped alone brings no queue below the mark for good.
     if !session.pacing.isFlowing, isRead,
-      session.output.queue.byteCount <= context.configuration.lowMarkBytes
+      session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     {
       recover(session)
     }
@@ -98,7 +98,7 @@ extension Sender {
   /// would let hundreds of files wait for an observer that never reads.
   private func canPass(_ file: any AttachedFile, to session: Session) -> Bool {
     guard session.output.passedByteCount > 0,
-      session.output.passedByteCount + file.length > context.configuration.hardLimitBytes
+      session.output.passedByteCount + file.length > context.configuration.queue.hardLimitBytes
     else { return true }
     do throws(Errno) {
       guard try UnixSocket.isDrained(session.descriptor) else { return false }
@@ -121,6 +121,12 @@ extension Sender {
   func checkSpaceToPass(of session: Session) {
     session.output.isWatchedForSpaceToPass = false
     scheduleFlush(session)
+  }
+
+  /// Writes to a socket that has no queue what the kernel takes at once.
+  func write(_ buffer: ByteBuffer, to socket: borrowing FileDescriptor) throws(Errno) {
+    gather.append(0..<buffer.count, of: buffer)
+    _ = try gather.send(to: socket)
   }
 }
 

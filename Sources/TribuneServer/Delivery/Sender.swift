@@ -74,11 +74,12 @@ final class Sender {
   func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)
-    guard observer.output.isBlocked, observer.output.queue.byteCount > context.configuration.highMarkBytes
+    guard observer.output.isBlocked,
+      observer.output.queue.byteCount > context.configuration.queue.highMarkBytes
     else { return }
     switch observer.pacing.flow {
     case .flowing, .pacing: pace(poster, for: observer)
-    case .lossy: drop(from: observer, downTo: context.configuration.highMarkBytes)
+    case .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
@@ -89,10 +90,11 @@ final class Sender {
   func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isTold: Bool = true) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
-    guard observer.output.isBlocked, observer.output.queue.byteCount > context.configuration.highMarkBytes,
+    guard observer.output.isBlocked,
+      observer.output.queue.byteCount > context.configuration.queue.highMarkBytes,
       !observer.pacing.isPacing
     else { return }
-    drop(from: observer, downTo: context.configuration.highMarkBytes, isTold: isTold)
+    drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isTold: isTold)
   }
 
   /// Reports notifications as lost that were never queued.
@@ -208,7 +210,9 @@ final class Sender {
   /// itself of those that veto. They may use half of the queue, so that how each ends has space behind them.
   func hasSpace(forQuestionOf tailLength: Int, _ delegate: Session) -> Bool {
     let waiting = delegate.output.queue.byteCount
-    if waiting + tailLength + Self.encodeSpace <= context.configuration.hardLimitBytes / 2 { return true }
+    if waiting + tailLength + Self.encodeSpace <= context.configuration.queue.hardLimitBytes / 2 {
+      return true
+    }
     // A delegate that has read everything until now would have read what little has come since, if it had been sent.
     return waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength)
   }

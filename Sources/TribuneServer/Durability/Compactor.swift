@@ -25,6 +25,8 @@ final class Compactor {
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
+  private let bus: Cell<Bus>.Reference
+  private let sessions: SessionTable
   private let live: LiveEntries
   private let context: ServerContext
   /// Separate from the recorder's: `Recorder.record` may compact while that holds an entry.
@@ -46,9 +48,12 @@ final class Compactor {
   /// Longest refused entry since then, in bytes.
   private var refusedLength = 0
 
-  /// `live.bus` must outlive the compactor: a reference keeps nothing alive.
-  init(_ wal: WriteAheadLog, _ live: LiveEntries, _ context: ServerContext) {
-    self.wal = wal
+  /// `bus` must outlive the compactor: a reference keeps nothing alive.
+  init(
+    _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
+    _ context: ServerContext
+  ) {
+    (self.wal, self.bus, self.sessions) = (wal, bus, sessions)
     self.live = live
     self.context = context
   }
@@ -121,7 +126,7 @@ final class Compactor {
     let buffer = self.buffer
     buffer.truncate(to: 0)
     LoggedCounters(
-      bus: live.bus.value.counters, lastConnection: live.sessions.lastID, context.statistics.value
+      bus: bus.value.counters, lastConnection: sessions.lastID, context.statistics.value
     )
     .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
@@ -129,7 +134,7 @@ final class Compactor {
     appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
-    live.bus.value.forEachUnderWay { what, session, fields in
+    bus.value.forEachUnderWay { what, session, fields in
       let kind: EntryKind = what == .query ? .query : .awaitedPost
       hasSpace =
         hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
@@ -139,7 +144,7 @@ final class Compactor {
 
   /// Appends the configuration in force; nothing if it is longer than a sixteenth of the admission limit.
   func appendConfiguration(to buffer: ByteBuffer) {
-    live.bus.value.appendConfiguration(to: buffer)
+    bus.value.appendConfiguration(to: buffer)
     if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
   }
 
@@ -160,7 +165,7 @@ final class Compactor {
 
   /// Updates the posted and lost counts in a kept connect entry.
   private func rewriteCounts(in entry: LogEntry, at position: EntryPosition) {
-    guard let session = live.sessions[entry.connection] else { return }
+    guard let session = sessions[entry.connection] else { return }
     let buffer = self.buffer
     buffer.truncate(to: 0)
     ConnectionFacts.append(

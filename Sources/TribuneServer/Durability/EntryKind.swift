@@ -62,16 +62,16 @@ extension WriteAheadLog {
 }
 
 /// Ids that are never given out twice, each with a sequence of the log.
-nonisolated enum IDSequence: Int, Sendable {
+nonisolated enum LoggedSequence: Int, Sendable {
   case connection = 0
   case query = 1
   case delegate = 2
 }
 
 extension WriteAheadLog {
-  @inline(__always) nonisolated func setLast(_ sequence: IDSequence, _ number: UInt64) {
+  @inline(__always) nonisolated func setLast(_ sequence: LoggedSequence, _ number: UInt64) {
     setLast(number, ofSequence: sequence.rawValue)
   }
 
-  nonisolated func last(_ sequence: IDSequence) -> LastNumber { last(ofSequence: sequence.rawValue) }
+  nonisolated func last(_ sequence: LoggedSequence) -> LastNumber { last(ofSequence: sequence.rawValue) }
 }

@@ -16,8 +16,6 @@ struct InFlightIO {
 struct InheritedFile {
   let file: InFlightFile
   let inode: UInt64
-  /// By which the store knows it.
-  let number: UInt64
 }
 
 /// Files that are handed over with what speaks of them, by inode. Whoever collected them still owns them.
@@ -42,7 +40,7 @@ struct FilesHandedOver {
   mutating func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer) {
     buffer.append(file.map { insert($0.rawDescriptor) } ?? 0)
     buffer.append(UInt64(file?.length ?? 0))
-    buffer.append((file as? InFlightFile)?.user ?? 0)
+    buffer.append((file as? InFlightFile)?.user.uid ?? 0)
   }
 
   /// No inode has these numbers.

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What is retained, in the log. A file with userInfo is stored for as long as it is retained.
+/// What is retained, in the log. A file with userInfo is kept for as long as it is retained.
 extension Recorder {
   func recordRetained(_ kept: RetainedNotification) {
     let buffer = emptyBuffer()
@@ -14,7 +14,7 @@ extension Recorder {
     kept.append(to: buffer)
     let key = RetainedFiles.key(kept.name, kept.object)
     retainedFiles.value.forget(key)
-    if let file = kept.attachment { retainedFiles.value[key] = stored(file) }
+    if let file = kept.attachment { retainedFiles.value[key] = keptFile(file) }
     record(.retained, buffer.bytes)
   }
 
@@ -27,34 +27,33 @@ extension Recorder {
     record(.retained, buffer.bytes)
   }
 
-  /// A file can be retained under several names, and is stored once.
-  private func stored(_ file: any AttachedFile) -> StoredFile? {
-    guard let store else { return nil }
-    return FileDescriptor.lending(file.rawDescriptor) { descriptor -> StoredFile? in
-      let inode = descriptor.inode ?? 0
-      if let known = retainedFiles.value.recall(inode: inode) { return known }
-      return store.store(file: descriptor).map { StoredFile(inode: inode, number: $0) }
+  /// A file can be retained under several names, and is kept once.
+  ///
+  /// - Returns: its inode; nil if it is not kept.
+  private func keptFile(_ file: any AttachedFile) -> UInt64? {
+    guard let keeper, let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
+    guard !retainedFiles.value.recall(inode) else { return inode }
+    do throws(Errno) {
+      keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
+    } catch {
+      return nil
     }
+    return inode
   }
 
-  /// Removes from the store what is retained no more. The committed log says so by now.
+  /// Has nobody keep what is retained no more. The committed log says so by now.
   func removeForgottenFiles() {
-    for file in retainedFiles.value.takeForgotten() { store?.remove(file: file.number) }
+    for inode in retainedFiles.value.takeForgotten().sorted() { keeper?.forget(.file(inode)) }
   }
 }
 
-/// A file that the service manager keeps.
-struct StoredFile: Equatable {
-  let inode: UInt64
-  let number: UInt64
-}
-
-/// The files of what is retained, by a key for name and object, and those that are retained no more and still stored.
+/// The inodes of the files of what is retained, by a key for name and object, and those that are retained no more and
+/// still kept.
 struct RetainedFiles {
-  private var files: [String: StoredFile] = [:]
-  private var forgotten: [StoredFile] = []
+  private var files: [String: UInt64] = [:]
+  private var forgotten: Set<UInt64> = []
 
-  subscript(key: String) -> StoredFile? {
+  subscript(key: String) -> UInt64? {
     get { files[key] }
     set { files[key] = newValue }
   }
@@ -62,28 +61,25 @@ struct RetainedFiles {
   /// What a retained file is found by.
   static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
-  var retained: some Collection<StoredFile> { files.values }
   var hasForgotten: Bool { !forgotten.isEmpty }
-  /// The numbers of all.
-  var numbers: Set<UInt64> { Set((files.values + forgotten).map(\.number)) }
+  /// All that are kept.
+  var inodes: Set<UInt64> { forgotten.union(files.values) }
 
   /// What was retained under the key is so no more. Its file goes with `takeForgotten`, if nothing else needs it by then.
   mutating func forget(_ key: String) {
-    guard !files.isEmpty, let file = files.removeValue(forKey: key),
-      !files.values.contains(where: { $0.number == file.number })
-    else { return }
-    forgotten.append(file)
+    guard !files.isEmpty, let file = files.removeValue(forKey: key), !files.values.contains(file) else {
+      return
+    }
+    forgotten.insert(file)
   }
 
-  /// A file that is stored already, and is retained again if it was forgotten.
-  mutating func recall(inode: UInt64) -> StoredFile? {
-    if let known = files.values.first(where: { $0.inode == inode }) { return known }
-    guard let index = forgotten.firstIndex(where: { $0.inode == inode }) else { return nil }
-    return forgotten.remove(at: index)
+  /// - Returns: whether a file is kept already; if it was forgotten, it is retained again.
+  mutating func recall(_ inode: UInt64) -> Bool {
+    forgotten.remove(inode) != nil || files.values.contains(inode)
   }
 
-  /// What is to be stored no more.
-  mutating func takeForgotten() -> [StoredFile] {
+  /// What is to be kept no more.
+  mutating func takeForgotten() -> Set<UInt64> {
     defer { forgotten.removeAll() }
     return forgotten
   }

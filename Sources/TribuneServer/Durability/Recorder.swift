@@ -25,14 +25,12 @@ final class Recorder {
   private static let controlFrameLengthMax = 65_536
 
   let wal: WriteAheadLog
-  let compactor: Compactor
+  private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Whether somebody keeps the connections if the daemon dies. Without that, the log is only for a planned restart, and
-  /// has nothing that is under way.
-  ///
-  /// This stays true when the store has failed: what is in it by then is kept, and the log has to be right.
+  /// Whether there is to be a keeper, who keeps the log and connections if the daemon dies. Without one, the log has
+  /// nothing.
   let survivesDeath: Bool
-  let store: DescriptorStore?
+  let keeper: KeeperLink?
   private let context: ServerContext
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -48,16 +46,33 @@ final class Recorder {
 
   /// `bus` must outlive the recorder: a reference keeps nothing alive.
   init(
-    _ wal: WriteAheadLog, _ store: DescriptorStore?, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
+    _ wal: WriteAheadLog, _ keeper: KeeperLink?, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ files: UserInfoFiles, _ context: ServerContext
   ) {
     wal.admissionLimit = context.configuration.stateMaxBytes
-    (self.wal, self.store, self.bus, self.sessions) = (wal, store, bus, sessions)
+    (self.wal, self.keeper, self.bus, self.sessions) = (wal, keeper, bus, sessions)
     (self.files, self.context) = (files, context)
-    survivesDeath = store != nil
-    compactor = Compactor(
-      wal, LiveEntries(sessions, bus, postponed), context)
+    survivesDeath = keeper != nil
+    compactor = Compactor(wal, LiveEntries(sessions, bus, postponed), bus, sessions, context)
   }
+
+  // MARK: Compaction
+
+  /// Commits, and goes on with a compaction, or begins one that is due. A compaction reads what is committed, and ends
+  /// where the log does.
+  func commitAndCompact() {
+    commit()
+    compactor.step(at: context.now)
+  }
+
+  /// Commits, and compacts everything.
+  func compactNow() { compactor.compactNow(at: context.now) }
+
+  /// Compacts everything, uncommitted entries too, and commits.
+  func compactAll() { compactor.compactWhole(committing: true, at: context.now) }
+
+  /// Makes space for what the next event may have logged.
+  func makeSpace() { compactor.reserve(0, at: context.now) }
 
   // MARK: Transactions
 
@@ -108,14 +123,15 @@ final class Recorder {
     defer { endTransaction() }
     // The next daemon is not to take either what this one did not.
     defer { if let position { wal.discard(from: position) } }
-    let refusedBefore = bus.value.refusedCount
+    let refusedBefore = bus.value.totals.refused
     try take()
     if let recorded = position {
       position = nil
-      if bus.value.refusedCount != refusedBefore {
+      if bus.value.totals.refused != refusedBefore {
         wal.discard(from: recorded)
       } else {
         noteTaken(frame, kind, at: recorded, of: session)
+        keepOpen(session)
       }
     }
     noteGivenIDs()
@@ -133,7 +149,7 @@ final class Recorder {
   private func record(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session
   ) throws(WireError) -> EntryPosition? {
-    guard kind.isRecorded(forDeath: survivesDeath), session.positions.connect != nil else { return nil }
+    guard kind.isRecorded, session.positions.connect != nil else { return nil }
     switch kind {
     case .attach, .hold, .declare, .ask:
       if let error = compactor.refusal(of: frame, at: context.now) { throw error }
@@ -151,9 +167,16 @@ final class Recorder {
     return append(frame.bytes, fields.bytes, of: session)
   }
 
+  /// Has a connection kept open when the daemon ends: one that has registered or asked something, or is handed over.
+  func keepOpen(_ session: Session) {
+    guard !session.isKept, let keeper else { return }
+    keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
+    session.isKept = true
+  }
+
   private func append(
     _ frame: RawSpan, _ context: RawSpan, of session: Session
-  ) -> EntryPosition {
+  ) -> EntryPosition? {
     let last = bus.value.counters
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
@@ -175,7 +198,7 @@ final class Recorder {
 
   /// Logs an answer without what it said, if the core kept nothing of that: replayed, it must not decide more than it did.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
-    guard let reason = bus.value.cutReason else { return }
+    guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)
     let buffer = emptyBuffer()
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
@@ -188,7 +211,7 @@ final class Recorder {
   /// Logs what a declaration relies on besides its frame, which is the last entry.
   private func addContext(
     to frame: FrameView, at position: EntryPosition, of session: Session
-  ) -> EntryPosition {
+  ) -> EntryPosition? {
     let fields = ByteBuffer(capacity: 0)
     bus.value.appendContext(ofDeclaration: frame.header.serial, by: session.slot, to: fields)
     guard fields.count > 0 else { return position }
@@ -200,6 +223,7 @@ final class Recorder {
 
   /// Notes which ids have been given out, before anybody learns of them.
   func noteGivenIDs() {
+    guard survivesDeath else { return }
     let counters = bus.value.counters
     wal.setLast(.query, counters.lastQuery)
     wal.setLast(.delegate, counters.lastDelegate)
@@ -239,6 +263,7 @@ final class Recorder {
     let buffer = emptyBuffer()
     guard bus.value.appendAwaitedPost(serial, by: session.id, to: buffer) else { return }
     record(.awaitedPost, of: session.id, buffer.bytes)
+    keepOpen(session)
   }
 
   func recordFailure(of question: Question, reason: String) {
@@ -313,7 +338,7 @@ final class Recorder {
   /// Bytes that may wait for a connection if its control frames are to be logged. When the log is over half full after
   /// a compaction, unread control frames may use a quarter of it, shared evenly.
   private var queueRecordedMax: Int {
-    let highMark = context.configuration.highMarkBytes
+    let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
     return min(highMark, wal.admissionLimit / 4 / max(1, sessions.count))
   }
@@ -326,12 +351,13 @@ final class Recorder {
   }
 
   /// - Parameter moment: nil for now.
-  /// - Returns: where the entry lies.
+  /// - Returns: where the entry lies; nil without a keeper.
   @discardableResult
   func record(
     _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan = RawSpan(), _ body: RawSpan = RawSpan()
-  ) -> EntryPosition {
+  ) -> EntryPosition? {
+    guard survivesDeath else { return nil }
     let now = context.now
     if !isInTransaction { compactor.reserve(head.byteCount + body.byteCount, at: now) }
     guard let position = wal.append(kind, connection: id, at: moment ?? now, prefix: words, head, body)
@@ -383,12 +409,9 @@ extension Bus {
 
 extension FrameKind? {
   /// Whether a frame of the kind can change the core in a way that has to be known later.
-  ///
-  /// - Parameter survivesDeath: what is under way has to be known if the daemon dies. Otherwise a planned restart logs it.
-  fileprivate func isRecorded(forDeath survivesDeath: Bool) -> Bool {
+  fileprivate var isRecorded: Bool {
     switch self {
-    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
-    case .ask, .answer, .defer, .done: survivesDeath
+    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel, .ask, .answer, .defer, .done: true
     default: false
     }
   }

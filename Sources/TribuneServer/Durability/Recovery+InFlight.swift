@@ -12,10 +12,9 @@ extension Recovery {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
       return nil
     }
-    store?.remove(file: file.number)
     let log: WriteAheadLog
     do throws(LogError) {
-      log = try WriteAheadLog(adopting: file.descriptor)
+      log = try WriteAheadLog(adopting: file)
     } catch {
       context.log.warning("what was under way cannot be taken over: \(error)")
       return nil
@@ -48,32 +47,32 @@ extension Recovery {
     let user = try reader.integer(UInt32.self)
     guard inode != 0 else { return nil }
     if let known = inheritedFiles[inode] { return known }
-    guard let found = passed.takeFile(inode: inode) else {
+    guard let descriptor = passed.takeFile(inode: inode) else {
       throw WireError(.invalidDescriptor, "a file of \(length) bytes is not there")
     }
-    let number = found.number
-    let descriptor = found.descriptor
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor.rawValue, length: length)
     } catch {
-      store?.remove(file: number)
       throw WireError(.invalidDescriptor, "a file of \(length) bytes is not what it was: \(error)")
     }
-    let held = InFlightFile(countedIn: gatekeeper.quota.files, gatekeeper.quota.files(of: user), user: user)
+    let held = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
     held.hold(descriptor, length: length)
-    let file = InheritedFile(file: held, inode: inode, number: number)
+    let file = InheritedFile(file: held, inode: inode)
     inheritedFiles[inode] = file
     return file
   }
 
-  /// Has nothing stored of what is retained no more, and of what was only under way.
-  func removeInheritedFiles() {
-    let kept = recorder.retainedFiles.value.numbers
-    for file in inheritedFiles.values where !kept.contains(file.number) { store?.remove(file: file.number) }
-    inheritedFiles = [:]
-    for inode in passed.fileInodes {
-      if let file = passed.takeFile(inode: inode) { store?.remove(file: file.number) }
+  /// Has the keeper go on with the files of what is retained. It forgets what was only under way.
+  func keepInheritedFiles() {
+    for inode in recorder.retainedFiles.value.inodes.sorted() {
+      guard let file = inheritedFiles[inode]?.file else { continue }
+      do throws(Errno) {
+        keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
+      } catch {
+        context.log.warning("a retained file does not survive another restart: \(error)")
+      }
     }
+    inheritedFiles = [:]
   }
 
   /// Goes on with what was under way on a connection.
@@ -128,7 +127,7 @@ extension Recovery {
     } else {
       session.input.descriptors.append(owning: try duplicateFile(inode: inode).release())
     }
-    gatekeeper.quota.countRestored(of: session)
+    quota.countRestored(of: session)
   }
 
   /// A file that others may have as well, under way to them or retained.

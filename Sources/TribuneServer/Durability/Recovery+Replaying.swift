@@ -35,8 +35,8 @@ extension Recovery {
     var replayed = ReplayedLog()
     // What was allowed once is not refused by a limit that has been lowered since.
     bus.value.limits = bus.value.limits.lifted
-    bus.value.isRestoring = true
-    let damage = recorder.wal.forEachEntry { entry in
+    bus.value.restoring.isReplaying = true
+    let damage = wal.forEachEntry { entry in
       do throws(WireError) {
         if try !replay(entry, into: &replayed) { replayed.uselessCount += 1 }
       } catch {
@@ -47,11 +47,11 @@ extension Recovery {
       }
       bus.value.dropEffects()
     }
-    bus.value.isRestoring = false
+    bus.value.restoring.isReplaying = false
     // From here on, what was replayed is treated as after a reload.
     bus.value.apply(context.configuration, log: context.log)
     // A slot's last tenant has the highest id of all that it had.
-    recorder.wal.forEachSession { counters in
+    wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
     }
@@ -69,14 +69,13 @@ extension Recovery {
     switch kind {
     case .counters: restore(try LoggedCounters(from: &reader))
     case .connect:
-      var facts = try ConnectionFacts(from: &reader)
-      if let peer = passed.peer(cookie: facts.cookie) { facts.peer.correct(by: peer) }
+      let facts = try ConnectionFacts(from: &reader)
       // One that had not said hello when it was handed over is written down once more when it has.
       if let known = replayed.found[id], !known.facts.isOpen {
         replayed.found[id] = nil
         replayed.takenSlots.remove(known.facts.slot)
       }
-      guard id != 0, replayed.found[id] == nil, facts.slot < recorder.wal.slotCount,
+      guard id != 0, replayed.found[id] == nil, facts.slot < wal.slotCount,
         replayed.takenSlots.insert(facts.slot).inserted
       else { return false }
       replayed.found[id] = FoundConnection(
@@ -140,16 +139,17 @@ extension Recovery {
     case .attach where recorded.context.byteCount >= 4:
       bus.value.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
     case .answer:
-      bus.value.cutReason = recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
+      bus.value.restoring.truncationReason =
+        recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
     default: break
     }
-    let refusedBefore = bus.value.refusedCount
+    let refusedBefore = bus.value.totals.refused
     _ = try bus.value.receive(
       FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: entry.moment)
     if bus.value.counters.lastDelegate > recorded.lastDelegate {
       replayed.givenDelegates.insert(recorded.lastDelegate + 1)
     }
-    if bus.value.refusedCount == refusedBefore {
+    if bus.value.totals.refused == refusedBefore {
       replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
     }
     if header.kind == .suspend {
@@ -189,9 +189,7 @@ extension Recovery {
     }
     let fields = body.extracting(droppingFirst: LoggedRetention.headLength)
     let kept = try bus.value.restoreRetained(fields, attachment: found?.file)
-    recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found.map {
-      StoredFile(inode: $0.inode, number: $0.number)
-    }
+    recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found?.inode
   }
 
   /// Takes a post back that waits, or that it does no more.

@@ -16,14 +16,16 @@ final class Recovery {
   let context: ServerContext
   let bus: Cell<Bus>.Reference
   let sessions: SessionTable
+  let wal: WriteAheadLog
   let recorder: Recorder
   let sender: Sender
   let gatekeeper: Gatekeeper
+  let quota: DescriptorQuota
   let reader: FrameReader
-  let store: DescriptorStore?
+  let keeper: KeeperLink?
   private let interpreter: Interpreter
   private let loop: EventLoop
-  /// What lay in the store, or was handed over.
+  /// What the last daemon has left.
   let passed: PassedAtStart
   /// Files that another daemon has left, by inode.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
@@ -42,16 +44,15 @@ final class Recovery {
   private var unknownCount = 0
 
   init(
-    _ passed: PassedAtStart, _ interpreter: Interpreter, _ gatekeeper: Gatekeeper, _ reader: FrameReader,
-    _ loop: EventLoop, _ store: DescriptorStore?
+    _ passed: PassedAtStart, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ wal: WriteAheadLog,
+    _ recorder: Recorder, _ sender: Sender, _ interpreter: Interpreter, _ gatekeeper: Gatekeeper,
+    _ quota: DescriptorQuota, _ reader: FrameReader, _ loop: EventLoop, _ keeper: KeeperLink?,
+    _ context: ServerContext
   ) {
-    context = interpreter.context
-    bus = interpreter.bus
-    sessions = interpreter.sessions
-    recorder = interpreter.recorder
-    sender = interpreter.sender
-    (self.passed, self.interpreter, self.gatekeeper) = (passed, interpreter, gatekeeper)
-    (self.reader, self.loop, self.store) = (reader, loop, store)
+    (self.passed, self.bus, self.sessions, self.wal) = (passed, bus, sessions, wal)
+    (self.recorder, self.sender, self.interpreter) = (recorder, sender, interpreter)
+    (self.gatekeeper, self.quota, self.reader) = (gatekeeper, quota, reader)
+    (self.loop, self.keeper, self.context) = (loop, keeper, context)
   }
 
   /// Replays the log, and goes on with the connections that are there.
@@ -60,9 +61,14 @@ final class Recovery {
     let streams = handedOverIO(replayed)
     isPlanned = streams != nil
     for (id, session) in replayed.found {
-      let counters = recorder.wal.counters(of: session.facts.slot)
+      let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
+      // Its client may be there, and come back: nobody kept its connection.
+      if !session.positions.registrations.isEmpty, !passed.hasConnection(cookie: session.facts.cookie) {
+        replayed.found[id]?.fate = .restarts(isTold: false)
+        replayed.found[id]?.isDetached = true
+      }
     }
     skipGivenIDs()
     let ids = replayed.found.keys.sorted()
@@ -85,22 +91,22 @@ final class Recovery {
     carryOutEffectsForThoseWhoAreThere()
     bus.value.advance(to: context.now)
     interpreter.carryOutEffects()
-    recorder.wal.setLast(.connection, sessions.lastID.rawValue)
+    wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
     // All of that becomes visible at once, and before any of it is sent: it was caused by something that no entry but
     // those of the compaction's end tells.
-    recorder.compactor.compactWhole(committing: true, at: context.now)
+    recorder.compactAll()
     recorder.endTransaction()
     interpreter.settle()
     for session in sessions.all { recorder.noteRecovered(session) }
-    removeInheritedFiles()
+    keepInheritedFiles()
   }
 
   /// Whatever of the log is lost, or had no room in it, no id is given twice.
   private func skipGivenIDs() {
     var isDamaged = false
-    func last(_ id: IDSequence, known: UInt64) -> UInt64 {
-      switch recorder.wal.last(id) {
+    func last(_ id: LoggedSequence, known: UInt64) -> UInt64 {
+      switch wal.last(id) {
       case .given(let number): return max(number, known)
       // As many as what is lost has bytes: all that can be said of what an older daemon left.
       case .unwritten: return known + UInt64(damage?.unreadLength ?? 0)
@@ -123,7 +129,6 @@ final class Recovery {
     let cookies = passed.connectionCookies
     for cookie in cookies {
       guard let socket = passed.takeConnection(cookie: cookie) else { continue }
-      store?.forget(connection: socket)
       UnixSocket.shutdown(socket)
     }
     return cookies.count
@@ -157,13 +162,11 @@ final class Recovery {
       try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     } catch {
       context.log.warning("cannot go on with connection \(id): \(error)")
-      store?.forget(connection: session.descriptor)
       UnixSocket.shutdown(session.descriptor)
       return false
     }
-    // It lies in the store already.
-    session.isStored = store != nil
     sessions.insert(session)
+    recorder.keepOpen(session)
     return true
   }
 
@@ -209,13 +212,10 @@ final class Recovery {
       recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
-    // Where nothing was to survive the daemon, what was sent is not counted.
-    let isGreeted = store == nil ? found.facts.isOpen : found.controlSent > 0
-    if isTold { sayLast(to: socket, isGreeted: isGreeted) }
-    store?.forget(connection: socket)
+    if isTold { sayLast(to: socket, isGreeted: found.controlSent > 0) }
     UnixSocket.shutdown(socket)
     // What the client has sent and nobody has read is let go of with it, descriptors too: that can take long.
-    gatekeeper.quota.close(socket, of: found.facts.peer.uid)
+    quota.close(socket, of: found.facts.peer.uid)
   }
 
   /// Says why a connection ends, if the kernel takes it.
@@ -225,9 +225,8 @@ final class Recovery {
     // A client reads every refusal in the same way.
     if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
     buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
-    sender.gather.append(0..<buffer.count, of: buffer)
     do throws(Errno) {
-      _ = try sender.gather.send(to: socket)
+      try sender.write(buffer, to: socket)
     } catch {
       context.log.debug("a client does not learn that it has to connect again: \(error)")
     }
@@ -282,10 +281,10 @@ final class Recovery {
       context.log.warning("\(closed) closed of which the state does not know")
     }
     guard !replayed.found.isEmpty else { return }
-    if recorder.wal.usedLength > recorder.wal.admissionLimit {
+    if wal.usedLength > wal.admissionLimit {
       context.log.warning(
         """
-        the state has \(recorder.wal.usedLength) bytes of what lasts, and StateMax= lets it grow to \(recorder.wal.admissionLimit): \
+        the state has \(wal.usedLength) bytes of what lasts, and StateMax= lets it grow to \(wal.admissionLimit): \
         until it is less, delegates, holds, declarations and queries are refused
         """)
     }

@@ -37,13 +37,15 @@ final class FrameReader {
 
   init(
     _ router: Router, _ taker: FrameTaker, _ gatekeeper: Gatekeeper, _ recorder: Recorder, _ sender: Sender,
-    _ pool: BufferPool, _ context: ServerContext
+    _ partials: PartialFrames, _ quota: DescriptorQuota, _ pool: BufferPool, _ context: ServerContext
   ) {
     (self.router, self.taker, self.gatekeeper) = (router, taker, gatekeeper)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
-    (partials, quota) = (gatekeeper.partials, gatekeeper.quota)
+    (self.partials, self.quota) = (partials, quota)
     receiveBuffer = pool.take()
   }
+
+  var partialByteCount: Int { partials.reservedByteCount }
 
   // MARK: Reading
 

@@ -16,22 +16,19 @@ final class FrameTaker {
   private let replier: Replier
   private let lister: Lister
   private let gatekeeper: Gatekeeper
-  private let succession: Succession
   private let files: UserInfoFiles
+  private let quota: DescriptorQuota
 
   init(
-    _ interpreter: Interpreter, _ lister: Lister, _ gatekeeper: Gatekeeper, _ succession: Succession,
-    _ files: UserInfoFiles
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
+    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter, _ lister: Lister,
+    _ gatekeeper: Gatekeeper, _ files: UserInfoFiles, _ quota: DescriptorQuota,
+    _ context: ServerContext
   ) {
-    context = interpreter.context
-    bus = interpreter.bus
-    sessions = interpreter.sessions
-    recorder = interpreter.recorder
-    sender = interpreter.sender
-    monitor = interpreter.monitor
-    replier = interpreter.replier
-    self.interpreter = interpreter
-    (self.lister, self.gatekeeper, self.succession, self.files) = (lister, gatekeeper, succession, files)
+    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
+    (self.monitor, self.replier, self.interpreter) = (monitor, replier, interpreter)
+    (self.quota, self.context) = (quota, context)
+    (self.lister, self.gatekeeper, self.files) = (lister, gatekeeper, files)
   }
 
   /// Takes a frame that is stamped with its sender.
@@ -65,7 +62,6 @@ final class FrameTaker {
       { () throws(WireError) in
         switch kind {
         case .succeed: try succeed(frame, by: session)
-        case .replace: try takeReplace(frame, of: session)
         case .observe where lacksSpace:
           replier.refuse(
             session, serial: header.serial,
@@ -81,13 +77,13 @@ final class FrameTaker {
   private func receive(
     _ frame: FrameView, _ kind: FrameKind?, in slice: ByteSlice, of session: Session, isShown: Bool
   ) throws(WireError) {
-    let postsBefore = bus.value.acceptedPostCount
+    let postsBefore = bus.value.totals.acceptedPosts
     guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
       return try refuseUnknown(frame.header, of: session)
     }
     switch kind {
     case .post:
-      let count = bus.value.acceptedPostCount - postsBefore
+      let count = bus.value.totals.acceptedPosts - postsBefore
       if isShown, count == 0 { monitor.showRefusedPost(frame, slice, from: session) }
       session.postedCount += count
       context.statistics.value.posted += count
@@ -109,7 +105,7 @@ final class FrameTaker {
     guard frame.observeOptions?.contains(.retained) == true else { return true }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
-    return session.output.queue.byteCount <= context.configuration.highMarkBytes
+    return session.output.queue.byteCount <= context.configuration.queue.highMarkBytes
   }
 
   // MARK: Files
@@ -136,7 +132,7 @@ final class FrameTaker {
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: post.header.serial, error)
-      try gatekeeper.quota.requireClosed(of: user)
+      try quota.requireClosed(of: user)
     }
   }
 
@@ -179,15 +175,5 @@ final class FrameTaker {
     if missed > 0 { sender.tellLost(UInt64(missed), to: session) }
     gatekeeper.close(detached)
     replier.say(Okay(), to: session, serial: serial)
-  }
-
-  /// Another daemon wants to go on with the bus, which hands over when the iteration ends.
-  private func takeReplace(_ frame: FrameView, of session: Session) throws(WireError) {
-    let version = try frame.decode(Replace.self).version
-    if let refusal = succession.ask(by: session, logVersion: version) {
-      replier.refuse(session, serial: frame.header.serial, refusal)
-    } else {
-      replier.say(Okay(), to: session, serial: frame.header.serial)
-    }
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Synchronization
 package import TribuneSystem
 import TribuneWire
@@ -151,7 +150,7 @@ nonisolated private final class JournalQueue: Sendable {
       if isEmpty { return true }
       let left = ContinuousClock.now.duration(to: deadline)
       guard left > .zero else { return false }
-      Self.wait(for: drained, atMost: left)
+      drained.wait(atMost: left)
     }
   }
 
@@ -176,7 +175,7 @@ nonisolated private final class JournalQueue: Sendable {
       guard isIdle else { continue }
       if isDraining { drained.signal() }
       if isEnded { return }
-      Self.wait(for: work, atMost: .seconds(3600))
+      work.wait(atMost: .seconds(3600))
     }
   }
 
@@ -187,15 +186,5 @@ nonisolated private final class JournalQueue: Sendable {
     var entry = JournalEntry(.warning, "the journal did not keep up: \(dropped) dropped")
     entry.append("TRIBUNE_DROPPED", String(count))
     send(entry)
-  }
-
-  private static func wait(for wakeup: borrowing Wakeup, atMost limit: Duration) {
-    do {
-      _ = try Poll.wait(for: wakeup, timeout: limit)
-    } catch {
-      // The kernel has no memory for the wait now, but may have it a moment later.
-      usleep(10_000)
-    }
-    wakeup.clear()
   }
 }

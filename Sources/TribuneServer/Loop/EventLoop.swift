@@ -2,12 +2,13 @@
 
 import CTribuneLinux
 import Dispatch
-import Glibc
 package import TribuneSystem
 
 /// The owner of a descriptor that the event loop watches.
 nonisolated package enum WatchToken: Equatable {
   case mainQueue
+  /// The bus's keeper.
+  case keeper
   case listener(Int)
   /// The alarm of the event loop's target.
   case alarm
@@ -20,7 +21,7 @@ nonisolated package enum WatchToken: Equatable {
     let high = Int(rawValue >> 32 & 0x3FFF_FFFF)
     self =
       switch rawValue >> 62 {
-      case 0: .mainQueue
+      case 0: low == 0 ? .mainQueue : .keeper
       case 1: .listener(high)
       case 3: .alarm
       default: .connection(slot: high, generation: low)
@@ -30,6 +31,7 @@ nonisolated package enum WatchToken: Equatable {
   package var rawValue: UInt64 {
     switch self {
     case .mainQueue: 0
+    case .keeper: 1
     case .listener(let index): 1 << 62 | UInt64(index) << 32
     case .alarm: 3 << 62
     case .connection(let slot, let generation): 2 << 62 | UInt64(slot) << 32 | UInt64(generation)
@@ -119,9 +121,7 @@ package final class EventLoop {
   /// The handle is read before the queue is drained. If it were not read, it would wake the loop forever; if it were
   /// read afterwards, the read could swallow the signal for work that arrived meanwhile.
   private func drainMainQueue() {
-    var count: UInt64 = 0
-    let size = unsafe read(mainQueueHandle, &count, MemoryLayout<UInt64>.size)
-    precondition(size == MemoryLayout<UInt64>.size || errno == EAGAIN || errno == EINTR)
+    Wakeup.clear(mainQueueHandle)
     _dispatch_main_queue_callback_4CF(nil)
   }
 }

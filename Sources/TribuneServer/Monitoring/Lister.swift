@@ -13,16 +13,15 @@ final class Lister {
   private let sessions: SessionTable
   private let interpreter: Interpreter
   private let replier: Replier
-  private let store: DescriptorStore?
+  private let keeper: KeeperLink?
   private let started: Instant
 
-  init(_ interpreter: Interpreter, _ store: DescriptorStore?) {
-    context = interpreter.context
-    bus = interpreter.bus
-    sessions = interpreter.sessions
-    replier = interpreter.replier
-    self.interpreter = interpreter
-    self.store = store
+  init(
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ interpreter: Interpreter, _ replier: Replier,
+    _ keeper: KeeperLink?, _ context: ServerContext
+  ) {
+    (self.bus, self.sessions, self.interpreter) = (bus, sessions, interpreter)
+    (self.replier, self.keeper, self.context) = (replier, keeper, context)
     started = context.now
   }
 
@@ -31,7 +30,7 @@ final class Lister {
     """
     \(sessions.count.counted("connection")), \(bus.value.observationCount.counted("observation")), \
     \(bus.value.delegateCount.counted("delegate")); \(context.statistics.value.posted) posted, \
-    \(context.statistics.value.lost) lost; \(bus.value.askedCount) asked, \(bus.value.vetoedCount) vetoed
+    \(context.statistics.value.lost) lost; \(bus.value.totals.asked) asked, \(bus.value.totals.vetoed) vetoed
     """
   }
 
@@ -113,15 +112,16 @@ final class Lister {
     entry.posted = context.statistics.value.posted
     entry.delivered = context.statistics.value.delivered
     entry.lost = context.statistics.value.lost
-    entry.asked = bus.value.askedCount
-    entry.vetoed = bus.value.vetoedCount
+    entry.asked = bus.value.totals.asked
+    entry.vetoed = bus.value.totals.vetoed
     entry.holds = UInt32(clamping: bus.value.holdCount)
     return entry
   }
 
-  /// Whether a restart does not end it, as far as it ends none.
+  /// Whether a restart does not end it, as far as it ends none. A connection without registrations is not marked: nothing
+  /// is lost with it, and a planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
-    let isKept = store.map { session.isStored && $0.hasState } ?? true
+    let isKept = !session.isKept || keeper?.isKept(.connection(session.cookie)) == true
     return isKept && !session.output.flags.contains(.incomplete)
   }
 
@@ -141,7 +141,6 @@ final class Lister {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
       entry.lost = session.lostCount
       entry.posted = session.postedCount
-      entry.isSurviving = store == nil && !session.flags.contains(.incomplete)
       return .connection(entry)
     }
   }

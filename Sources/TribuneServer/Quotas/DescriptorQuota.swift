@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
 import TribuneSystem
 import TribuneWire
 
@@ -14,12 +15,17 @@ final class DescriptorQuota {
   /// The most unclosed descriptors of one user.
   private static let closingMax = 512
 
+  private let accounts: Accounts
   private let closing = ClosingThreads()
   /// Descriptors that wait for the rest of their frames.
   private(set) var waitingCount = 0
   /// In-flight files of all users.
-  let files = InFlightFile.Count()
-  private var filesByUser: [UInt32: InFlightFile.Count] = [:]
+  let files = SharedCount()
+
+  init(_ accounts: Accounts) { self.accounts = accounts }
+
+  /// What a user has passed.
+  func descriptors(of user: UInt32) -> UserDescriptors { accounts.account(of: user).descriptors }
 
   // MARK: Partial frames
 
@@ -59,11 +65,13 @@ final class DescriptorQuota {
   // MARK: Closing
 
   /// Closes a descriptor of a user without waiting.
-  func close(_ descriptor: consuming FileDescriptor, of user: UInt32) { closing.close(descriptor, of: user) }
+  func close(_ descriptor: consuming FileDescriptor, of user: UInt32) {
+    closing.close(descriptor, of: descriptors(of: user))
+  }
 
   /// - Throws: `outOfMemory` if too many descriptors of the user are not closed yet.
   func requireClosed(of user: UInt32) throws(WireError) {
-    let count = closing.count(of: user)
+    let count = descriptors(of: user).unclosed.current
     guard count <= Self.closingMax else {
       throw WireError(
         .outOfMemory, "\(count) descriptors that user \(user) has passed take long to be closed")
@@ -72,20 +80,13 @@ final class DescriptorQuota {
 
   // MARK: In-flight files
 
-  func files(of user: UInt32) -> InFlightFile.Count {
-    if let count = filesByUser[user] { return count }
-    filesByUser = filesByUser.filter { $0.value.current > 0 }
-    let count = InFlightFile.Count()
-    filesByUser[user] = count
-    return count
-  }
-
   /// - Throws: `limitExceeded` if the user may have no more in-flight files.
-  func requireFileQuota(of user: UInt32, having count: InFlightFile.Count) throws(WireError) {
-    guard count.current < Self.filesMax - files.current else {
+  func requireFileQuota(of user: UserDescriptors) throws(WireError) {
+    let count = user.inFlight.current
+    guard count < Self.filesMax - files.current else {
       throw WireError(
         .limitExceeded,
-        "\(count.current.counted("file")) of user \(user) \(count.current == 1 ? "is" : "are") not delivered yet, "
+        "\(count.counted("file")) of user \(user.uid) \(count == 1 ? "is" : "are") not delivered yet, "
           + "of \(files.current) in all")
     }
   }

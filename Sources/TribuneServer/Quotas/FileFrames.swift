@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
 import TribuneSystem
 import TribuneWire
 
@@ -23,19 +24,20 @@ struct FileFrames {
   ///
   /// - Parameters:
   ///   - file: attached to the buffer; it has `length` bytes.
-  ///   - counts: of all files, and of those of the poster's user.
+  ///   - count: of all files.
+  ///   - user: who posted it.
   mutating func make(
     with file: consuming FileDescriptor, length: Int,
-    countedIn counts: (all: InFlightFile.Count, user: InFlightFile.Count), of user: UInt32
+    countedIn count: SharedCount, of user: UserDescriptors
   ) -> ByteBuffer {
     let buffer: ByteBuffer
-    if let index = free.lastIndex(where: { $0.file.userCount === counts.user }) {
+    if let index = free.lastIndex(where: { $0.file.user === user }) {
       let found = free.remove(at: index)
       found.file.hold(file, length: length)
       found.buffer.attach(found.file)
       buffer = found.buffer
     } else {
-      let held = InFlightFile(countedIn: counts.all, counts.user, user: user)
+      let held = InFlightFile(countedIn: count, of: user)
       held.hold(file, length: length)
       buffer = ByteBuffer(capacity: Self.frameLength, attachment: held)
     }

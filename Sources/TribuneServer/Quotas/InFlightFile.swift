@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneCore
 import TribuneSystem
 import TribuneWire
 
@@ -10,28 +11,18 @@ import TribuneWire
 /// The last reference may be released on any thread, as far as the compiler knows. Hence the atomics, which cost no
 /// more than plain integers here.
 nonisolated final class InFlightFile: AttachedFile {
-  /// A count of in-flight files.
-  final class Count: Sendable {
-    private let value = Atomic(0)
-
-    var current: Int { value.load(ordering: .relaxed) }
-
-    fileprivate func change(by difference: Int) { value.add(difference, ordering: .relaxed) }
-  }
-
   private static let none: Int32 = -1
 
   private let descriptor = Atomic(InFlightFile.none)
   private let byteCount = Atomic(0)
-  private let count: Count
-  /// The count of the poster's user.
-  let userCount: Count
-  let user: UInt32
+  /// In-flight files of all users.
+  private let count: SharedCount
+  /// Who posted it.
+  let user: UserDescriptors
 
   /// Creates an object without a file.
-  init(countedIn count: Count, _ userCount: Count, user: UInt32) {
+  init(countedIn count: SharedCount, of user: UserDescriptors) {
     self.count = count
-    self.userCount = userCount
     self.user = user
   }
 
@@ -46,7 +37,7 @@ nonisolated final class InFlightFile: AttachedFile {
     precondition(before == Self.none, "a file is held already")
     byteCount.store(length, ordering: .relaxed)
     count.change(by: 1)
-    userCount.change(by: 1)
+    user.inFlight.change(by: 1)
   }
 
   /// Closes the file, if there is one.
@@ -55,6 +46,6 @@ nonisolated final class InFlightFile: AttachedFile {
     guard held != Self.none else { return }
     FileDescriptor(owning: held).close()
     count.change(by: -1)
-    userCount.change(by: -1)
+    user.inFlight.change(by: -1)
   }
 }

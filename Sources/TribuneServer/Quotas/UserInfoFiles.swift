@@ -33,20 +33,20 @@ final class UserInfoFiles {
     case .lost: throw WireError(.limitExceeded, "the bus could have no more descriptors when one came")
     case .foreign: throw WireError(.invalidDescriptor, "\(MemoryFile.Flaw.notInMemory)")
     }
-    let count = quota.files(of: user)
+    let passer = quota.descriptors(of: user)
     let length: Int
     do throws(WireError) {
-      length = try checkedLength(of: descriptor.rawValue, for: frame, count, of: user, limit: limit)
+      length = try checkedLength(of: descriptor.rawValue, for: frame, of: passer, limit: limit)
     } catch {
       quota.close(descriptor, of: user)
       throw error
     }
-    return frames.value.make(with: descriptor, length: length, countedIn: (quota.files, count), of: user)
+    return frames.value.make(with: descriptor, length: length, countedIn: quota.files, of: passer)
   }
 
   /// The length in bytes of an acceptable file that came with a frame.
   private func checkedLength(
-    of descriptor: CInt, for frame: FrameView, _ count: InFlightFile.Count, of user: UInt32, limit: Int
+    of descriptor: CInt, for frame: FrameView, of user: UserDescriptors, limit: Int
   ) throws(WireError) -> Int {
     let length = Int(try frame.decode(Post.self).length)
     guard frame.header.payloadLength == 0 else {
@@ -60,7 +60,7 @@ final class UserInfoFiles {
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
     }
-    try quota.requireFileQuota(of: user, having: count)
+    try quota.requireFileQuota(of: user)
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor, length: length)
     } catch {

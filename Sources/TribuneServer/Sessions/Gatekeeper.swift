@@ -10,9 +10,10 @@ final class Gatekeeper {
   /// How long a connection that was told why it is closed has to read that.
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
-  let partials = PartialFrames()
-  let quota: DescriptorQuota
-  let acceptor: Acceptor
+  private let partials: PartialFrames
+  private let quota: DescriptorQuota
+  private let acceptor: Acceptor
+  private let wal: WriteAheadLog
   private let context: ServerContext
   private let loop: EventLoop
   private let sessions: SessionTable
@@ -22,21 +23,20 @@ final class Gatekeeper {
   private let replier: Replier
   private let bus: Cell<Bus>.Reference
   /// Keeps connections open while there is no daemon.
-  private let store: DescriptorStore?
-  /// Connections for which the store had no space, or no descriptor was to be had.
-  private var unstored: Set<ConnectionID> = []
+  private let keeper: KeeperLink?
   /// Lines of the journal on connections that are closed because of what they did.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
-  init(_ interpreter: Interpreter, _ loop: EventLoop, _ quota: DescriptorQuota, _ store: DescriptorStore?) {
-    context = interpreter.context
-    sessions = interpreter.sessions
-    recorder = interpreter.recorder
-    sender = interpreter.sender
-    replier = interpreter.replier
-    bus = interpreter.bus
-    acceptor = Acceptor(loop, sessions, log: context.log)
-    (self.interpreter, self.loop, self.quota, self.store) = (interpreter, loop, quota, store)
+  init(
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ wal: WriteAheadLog, _ recorder: Recorder,
+    _ sender: Sender, _ replier: Replier, _ interpreter: Interpreter, _ acceptor: Acceptor,
+    _ partials: PartialFrames, _ quota: DescriptorQuota, _ loop: EventLoop, _ keeper: KeeperLink?,
+    _ context: ServerContext
+  ) {
+    (self.bus, self.sessions, self.wal, self.recorder) = (bus, sessions, wal, recorder)
+    (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
+    (self.acceptor, self.partials, self.quota) = (acceptor, partials, quota)
+    (self.loop, self.keeper, self.context) = (loop, keeper, context)
   }
 
   // MARK: Coming
@@ -52,16 +52,16 @@ final class Gatekeeper {
     let credentials = try UnixSocket.peer(of: descriptor)
     let slot = sessions.nextSlot
     // The log has no counter slot for more. As with descriptors, there may be one later.
-    guard slot.index < recorder.wal.slotCount else { throw .tooManyDescriptors }
+    guard slot.index < wal.slotCount else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
       peer: PeerIdentity(credentials: credentials), connected: context.now,
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
-    recorder.wal.setLast(.connection, session.id.rawValue)
+    wal.setLast(.connection, session.id.rawValue)
     sessions.insert(session)
-    recorder.wal.assignSlot(slot.index, to: session.id)
+    wal.assignSlot(slot.index, to: session.id)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
     guard sessions.count <= context.configuration.connectionsMax else {
       let most = context.configuration.connectionsMax
@@ -92,7 +92,6 @@ final class Gatekeeper {
     recorder.recordConnection(session)
     interpreter.perform {
       bus.value.connect(session.slot, id: session.id, peer: session.peer)
-      keepOpen(session)
       replier.sayHello(to: session)
       let limits = bus.value.limits
       let welcome = Welcome(
@@ -101,25 +100,6 @@ final class Gatekeeper {
         queriesMax: UInt32(limits.queriesMax), deadlineMax: limits.deadlineMax,
         deadlineDefault: limits.deadline, busPID: ThisProcess.id, software: Version.current)
       replier.say(welcome, to: session, serial: 0)
-    }
-  }
-
-  /// Has the service manager keep the connection open while there is no daemon.
-  ///
-  /// Some places are left for what is stored when the bus is handed over.
-  func keepOpen(_ session: Session) {
-    // One that was handed over before it said hello lies there already.
-    guard let store, !session.isStored else { return }
-    if store.count + DescriptorStore.handOverRoom < store.capacity {
-      session.isStored = store.store(session.descriptor, as: .connection)
-    }
-    if !session.isStored { unstored.insert(session.id) }
-  }
-
-  /// Who goes leaves a place, and a descriptor, to one of those for whom there was none.
-  private func keepAnotherOpen() {
-    while !acceptor.isStopped, let id = unstored.popFirst() {
-      if let session = sessions[id], session.isOpen { return keepOpen(session) }
     }
   }
 
@@ -190,18 +170,13 @@ final class Gatekeeper {
     }
   }
 
-  /// - Parameter isEnded: false if something else goes on over its socket.
-  func close(_ session: Session, isEnded: Bool = true) {
+  func close(_ session: Session) {
     guard !session.isClosed else { return }
     if session.isGreeted { leave(session) } else { recorder.recordDisconnection(of: session.id) }
     session.input.deferred = nil
     partials.release(session)
     quota.releaseWaiting(of: session)
-    forget(session, isEnded: isEnded)
-    if !unstored.isEmpty {
-      unstored.remove(session.id)
-      keepAnotherOpen()
-    }
+    forget(session)
     acceptor.resume()
   }
 
@@ -214,16 +189,14 @@ final class Gatekeeper {
   }
 
   /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
-  private func forget(_ session: Session, isEnded: Bool) {
+  private func forget(_ session: Session) {
     context.log.debug("connection \(session.id) closed")
     session.state = .closed
     sender.removeQueue(of: session)
     loop.unwatch(session.descriptor.rawValue)
-    if session.isStored { store?.forget(connection: session.descriptor) }
-    if isEnded {
-      UnixSocket.shutdown(session.descriptor)
-      closeUnread(session)
-    }
+    if session.isKept { keeper?.forget(.connection(session.cookie)) }
+    UnixSocket.shutdown(session.descriptor)
+    closeUnread(session)
     sessions.remove(session)
   }
 
@@ -234,7 +207,7 @@ final class Gatekeeper {
       guard try UnixSocket.hasUnread(session.descriptor) else { return }
       let socket = try session.descriptor.duplicate()
       // The connection goes on having a descriptor, of which it does not matter when it is closed.
-      try session.descriptor.replace(by: try FileDescriptor.duplicate(of: recorder.wal.rawDescriptor))
+      try session.descriptor.replace(by: try FileDescriptor.duplicate(of: wal.rawDescriptor))
       quota.close(socket, of: session.peer.uid)
     } catch {
       context.log.debug("what connection \(session.id) has sent is let go of here: \(error)")

@@ -53,8 +53,8 @@ final class Session {
   private let pacingCell = Cell(Pacing())
   var positions = LogPositions()
   var postedCount: UInt64 = 0
-  /// The service manager has a copy of its socket.
-  var isStored = false
+  /// The keeper has a copy of its socket, or is to get one.
+  var isKept = false
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSystemd
-import Glibc
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that systemd passed to the daemon at its start (sd_listen_fds(3)): the sockets to listen on, and
-/// then, in any order, what an earlier process stored (`DescriptorStore`).
+/// What a daemon gets at its start: from systemd (sd_listen_fds(3)) the sockets to listen on, the write-ahead log and the
+/// lease (`ManagerStore`), and from the keeper what the last daemon had (`KeptItem`).
 ///
 /// It owns the descriptors that have not been taken from it, and closes them in the end.
 nonisolated package final class PassedAtStart {
@@ -22,130 +21,129 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// A descriptor that is not the bus's. It has been closed.
-  package struct Foreign: Equatable, Sendable {
-    package let name: String
-    /// Why it is foreign.
-    package let flaw: String
-
-    package init(name: String, flaw: String) {
-      self.name = name
-      self.flaw = flaw
-    }
-  }
-
   /// The passed descriptors cannot be used.
   package struct PassedError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
 
   private var listening: [Listening] = []
-  private var states: [CInt] = []
+  private var state: CInt?
   /// By cookie.
   private var connections: [UInt64: CInt] = [:]
   /// By inode.
-  private var files: [UInt64: (descriptor: CInt, number: UInt64)] = [:]
-  package private(set) var foreign: [Foreign] = []
-
-  /// Descriptors that were in the store when the process started, foreign ones included, and the length of their
-  /// names. These numbers do not change when a descriptor is taken.
-  package private(set) var storedCount = 0
-  private(set) var namesLength = 0
-  private(set) var stateCount = 0
-  /// Whether the peers' identities come from the kernel rather than from the write-ahead log.
-  package var knowsPeers = false
-  /// The highest number of a file, and the numbers in use.
-  private(set) var lastFile: UInt64 = 0
-  private var fileNumbers: Set<UInt64> = []
+  private var files: [UInt64: CInt] = [:]
+  /// The last daemon's own listening sockets, by the inodes of their files.
+  private var listeners: [UInt64: CInt] = [:]
+  /// Names of what the service manager has stored, and of that what only an earlier version of the daemon stores.
+  package private(set) var storedNames: Set<String> = []
+  package private(set) var formerNames: Set<String> = []
 
   /// Nothing was passed.
   package init() {}
 
   /// Sorts descriptors, and owns them from now on, even if it throws.
   ///
-  /// - Parameter isStoreKept: whether foreign descriptors may come from a store.
-  /// - Throws: `PassedError`, which lists the foreign descriptors, if there are any, none of the bus's own came from a
-  ///   store, and there is no store or no listening socket.
-  package init(_ passed: [(descriptor: CInt, name: String)], isStoreKept: Bool) throws(PassedError) {
-    var wrong: [String] = []
-    for (descriptor, name) in passed {
-      let owned = FileDescriptor(owning: descriptor)
-      guard let flaw = sort(owned, name) else { continue }
-      let isReserved = StoredName(name) != nil
-      wrong.append(
-        "\(descriptor) (\"\(name.escaped)\"" + (isReserved ? ", a name that only what is stored has)" : ")"))
-      foreign.append(Foreign(name: name, flaw: flaw))
-      storedCount += 1
-      namesLength += name.utf8.count + 1
+  /// - Throws: `PassedError`, if one of them is not the bus's.
+  package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
+    var foreign: [String] = []
+    for (descriptor, name) in passed where !sort(FileDescriptor(owning: descriptor), name) {
+      foreign.append("\(descriptor) (\"\(name.escaped)\")")
     }
-    let isAllForeign = storedCount == foreign.count
-    guard foreign.isEmpty || !isAllForeign || isStoreKept && !listening.isEmpty else {
-      let list = wrong.joined(separator: ", ")
+    guard foreign.isEmpty else {
       throw PassedError(
-        description: "what was passed as descriptor \(list) is no listening Unix stream socket")
+        description:
+          "what was passed as descriptor \(foreign.joined(separator: ", ")) is no listening Unix stream socket"
+      )
     }
   }
 
   deinit {
     for one in listening { FileDescriptor(owning: one.descriptor).close() }
-    for one in states { FileDescriptor(owning: one).close() }
+    if let state { FileDescriptor(owning: state).close() }
     for one in connections.values { FileDescriptor(owning: one).close() }
-    for one in files.values { FileDescriptor(owning: one.descriptor).close() }
+    for one in files.values { FileDescriptor(owning: one).close() }
+    for one in listeners.values { FileDescriptor(owning: one).close() }
   }
+
+  // MARK: From systemd
 
   /// Takes what was passed to this process, with close-on-exec set, and clears the environment variables. May be
   /// called once only, and while there is one thread.
-  package static func take(isStoreKept: Bool) throws(PassedError) -> PassedAtStart {
+  package static func take() throws(PassedError) -> PassedAtStart { try PassedAtStart(try receive()) }
+
+  /// The same, unsorted. Whoever calls this owns the descriptors.
+  static func receive() throws(PassedError) -> [(descriptor: CInt, name: String)] {
+    // As many as there are descriptors.
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else {
       throw PassedError(
         description: "cannot take the descriptors that were passed: \(Errno(rawValue: -count))")
     }
-    var passed: [(descriptor: CInt, name: String)] = []
-    passed.reserveCapacity(Int(count))
-    for index in 0..<Int(count) {
-      guard let name = unsafe names?[index] else { break }
-      passed.append((SD_LISTEN_FDS_START + CInt(index), unsafe String(cString: name)))
-      unsafe free(name)
+    return unsafe (names.map { unsafe [String](freeing: $0) } ?? []).enumerated().map { index, name in
+      (descriptor: SD_LISTEN_FDS_START + CInt(index), name: name)
     }
-    unsafe free(names)
-    return try PassedAtStart(passed, isStoreKept: isStoreKept)
   }
 
-  /// Takes the descriptor into the collection where it belongs.
-  ///
-  /// - Returns: why it is foreign; nil if it is not.
-  private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> String? {
-    let stored = StoredName(name)
-    switch stored {
-    case .state:
-      states.append(descriptor.release())
-      stateCount += 1
-    case .connection:
-      guard UnixSocket.role(of: descriptor) == .connected else { return "no connection" }
-      let cookie: UInt64
-      do throws(Errno) {
-        cookie = try UnixSocket.cookie(of: descriptor)
-      } catch {
-        return "a connection without a cookie: \(error)"
-      }
-      guard connections[cookie] == nil else { return "a connection that is there already" }
-      connections[cookie] = descriptor.release()
-    case .file(let number):
-      lastFile = max(lastFile, number)
-      guard let inode = descriptor.inode else { return "no sealed file in memory" }
-      guard files[inode] == nil else { return "a file that is there already" }
-      files[inode] = (descriptor.release(), number)
-      fileNumbers.insert(number)
-    case nil:
-      guard UnixSocket.role(of: descriptor) == .listening else { return "no listening Unix stream socket" }
+  /// - Returns: false for what is not the bus's.
+  private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
+    switch (StoredName(rawValue: name), name.first) {
+    case (.state, _):
+      storedNames.insert(name)
+      if state == nil { state = descriptor.release() }
+    // The service manager still has it, and that is all that it is for.
+    case (.lease, _): storedNames.insert(name)
+    case (nil, _) where UnixSocket.role(of: descriptor) == .listening:
       listening.append(Listening(descriptor: descriptor.release(), name: name))
+    // Until 0.1.0, the service manager had them all: connections as "c", and files as "f" with a number.
+    case (nil, "c") where name == "c":
+      noteFormer(name)
+      if let cookie = Self.cookie(of: descriptor) { add(descriptor, to: &connections, cookie) }
+    case (nil, "f") where UInt64(name.dropFirst(), radix: 36) != nil:
+      noteFormer(name)
+      if let inode = descriptor.inode { add(descriptor, to: &files, inode) }
+    case (nil, _): return false
+    }
+    return true
+  }
+
+  private func noteFormer(_ name: String) {
+    storedNames.insert(name)
+    formerNames.insert(name)
+  }
+
+  private func add(_ descriptor: consuming FileDescriptor, to table: inout [UInt64: CInt], _ key: UInt64) {
+    if table[key] == nil { table[key] = descriptor.release() }
+  }
+
+  /// Nil if it is no connection.
+  private static func cookie(of descriptor: borrowing FileDescriptor) -> UInt64? {
+    guard UnixSocket.role(of: descriptor) == .connected else { return nil }
+    do throws(Errno) {
+      return try UnixSocket.cookie(of: descriptor)
+    } catch {
       return nil
     }
-    storedCount += 1
-    namesLength += stored?.listedLength ?? 0
-    return nil
+  }
+
+  // MARK: From a keeper
+
+  /// Takes over what a keeper gives, the first descriptor for the first item and so on. What is there already, or is
+  /// not what it is said to be, is closed.
+  func take(_ items: [KeptItem], _ given: consuming PassedDescriptors) {
+    var given = given
+    for item in items {
+      guard case .descriptor(let descriptor)? = given.popFirst() else { return }
+      switch item.kind {
+      case .state: if state == nil { state = descriptor.release() }
+      case .connection:
+        if Self.cookie(of: descriptor) == item.key { add(descriptor, to: &connections, item.key) }
+      case .file: if descriptor.inode == item.key { add(descriptor, to: &files, item.key) }
+      case .listener:
+        if UnixSocket.role(of: descriptor) == .listening { add(descriptor, to: &listeners, item.key) }
+      case .lease: break
+      }
+    }
   }
 
   // MARK: Contents
@@ -153,15 +151,15 @@ nonisolated package final class PassedAtStart {
   package var connectionCount: Int { connections.count }
   /// Sorted, so the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
-  package var fileInodes: [UInt64] { files.keys.sorted() }
 
-  /// Whether a descriptor of the bus has this name. Then a foreign one with the same name cannot be removed alone.
-  func isInUse(_ name: String) -> Bool {
-    switch StoredName(name) {
-    case .file(let number): fileNumbers.contains(number)
-    case .state, .connection: true
-    case nil: false
+  /// Closes everything but the sockets to listen on. Nobody goes on with the connections.
+  func discard() {
+    for cookie in connectionCookies {
+      if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
     }
+    _ = takeState()
+    for file in files.values { FileDescriptor(owning: file).close() }
+    files = [:]
   }
 
   package func takeListening() -> [Listening] {
@@ -169,42 +167,39 @@ nonisolated package final class PassedAtStart {
     return listening
   }
 
-  /// The next descriptor named as a write-ahead log; nil if there are no more.
-  package func takeState() -> FileDescriptor? {
-    states.popLast().map { FileDescriptor(owning: $0) }
+  package var hasListening: Bool { !listening.isEmpty }
+
+  /// Whether the last daemon's listening socket is the one at `path`.
+  func hasListener(at path: String) -> Bool {
+    SocketFile(at: path).map { listeners[$0.inode] != nil } ?? false
   }
+
+  /// The last daemon's listening socket with the file of this inode.
+  func takeListener(inode: UInt64) -> FileDescriptor? {
+    listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
+  }
+
+  /// Which write-ahead log `takeState` returns; nil if there is none.
+  var stateInode: UInt64? { state.flatMap { state in FileDescriptor.lending(state) { $0.inode } } }
+
+  package func takeState() -> FileDescriptor? {
+    defer { state = nil }
+    return state.map { FileDescriptor(owning: $0) }
+  }
+
+  func hasConnection(cookie: UInt64) -> Bool { connections[cookie] != nil }
 
   package func takeConnection(cookie: UInt64) -> FileDescriptor? {
     connections.removeValue(forKey: cookie).map { FileDescriptor(owning: $0) }
   }
 
-  /// The peer of a connection; nil if the log has its identity, or if there is no such connection.
-  package func peer(cookie: UInt64) -> PeerCredentials? {
-    guard knowsPeers, let descriptor = connections[cookie] else { return nil }
-    return FileDescriptor.lending(descriptor) { socket in
-      do throws(Errno) {
-        return try UnixSocket.peer(of: socket)
-      } catch {
-        preconditionFailure("a connection does not say who is at its other end: \(error)")
-      }
-    }
-  }
-
-  /// - Returns: the file, with its number in the store.
-  package func takeFile(inode: UInt64) -> PassedFile? {
-    guard let file = files.removeValue(forKey: inode) else { return nil }
-    return PassedFile(descriptor: FileDescriptor(owning: file.descriptor), number: file.number)
+  package func takeFile(inode: UInt64) -> FileDescriptor? {
+    files.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
   /// A copy of the file's descriptor, which leaves the file to other users; nil if the file is missing.
   func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
     guard let file = files[inode] else { return nil }
-    return try FileDescriptor.duplicate(of: file.descriptor)
-  }
-
-  /// A file from the store.
-  package struct PassedFile: ~Copyable {
-    package let descriptor: FileDescriptor
-    package let number: UInt64
+    return try FileDescriptor.duplicate(of: file)
   }
 }

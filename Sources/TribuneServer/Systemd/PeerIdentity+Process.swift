@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSystemd
-import Glibc
 package import TribuneSystem
 package import TribuneWire
 
@@ -14,30 +13,18 @@ nonisolated extension PeerIdentity {
       process: Self.processName(of: credentials.pid), unit: Self.unitName(of: credentials.pid))
   }
 
-  /// If the kernel names another process, takes that one's identity.
-  package mutating func correct(by credentials: PeerCredentials) {
-    guard
-      (pid, uid, gid) != (UInt32(clamping: credentials.pid), credentials.uid, credentials.gid)
-    else { return }
-    self = PeerIdentity(credentials: credentials)
-  }
-
-  private static func processName(of pid: pid_t) -> String {
+  private static func processName(of pid: Int32) -> String {
     guard pid > 0 else { return "" }
-    do {
-      let file = FileDescriptor(
-        owning: try retrying { unsafe open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC) })
-      let descriptor = file.rawValue
-      var name = [UInt8](repeating: 0, count: 64)
-      let count = try retrying { unsafe read(descriptor, &name, name.count) }
-      return String(decoding: name.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    do throws(Errno) {
+      let name = try InputFile.contents(of: "/proc/\(pid)/comm", lengthMax: 64, waits: true) ?? []
+      return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     } catch {
       return ""
     }
   }
 
   /// The user unit if there is one: the system unit is `user@UID.service` for all processes of a user manager.
-  private static func unitName(of pid: pid_t) -> String {
+  private static func unitName(of pid: Int32) -> String {
     // libsystemd takes 0 for the calling process.
     guard pid > 0 else { return "" }
     let userUnit = unsafe text { unsafe sd_pid_get_user_unit(pid, $0) }
@@ -50,8 +37,7 @@ nonisolated extension PeerIdentity {
   ) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe call(&text) >= 0, let text = unsafe text else { return nil }
-    defer { unsafe free(text) }
-    return unsafe String(cString: text)
+    return unsafe String(freeing: text)
   }
 
   /// `name[pid]`, with the unit, if there is one.

@@ -2,7 +2,6 @@
 
 import CSystemd
 import Dispatch
-import Glibc
 import TribuneSystem
 import TribuneWire
 
@@ -11,9 +10,8 @@ import TribuneWire
 /// Without `NOTIFY_SOCKET`, nothing is sent. A failure is logged once, and again only after a success in between: the
 /// bus keeps serving even if the manager cannot be reached.
 ///
-/// Nothing here blocks. sd_notify(3) would while the socket is full, as it is when a manager that does not read for a
-/// while is sent many descriptors (`DescriptorSender`). What does not fit is sent again a little later from the event
-/// loop, so only a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there
+/// Nothing here blocks. sd_notify(3) would while the socket is full, as it is when a manager does not read for a while.
+/// What does not fit is sent again a little later from the event loop, so only a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there
 /// is no event loop: the daemon tries once to report that it is stopping, and its exit tells the rest.
 package final class ServiceNotifier {
   private enum Kind {
@@ -43,12 +41,7 @@ package final class ServiceNotifier {
 
   /// The daemon is reloading. `ready(status:)` must follow.
   package func reloading() {
-    var now = timespec()
-    guard unsafe clock_gettime(CLOCK_MONOTONIC, &now) == 0 else {
-      preconditionFailure("there is a monotonic clock")
-    }
-    let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
-    send(.reloading, "RELOADING=1", "MONOTONIC_USEC=\(microseconds)")
+    send(.reloading, "RELOADING=1", "MONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
   /// The daemon is ending.

@@ -73,12 +73,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// pages. In other file systems, a foreign file can have the same number.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
-    let found = fcntl(rawValue, TRIBUNE_F_GET_SEALS)
-    var system = statfs()
-    var status = stat()
-    guard found != -1, found & sealed == sealed, unsafe fstatfs(rawValue, &system) == 0,
-      system.f_type != HUGETLBFS_MAGIC, unsafe fstat(rawValue, &status) == 0
-    else { return nil }
-    return UInt64(status.st_ino)
+    do throws(Errno) {
+      guard let facts = try MemoryFileFacts(of: rawValue), facts.seals & sealed == sealed else { return nil }
+      return facts.inode
+    } catch {
+      return nil
+    }
   }
 }

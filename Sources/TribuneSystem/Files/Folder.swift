@@ -22,9 +22,13 @@ package enum Folder {
         if errno != 0 { throw .current }
         return names
       }
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe Array(bytes.prefix { $0 != 0 })
+      // A name may be longer than the array that <dirent.h> declares.
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
+        preconditionFailure("a field has an offset")
       }
+      let start = unsafe UnsafeRawPointer(entry) + offset
+      let length = unsafe strlen(start.assumingMemoryBound(to: CChar.self))
+      let name = unsafe Array(UnsafeRawBufferPointer(start: start, count: length))
       if name != Array(".".utf8), name != Array("..".utf8) { names.append(name) }
     }
   }
@@ -38,6 +42,31 @@ package enum Folder {
     case S_IFREG where unsafe faccessat(AT_FDCWD, cString(path), X_OK, AT_EACCESS) == 0: return .program
     default: return .other
     }
+  }
+
+  /// Makes a folder in one that exists. Does nothing if there is something at the path already.
+  ///
+  /// - Parameter mode: the permission bits, of which the process's mask is taken away.
+  package static func make(_ path: String, mode: UInt32) throws(Errno) {
+    do throws(Errno) {
+      _ = try retrying { unsafe mkdir(path, mode) }
+    } catch  where error == .fileExists {
+      return
+    }
+  }
+
+  /// Runs `body` while no other process does so with the same folder. Waits for that without a limit.
+  package static func withLock<Result>(
+    _ path: String, _ body: () throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    let folder = FileDescriptor(
+      owning: try retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    let descriptor = folder.rawValue
+    _ = try retrying { flock(descriptor, LOCK_EX) }
+    let result = try body()
+    // The lock ends with its descriptor.
+    folder.close()
+    return result
   }
 
   /// The path with C's zero at the end.

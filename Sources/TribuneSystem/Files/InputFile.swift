@@ -4,6 +4,11 @@ import Glibc
 
 /// Reads small files whole.
 package enum InputFile {
+  /// Whether there is a file that this process may not read.
+  package static func isForbidden(_ path: String) -> Bool {
+    unsafe access(path, R_OK) == -1 && errno == EACCES
+  }
+
   /// The bytes of the file at `path`; nil when it is longer than `lengthMax`.
   ///
   /// - Parameter waits: whether to wait for a writer if the path is a pipe's. If not, a pipe with nothing to read is
@@ -11,15 +16,7 @@ package enum InputFile {
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
-    return try contents(of: file.rawValue, lengthMax: lengthMax)
-  }
-
-  /// The bytes of the standard input up to its end; nil when it is longer than `lengthMax`.
-  package static func standardInput(lengthMax: Int) throws(Errno) -> [UInt8]? {
-    try contents(of: STDIN_FILENO, lengthMax: lengthMax)
-  }
-
-  private static func contents(of descriptor: CInt, lengthMax: Int) throws(Errno) -> [UInt8]? {
+    let descriptor = file.rawValue
     var contents: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -48,9 +48,7 @@ package final class MemoryFile: AttachedFile {
 
   /// A file that holds `bytes`, to be read from its start.
   static func make(holding bytes: RawSpan) throws(Errno) -> FileDescriptor {
-    try checkLimit(length: bytes.byteCount)
-    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
-    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("tribune", flags) })
+    let file = try makeEmpty("tribune", for: bytes.byteCount)
     let descriptor = file.rawValue
     var written = 0
     while written < bytes.byteCount {
@@ -64,12 +62,16 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// Throws unless this process may make a file of `length` bytes. The kernel ends a process that exceeds its limit
-  /// by a signal.
-  static func checkLimit(length: Int) throws(Errno) {
+  /// An empty file without seals, which can be given that length.
+  ///
+  /// - Throws: `Errno.fileTooBig` if this process may not make it so long: the kernel ends a process that exceeds its
+  ///   limit by a signal.
+  static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
-    guard UInt64(length) <= limit.rlim_cur else { throw Errno(rawValue: EFBIG) }
+    guard UInt64(length) <= limit.rlim_cur else { throw .fileTooBig }
+    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
+    return FileDescriptor(owning: try retrying { unsafe memfd_create(name, flags) })
   }
 
   /// Whether a passed descriptor is one of a file in memory, which answers all other calls without waiting. For any

@@ -10,6 +10,7 @@ struct MemoryFileFacts {
   let access: CInt
   /// The length in bytes.
   let length: Int
+  let inode: UInt64
 
   /// - Returns: nil for anything but a file in memory, and for one of huge pages: the first access to it can fail for
   ///   lack of pages, with a signal.
@@ -23,6 +24,7 @@ struct MemoryFileFacts {
     var status = stat()
     _ = try retrying { unsafe fstat(descriptor, &status) }
     length = Int(status.st_size)
+    inode = UInt64(status.st_ino)
     guard system.f_type != HUGETLBFS_MAGIC else { return nil }
   }
 }

@@ -29,9 +29,7 @@ package struct SharedFile: ~Copyable, Sendable {
   /// Makes a file that reads as zeros. It takes memory only where it is written.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
-    try MemoryFile.checkLimit(length: length)
-    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
-    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("tribune-shared", flags) })
+    let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
     let descriptor = file.rawValue
     _ = try retrying { ftruncate(descriptor, off_t(length)) }
     _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, Self.seals) }

@@ -13,7 +13,9 @@ package enum StandardInput {
     let result = await withCheckedContinuation {
       (reader: CheckedContinuation<Result<[UInt8], Errno>, Never>) in
       do throws(Errno) {
-        try Thread.start { reader.resume(returning: readOnce()) }
+        try Thread.start {
+          reader.resume(returning: Result { () throws(Errno) in try readOnce() })
+        }
       } catch {
         reader.resume(returning: .failure(error))
       }
@@ -27,7 +29,7 @@ package enum StandardInput {
   package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
-      let next = try readOnce(65_536).get()
+      let next = try readOnce(65_536, endsWithTerminal: false)
       if next.isEmpty { return bytes }
       guard next.count <= limit - bytes.count else { return nil }
       bytes += next
@@ -40,20 +42,18 @@ package enum StandardInput {
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
-  private static func readOnce(_ count: Int = 4096) -> Result<[UInt8], Errno> {
+  private static func readOnce(_ count: Int = 4096, endsWithTerminal: Bool = true) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     while true {
-      let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
-      if count >= 0 { return .success(Array(bytes[..<count])) }
-      switch errno {
-      case EINTR: continue
-      // Another process made it non-blocking.
-      case EAGAIN:
-        var watched = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&watched, 1, -1)
-      // The other side of the terminal has hung up.
-      case EIO: return .success([])
-      default: return .failure(.current)
+      do throws(Errno) {
+        bytes.removeLast(count - (try retrying { unsafe Glibc.read(STDIN_FILENO, &bytes, count) }))
+        return bytes
+      } catch  where error == .again {
+        // Another process made it non-blocking.
+        _ = try Poll.wait(for: STDIN_FILENO, forWriting: false)
+      } catch  where error == .inputOutput && endsWithTerminal {
+        // The other side of the terminal has hung up.
+        return []
       }
     }
   }

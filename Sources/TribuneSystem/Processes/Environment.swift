@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
 /// The environment of the process.
@@ -10,8 +11,43 @@ package enum Environment {
     return unsafe String(cString: value)
   }
 
+  /// The variable's value; nil when it is not set or empty.
+  package static func nonEmptyValue(of name: String) -> String? {
+    guard let value = value(of: name), !value.isEmpty else { return nil }
+    return value
+  }
+
   /// Whether this process can see something at `path`.
   package static func fileExists(_ path: String) -> Bool {
     unsafe access(path, F_OK) == 0
+  }
+
+  /// The program's arguments, its own name first, as bytes: a file's name need not be text.
+  package static var arguments: [[UInt8]] {
+    unsafe bytes(of: CommandLine.unsafeArgv)
+  }
+
+  /// All variables, `NAME=value` each.
+  package static var entries: [[UInt8]] {
+    unsafe bytes(of: tribune_environment())
+  }
+
+  /// All variables, with some set to other values.
+  package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {
+    let kept = entries.filter { entry in
+      !variables.contains { entry.starts(with: "\($0.name)=".utf8) }
+    }
+    return kept + variables.map { Array("\($0.name)=\($0.value)".utf8) }
+  }
+
+  /// The strings of a list that ends with nil.
+  private static func bytes(of list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
+    var strings: [[UInt8]] = []
+    var next = unsafe list
+    while let string = unsafe next.pointee {
+      unsafe strings.append(Array(UnsafeRawBufferPointer(start: string, count: strlen(string))))
+      unsafe next += 1
+    }
+    return strings
   }
 }

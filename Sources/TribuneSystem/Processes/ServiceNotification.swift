@@ -33,26 +33,46 @@ package struct ServiceSocket: ~Copyable {
 
   /// Sends to the socket that `$NOTIFY_SOCKET` names now: a path, or `@` and a name in the abstract namespace.
   ///
-  /// - Parameter waits: whether to wait until there is space, for any time; if not, `Errno.again` is thrown.
-  package borrowing func send(_ text: String, waits: Bool) throws(Errno) {
+  /// - Parameters:
+  ///   - waits: whether to wait until there is space, for any time; if not, `Errno.again` is thrown.
+  ///   - passed: a copy of it goes with the notification.
+  package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let room = MemoryLayout.size(ofValue: address.sun_path)
-    let bytes = Array(name.utf8)
-    guard bytes.count < room else { throw .nameTooLong }
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-      unsafe field.copyBytes(from: bytes)
-      if name.hasPrefix("@") { unsafe field[0] = 0 }
-    }
-    // The address length delimits an abstract name.
-    let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
     let descriptor = socket.rawValue
     let flags = CInt(MSG_NOSIGNAL) | (waits ? 0 : CInt(MSG_DONTWAIT))
-    _ = try unsafe withUnsafePointer(to: &address) { pointer throws(Errno) in
-      try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer throws(Errno) in
-        try retrying { unsafe sendto(descriptor, text, text.utf8.count, flags, pointer, length) }
+    unsafe try UnixSocket.withAddress(name, isAbstract: name.hasPrefix("@")) {
+      address, length throws(Errno) in
+      guard let passed else {
+        _ = try retrying { unsafe sendto(descriptor, text, text.utf8.count, flags, address, length) }
+        return
+      }
+      try unsafe Self.send(text, passing: passed, to: descriptor, flags, address, length)
+    }
+  }
+
+  private static func send(
+    _ text: String, passing passed: CInt, to descriptor: CInt, _ flags: CInt,
+    _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+  ) throws(Errno) {
+    var control = LongControlMessage(passing: [passed])
+    var bytes = Array(text.utf8)
+    let count = bytes.count
+    _ = try retrying {
+      unsafe bytes.withUnsafeMutableBytes { bytes in
+        var vector = unsafe iovec(iov_base: bytes.baseAddress, iov_len: count)
+        return unsafe withUnsafeMutablePointer(to: &vector) { vector in
+          unsafe control.withBytes { control in
+            var message = unsafe msghdr()
+            unsafe message.msg_name = UnsafeMutableRawPointer(mutating: address)
+            unsafe message.msg_namelen = length
+            unsafe message.msg_iov = vector
+            unsafe message.msg_iovlen = 1
+            unsafe message.msg_control = control.baseAddress
+            unsafe message.msg_controllen = control.count
+            return unsafe sendmsg(descriptor, &message, flags)
+          }
+        }
       }
     }
   }

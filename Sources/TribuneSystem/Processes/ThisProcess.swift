@@ -1,9 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
-/// The identity of this process.
+/// This process: its identity, its limits and its end.
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
   package static var effectiveUser: UInt32 { geteuid() }
+
+  /// How many descriptors it may have open.
+  package static var descriptorLimit: Int {
+    var limit = rlimit()
+    let result = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return result == 0 ? Int(clamping: limit.rlim_cur) : 1024
+  }
+
+  /// Nobody of the same user can look into it from now on, or trace it.
+  package static func forbidTracing() { _ = tribune_forbid_tracing() }
+
+  /// Raises the limit of open descriptors to the highest that the kernel allows this process.
+  package static func raiseDescriptorLimit() throws(Errno) {
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    _ = try retrying { unsafe getrlimit(resource, &limit) }
+    guard limit.rlim_cur < limit.rlim_max else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = try retrying { unsafe setrlimit(resource, &limit) }
+  }
+
+  /// Stops the process, as SIGSTOP does. Returns when it has been continued.
+  package static func stop() { kill(getpid(), SIGSTOP) }
+
+  /// Ends the process, after what was printed has been written.
+  package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+
+  /// Keeps the calling thread waiting until another one ends the process.
+  package static func waitForExit() -> Never {
+    while true { pause() }
+  }
 }

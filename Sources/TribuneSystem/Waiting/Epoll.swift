@@ -55,10 +55,14 @@ package struct Readiness: OptionSet, Sendable {
   ///
   /// - Returns: the number of events, for `event(at:)`.
   package func wait(isPatient: Bool = true) throws(Errno) -> Int {
+    try wait(milliseconds: isPatient ? -1 : 0)
+  }
+
+  /// Waits until something happens, so many milliseconds at most; without end if they are negative.
+  package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {
-        unsafe epoll_wait(
-          descriptor.rawValue, events.baseAddress, CInt(events.count), isPatient ? -1 : 0)
+        unsafe epoll_wait(descriptor.rawValue, events.baseAddress, CInt(events.count), milliseconds)
       })
   }
 

@@ -24,12 +24,11 @@ package enum Poll {
         fd: socket.rawValue, events: CShort(POLLIN) | (forWriting ? CShort(POLLOUT) : none), revents: none),
       pollfd(fd: wakeup.rawValue, events: CShort(POLLIN), revents: none)
     )
-    let count = unsafe withUnsafeMutablePointer(to: &descriptors) { both in
-      unsafe both.withMemoryRebound(to: pollfd.self, capacity: 2) { list in
-        unsafe poll(list, 2, milliseconds(timeout))
+    unsafe try withUnsafeMutablePointer(to: &descriptors) { both throws(Errno) in
+      try unsafe both.withMemoryRebound(to: pollfd.self, capacity: 2) { list throws(Errno) in
+        try unsafe wait(for: list, 2, timeout)
       }
     }
-    if count == -1, Errno.current != .interrupted { throw Errno.current }
     let ended = CShort(POLLHUP) | CShort(POLLERR) | CShort(POLLNVAL)
     return Ready(
       isReadable: descriptors.0.revents & (CShort(POLLIN) | ended) != 0,
@@ -44,20 +43,30 @@ package enum Poll {
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool {
-    var descriptor = pollfd(fd: socket.rawValue, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
-    let count = unsafe poll(&descriptor, 1, milliseconds(timeout))
-    if count == -1, Errno.current != .interrupted { throw Errno.current }
-    return descriptor.revents != 0
+    try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout)
   }
 
   /// Waits for a wakeup alone.
   ///
   /// - Returns: whether there was one before the timeout.
   package static func wait(for wakeup: borrowing Wakeup, timeout: Duration) throws(Errno) -> Bool {
-    var descriptor = pollfd(fd: wakeup.rawValue, events: CShort(POLLIN), revents: 0)
-    let count = unsafe poll(&descriptor, 1, milliseconds(timeout))
-    if count == -1, Errno.current != .interrupted { throw Errno.current }
-    return descriptor.revents != 0
+    try wait(for: wakeup.rawValue, forWriting: false, timeout: timeout)
+  }
+
+  /// The same for a descriptor that somebody else owns.
+  static func wait(
+    for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil
+  ) throws(Errno) -> Bool {
+    var watched = pollfd(fd: descriptor, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
+    try unsafe wait(for: &watched, 1, timeout)
+    return watched.revents != 0
+  }
+
+  private static func wait(
+    for list: UnsafeMutablePointer<pollfd>, _ count: nfds_t, _ timeout: Duration?
+  ) throws(Errno) {
+    let result = unsafe poll(list, count, milliseconds(timeout))
+    if result == -1, Errno.current != .interrupted { throw Errno.current }
   }
 
   private static func milliseconds(_ timeout: Duration?) -> CInt {

@@ -9,7 +9,7 @@ package enum SystemClock {
   /// Microseconds since 1970, UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 
-  private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+  static func nanoseconds(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

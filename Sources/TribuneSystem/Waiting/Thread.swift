@@ -5,6 +5,9 @@ import Glibc
 
 /// Threads for calls that block in the kernel.
 package enum Thread {
+  /// Has the calling thread wait. For what there is no descriptor to wait for.
+  package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
   /// Distinguishes threads that exist at the same time.
   package struct ID: Equatable, Sendable {
     private let rawValue: pthread_t

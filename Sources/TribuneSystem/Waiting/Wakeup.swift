@@ -20,9 +20,24 @@ package struct Wakeup: ~Copyable, Sendable {
     _ = eventfd_write(counter.rawValue, 1)
   }
 
+  /// Waits for a signal, and clears it. May return earlier.
+  package func wait(atMost limit: Duration) {
+    do throws(Errno) {
+      _ = try Poll.wait(for: self, timeout: limit)
+    } catch {
+      // The kernel has no memory for the wait now, but may have it a moment later.
+      Thread.sleep(milliseconds: 10)
+    }
+    clear()
+  }
+
   /// Clears the signals so far.
-  package func clear() {
+  package func clear() { Self.clear(counter.rawValue) }
+
+  /// Clears an eventfd that somebody else owns, and that does not block.
+  package static func clear(_ counter: CInt) {
     var count: eventfd_t = 0
-    _ = unsafe eventfd_read(counter.rawValue, &count)
+    let result = unsafe eventfd_read(counter, &count)
+    precondition(result == 0 || errno == EAGAIN || errno == EINTR)
   }
 }

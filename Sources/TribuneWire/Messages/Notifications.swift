@@ -38,7 +38,8 @@ package enum PostingStyle: UInt8, Sendable, CaseIterable {
 /// A post without options has no fields at all.
 package struct Post: FrameFields {
   package static let kind = FrameKind.post
-  /// The offset of the length in the fields.
+  /// The offsets of the deadline and of the length in the fields.
+  static let deadlineOffset = 2
   static let lengthOffset = 6
 
   package var options: PostOptions

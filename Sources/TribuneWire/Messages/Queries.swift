@@ -75,6 +75,8 @@ package struct QueryFlags: OptionSet, Sendable {
 /// A query. Name, object and userInfo are the frame's tail.
 package struct Ask: FrameFields {
   package static let kind = FrameKind.ask
+  /// The offset of the deadline in the fields.
+  static let deadlineOffset = 0
 
   /// Milliseconds until there must be a verdict; 0 selects the bus's default.
   package var deadline: UInt32

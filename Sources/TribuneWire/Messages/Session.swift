@@ -148,21 +148,3 @@ package struct Succeed: FrameFields {
     buffer.append(received)
   }
 }
-
-/// Sent by a daemon that replaces this bus. After the `ok`, the connection uses the protocol between two daemons.
-package struct Replace: FrameFields {
-  package static let kind = FrameKind.replace
-
-  /// The highest version of a bus's write-ahead log that the sender reads.
-  package var version: UInt32
-
-  package init(version: UInt32) { self.version = version }
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    version = try reader.integer()
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(version)
-  }
-}

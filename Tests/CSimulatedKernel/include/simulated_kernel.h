@@ -55,12 +55,16 @@ struct sim_faults {
 	uint32_t lost_descriptor;
 	/* Of what is ready, something is reported later, or in another order. */
 	uint32_t reorder;
-	/* Before a call, what waits for the service manager is sent; and, if so at all, before every second death. */
-	uint32_t sends;
+	/* Before a call, the keeper has a turn. */
+	uint32_t turns;
 };
 
-/* Sends what waits for the service manager, as a thread of the bus does at any moment. */
-void sim_set_sender(void (*send)(void));
+/* Has the keeper take what has come. It has a turn at any moment, and whenever the bus waits for it. */
+void sim_set_keeper(void (*turn)(void));
+/* It has one now, one in so many times. */
+void sim_turn_keeper(uint32_t one_in);
+/* The socket that the keeper listens on. */
+void sim_set_keeper_listener(int descriptor);
 
 /* To be called once, on the first thread. `note` is what is said to `descriptor` when the process crashes. It ends with
  * the process that started it. */
@@ -85,6 +89,7 @@ void sim_ring(void);
 /* A socket that listens under a name which the kernel gives it, and no file has; and one that is connected to it. -1
  * without a descriptor. */
 int sim_listen(void);
+int sim_listen_for_packets(void);
 int sim_connect(int listener);
 
 /* Who connects next: in the order in which connections are accepted. */
@@ -99,8 +104,6 @@ enum sim_place {
 	SIM_ANYWHERE,
 	/* At a store into the first page of shared memory. */
 	SIM_IN_HEADER,
-	/* At such a store before which the service manager is sent something. */
-	SIM_WHEN_SENT,
 };
 
 /* Has the bus die when so many places of that kind have been passed. */

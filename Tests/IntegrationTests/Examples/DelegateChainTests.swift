@@ -51,34 +51,6 @@ struct DelegateChainTests {
     }
   }
 
-  @Test("delegates are added, removed and listed, in order, and the same one twice counts once")
-  func changing() async throws {
-    let window = try await openWindow()
-    func expectList(_ labels: String) async throws {
-      try window.type("delegates")
-      #expect(try await window.nextLine() == "delegates: \(labels)")
-    }
-    let delegate = AttentiveDelegate()
-    var attachments: [String: Tribune.Attachment] = [:]
-    for label in ["a", "b", "c", "b"] {
-      let attachment = try await connection.attach(
-        delegate, to: "window/1", respondingTo: ["window.shouldClose"], label: label)
-      if let before = attachments.updateValue(attachment, forKey: label) {
-        #expect(before.id == attachment.id)
-      }
-    }
-    try await expectList("a b c")
-    let verdict = try await connection.ask("window.shouldClose", object: "window/1", mode: .all)
-    #expect(verdict.outcomes.map(\.label) == ["a", "b", "c"])
-    try await attachments["b"]?.detach()
-    try await expectList("a c")
-    try await connection.attach(
-      delegate, to: "window/1", respondingTo: ["window.shouldClose"], label: "b")
-    try await expectList("a c b")
-    try await attachments["a"]?.detach()
-    try await expectList("c b")
-  }
-
   @Test("the chain keeps nobody alive: neither an object that is dropped nor a process that is killed")
   func notRetained() async throws {
     let window = try await openWindow()

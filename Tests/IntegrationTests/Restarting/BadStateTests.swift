@@ -3,10 +3,12 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneServer
+import TribuneSystem
 import TribuneWire
 
-/// A daemon that is passed a state, or descriptors, that are not what they should be starts, says what it dropped,
-/// and serves.
+/// A daemon that is given a state, or descriptors, that are not what they should be starts, says what it dropped, and
+/// serves.
 @Suite("Bad states", .timeLimit(.minutes(3)))
 struct BadStateTests {
   private let bus: RestartedBus
@@ -38,26 +40,27 @@ struct BadStateTests {
     try client.observe("test.*", serial: 1)
     try client.send(Post(), serial: 2, name: "test.served")
     #expect(try client.next().name == "test.served")
-    try client.send(Ask(), serial: 3, name: "test.shouldServe")
-    return (welcome.connection.rawValue, try client.nextVerdict().query.rawValue)
+    return (welcome.connection.rawValue, try client.ask("test.shouldServe", serial: 3).query.rawValue)
   }
 
   @Test("whatever byte is not what it was, the bus serves, says what it cannot use, and gives no id twice")
   func spoiltBytes() throws {
     let last = try expectService()
     try bus.die()
-    let pages = try bus.command("keep").dropFirst().compactMap { Int($0) }
-    #expect(pages.count >= 3)
+    let whole = try bus.withKept { try SavedState(of: $0.descriptor(.state)) }
+    #expect(whole.pages.count >= 3)
     // Others each time.
     let first = Int.random(in: 0..<37)
     var (dropCount, damageCount) = (0, 0)
-    for page in pages {
+    for page in whole.pages {
       for offset in stride(from: page + first, to: page + 1024, by: 37) {
-        let before = try bus.log().utf8.count
-        try bus.command("spoil \(offset) \(1 << (offset % 8))")
+        try bus.changeState { state in
+          state = whole
+          state.flip(1 << UInt8(offset % 8), at: offset)
+        }
         try bus.start()
         let ids = try expectService()
-        let told = String(decoding: try bus.log().utf8.dropFirst(before), as: UTF8.self)
+        let told = try bus.bus.log()
         if told.contains("cannot be taken over, and the bus starts without") {
           dropCount += 1
         } else {
@@ -65,7 +68,7 @@ struct BadStateTests {
           #expect(ids.connection > last.connection, "byte \(offset)")
           #expect(ids.query > last.query, "byte \(offset)")
         }
-        try bus.end(SIGKILL)
+        bus.end(SIGKILL)
       }
     }
     // A header of which not a bit may be different, and records.
@@ -75,68 +78,91 @@ struct BadStateTests {
 
   @Test("a state that was cut", arguments: [0, 1, 100, 4096, 100_000, 8 << 20])
   func truncated(_ length: Int) throws {
-    try bus.end(SIGTERM)
-    try bus.command("cut \(length)")
+    try bus.end(.planned)
+    try bus.withKept { kept in
+      _ = try kept.replace(.state, by: SavedState(of: kept.descriptor(.state)).file(cutTo: length))
+    }
     try bus.start()
     #expect(try bus.log().contains("cannot be taken over"))
     for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
     try expectService()
-    #expect(try bus.stored()["state"] == 1)
+    try bus.die()
+    #expect(try bus.withKept { $0.count(.state) } == 1)
   }
 
-  @Test(
-    "connections that the state does not know are closed, and those of the state that are not there have gone"
-  )
+  @Test("connections that the state does not know are closed, and those that it knows have to come back")
   func strangers() throws {
-    try bus.end(SIGTERM)
-    try bus.command("drop state")
+    try bus.end(.planned)
+    try bus.withKept { try $0.remove(.state) }
     try bus.start()
     for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
     #expect(try bus.log().contains("3 connections are closed of which the state does not know"))
     try expectService()
 
     let client = try RawClient.greeted(bus)
-    try client.send(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
-    _ = try client.next(.ok)
-    try bus.end(SIGTERM)
-    try bus.command("drop c")
+    try client.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    let idle = try RawClient.greeted(bus)
+    try bus.end(.planned)
+    try bus.withKept { try $0.remove(.connection) }
     try bus.start()
+    // Whoever had registered nothing has nothing to come back for.
     #expect(try bus.log().contains("1 connection of the state is not there any more"))
+    #expect(try bus.log().contains("1 connection has to connect again"))
     let asker = try RawClient.greeted(bus)
-    try asker.send(Ask(), serial: 1, name: "host.shouldReboot")
-    #expect(try asker.nextVerdict().verdict == .allowed)
+    #expect(try asker.ask("host.shouldReboot", serial: 1).verdict == .vetoed)
+    withExtendedLifetime((client, idle)) {}
   }
 
   @Test(
-    "what is not the bus's is closed, and said, and gone from the store if nothing else has its name",
-    arguments: [
-      ("c", "\"c\" (no connection)", true), ("f1", "\"f1\" (no sealed file in memory)", false),
-      ("other", "\"other\" (no listening Unix stream socket)", false),
-      ("state", "the state that was stored cannot be taken over", true),
-    ])
-  func foreign(_ name: String, complaint: String, stays: Bool) throws {
-    try bus.end(SIGTERM)
-    // Nothing of the bus's is one.
-    try bus.command("add \(name) /dev/zero")
-    let before = try bus.stored()
+    "what is not what the keeper says is closed, and kept no more",
+    arguments: [.connection, .file, .listener, .state] as [KeptItem.Kind])
+  func foreign(_ kind: KeptItem.Kind) throws {
+    try bus.end(.planned)
+    try bus.withKept { kept in
+      if kind == .state { try kept.remove(.state) }
+      // Nothing of the bus's is one.
+      let zeros = FileDescriptor(owning: try retrying { unsafe open("/dev/zero", O_RDWR | O_CLOEXEC) })
+      try kept.add(KeptItem(kind, 7), zeros)
+    }
     try bus.start()
-    try clients[1].settle()
+    if kind == .state {
+      #expect(try bus.log().contains("the state that was kept cannot be taken over"))
+    } else {
+      for client in clients { try client.settle() }
+    }
     try expectService()
-    #expect(try bus.log().contains(complaint))
     #expect(try !OpenFiles.paths(of: bus.pid).contains("/dev/zero"))
-    try bus.end(SIGTERM)
-    #expect(try bus.stored()[name] == (stays ? before[name] : nil))
-    try bus.start()
-    try clients[1].settle()
+    try bus.die()
+    #expect(try bus.withKept { $0.has(KeptItem(kind, 7)) } == false)
   }
 
   @Test("a hand-over of which what was under way is missing is a death without one")
   func missingStreams() throws {
-    try bus.end(SIGTERM)
-    for name in try bus.stored().keys where name.hasPrefix("f") { try bus.command("drop \(name)") }
+    try bus.end(.planned)
+    try bus.withKept { try $0.remove(.file) }
     try bus.start()
     try clients[0].settle()
     try expectService()
+  }
+
+  /// Has a daemon die when it has taken over. What it says goes into a pipe that has room for one line: how much the
+  /// keeper gave, and not for what it has taken over.
+  private func perish() throws {
+    let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.state)) }
+    let before = try SavedState(of: state.rawValue).recoveries
+    let (daemon, pipe) = (Process(), Pipe())
+    let length = try retrying { fcntl(pipe.fileHandleForWriting.fileDescriptor, 1031, 4096) }  // F_SETPIPE_SZ
+    try pipe.fileHandleForWriting.write(contentsOf: Data(count: Int(length) - 64))
+    daemon.executableURL = URL(fileURLWithPath: try Programs.path(of: "tribuned"))
+    daemon.arguments = [
+      "--config=\(bus.folder.path)/etc", "--listen=\(bus.path)", "--keeper=\(bus.keeper.path)",
+    ]
+    daemon.standardError = pipe
+    try daemon.run()
+    while try SavedState(of: state.rawValue).recoveries == before { sched_yield() }
+    kill(daemon.processIdentifier, SIGKILL)
+    daemon.waitUntilExit()
+    #expect(daemon.terminationStatus == SIGKILL)
   }
 
   @Test("a state that three daemons in a row have died of is dropped, and no other one is")
@@ -144,15 +170,14 @@ struct BadStateTests {
     try bus.die()
     // Those that come to serve in between, and die then, do not count.
     for _ in 0..<2 {
-      for _ in 0..<2 { #expect(try bus.command("perish") == ["ended", "-\(SIGKILL)"]) }
+      for _ in 0..<2 { try perish() }
       try bus.start()
       for client in clients { try client.settle() }
-      try bus.die()
-      try bus.start()
+      try bus.crash()
       try bus.die()
     }
     #expect(try !bus.log().contains("have died"))
-    for _ in 0..<3 { #expect(try bus.command("perish") == ["ended", "-\(SIGKILL)"]) }
+    for _ in 0..<3 { try perish() }
     try bus.start()
     #expect(
       try bus.log().contains(
@@ -162,18 +187,7 @@ struct BadStateTests {
     try expectService()
     try bus.crash()
     try expectService()
-    #expect(try bus.stored()["state"] == 1)
-  }
-
-  @Test("a service manager that cannot be reached keeps nobody from being served")
-  func noManager() throws {
-    let bus = try TestBus(environment: ["TRIBUNE_FDSTORE": "100"])
-    _ = unsafe unlink(bus.notifySocket.path)
-    let client = try RawClient.greeted(bus)
-    // Until it has turned out, the bus hands over when it is stopped.
-    try bus.wait(serving: client) { try bus.log().contains("NOTIFY_SOCKET") }
-    bus.signal(SIGTERM)
-    #expect(try client.nextError() == .shuttingDown)
-    #expect(bus.waitForEnd() == 0)
+    try bus.die()
+    #expect(try bus.withKept { $0.count(.state) } == 1)
   }
 }

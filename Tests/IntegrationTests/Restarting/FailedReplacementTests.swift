@@ -3,40 +3,26 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneLog
+import TribuneServer
 import TribuneSystem
 import TribuneWire
 
 /// Replacements of which nothing comes: the bus goes on, and whoever was to take its place says why it has not.
 @Suite("Failed replacements", .timeLimit(.minutes(3)))
 struct FailedReplacementTests {
-  /// Messages between daemons: their length, kind, number of descriptors.
-  private enum Message {
-    static let ready: [UInt8] = [0, 0, 0, 0, 3, 0, 0, 0]
-    static let yours: [UInt8] = [0, 0, 0, 0, 4, 0, 0, 0]
-    static let refusal: [UInt8] = [4, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0x6E, 0x6F]
-    static func end(_ count: UInt8) -> [UInt8] { [4, 0, 0, 0, 2, 0, 0, 0, count, 0, 0, 0] }
-    /// One descriptor that is to be a state.
-    static let state: [UInt8] = [5, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1]
+  /// What is no message.
+  private static let nonsense: [UInt8] = [0, 0, 0, 0, 77, 0, 0, 0]
+
+  private static func attach(logVersion: UInt32 = WriteAheadLog.version) -> KeeperMessage {
+    .attach(.replace(logVersion: logVersion))
   }
 
-  // MARK: The bus's side
-
-  /// What somebody does who has said `replace`.
-  enum Step: CaseIterable {
-    case hangsUp
-    case hangsUpAfterOkay
-    case refuses
-    case talksNonsense
-    case saysTooMuch
-    case passesDescriptors
-    case takesWhatIsNotYours
-    case isReadyAndDeaf
-    case saysNothing
-  }
-
-  @Test("the bus goes on with everybody when who is to take its place fails", arguments: Step.allCases)
-  func step(_ step: Step) throws {
-    let replaced = try ReplacedBus()
+  /// Has a bus have something of everything that can be under way, and checks that nobody has noticed what was done to
+  /// it.
+  private static func expectNothing(
+    noticedOn replaced: RestartedBus, when disturb: () throws -> Void, afterwards: () throws -> Void
+  ) throws {
     let bus = replaced.bus
     let observer = try RawClient.greeted(bus)
     try observer.observe("load.*", serial: 1)
@@ -53,140 +39,186 @@ struct FailedReplacementTests {
     try poster.send(Array(bytes[..<40]))
     try RawClient.greeted(bus).settle()
 
-    try fail(step, bus)
+    try disturb()
     try poster.send(Array(bytes[40...]))
     try poster.settle()
     try silent.greet()
-    // Who has hung up before is not even begun with.
-    if step != .hangsUp { #expect(try bus.log().contains("the bus goes on, for ")) }
     for serial in 1...500 { #expect(try observer.next().header.serial == Serial(serial)) }
-    try replaced.replace()
+    try afterwards()
     for serial in 501...1000 { #expect(try observer.next().header.serial == Serial(serial)) }
     #expect(try observer.next().payload == "last")
     for client in [observer, poster, silent] { try client.settle() }
-    // The one that failed is not among them.
     #expect(try poster.busEntry().connections == 3)
   }
 
-  private func fail(_ step: Step, _ bus: TestBus) throws {
-    let client = try RawClient.greeted(bus)
-    try client.send(Replace(version: 1), serial: 1, flags: .critical)
-    if step == .hangsUp { return }
-    _ = try client.next(.ok)
-    switch step {
-    case .hangsUp, .hangsUpAfterOkay: return
-    case .refuses: try client.send(Message.refusal)
-    case .talksNonsense: try client.send([0, 0, 0, 0, 77, 0, 0, 0])
-    case .saysTooMuch: try client.send([0xFF, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0])
-    case .passesDescriptors: try client.send(Message.ready, with: [STDERR_FILENO])
-    case .takesWhatIsNotYours: try client.send(Message.yours)
-    case .isReadyAndDeaf:
-      _ = shutdown(client.rawDescriptor, CInt(SHUT_RD))
-      try client.send(Message.ready)
-    case .saysNothing: break
+  // MARK: The other daemon fails
+
+  /// What somebody does who wants the bus's place.
+  enum Step: CaseIterable {
+    case hangsUp
+    case hangsUpWhileTheBusHangs
+    case hangsUpWhenGiven
+    case takesHalfAndHangsUp
+    case refuses
+    case talksNonsense
+    case takesWhatIsNotYours
+    case saysNothing
+  }
+
+  @Test("the bus goes on with everybody when who is to take its place fails", arguments: Step.allCases)
+  func step(_ step: Step) throws {
+    let replaced = try RestartedBus()
+    try Self.expectNothing(noticedOn: replaced) {
+      try fail(step, replaced)
+      // Who has hung up before is not even begun with.
+      if ![.hangsUp, .hangsUpWhileTheBusHangs].contains(step) {
+        try replaced.bus.waitForLog("the bus goes on, for ")
+      }
+    } afterwards: {
+      try replaced.settleKeeper()
+      try replaced.replace()
     }
-    // It has failed when somebody else is served again.
-    try withExtendedLifetime(client) { try RawClient.greeted(bus).settle() }
+  }
+
+  private func fail(_ step: Step, _ replaced: RestartedBus) throws {
+    if step == .hangsUpWhileTheBusHangs { try replaced.bus.freeze() }
+    defer { replaced.bus.signal(SIGCONT) }
+    let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
+    try peer.send(Self.attach())
+    switch step {
+    case .hangsUp, .hangsUpWhileTheBusHangs: return
+    case .takesHalfAndHangsUp:
+      for descriptor in try peer.receive().descriptors { close(descriptor) }
+      return
+    default: for descriptor in try peer.receiveAll().values { close(descriptor) }
+    }
+    switch step {
+    case .hangsUp, .hangsUpWhileTheBusHangs, .takesHalfAndHangsUp, .hangsUpWhenGiven: return
+    case .saysNothing: break
+    case .refuses: try peer.send(.refusal("no"))
+    case .talksNonsense: try peer.send(Self.nonsense)
+    case .takesWhatIsNotYours: try peer.send(.yours)
+    }
+    // It has failed when the bus serves again.
+    try withExtendedLifetime(peer) { try RawClient.greeted(replaced).settle() }
   }
 
   @Test("a state that is newer than what it reads is not handed over to anybody")
   func version() throws {
-    let bus = try TestBus()
-    let client = try RawClient.greeted(bus)
-    try client.send(Replace(version: 0), serial: 1, flags: .critical)
-    #expect(try client.nextError() == .invalidValue)
-    // It was refused, and is a client like any other.
-    try client.settle()
+    let replaced = try RestartedBus()
+    let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
+    try peer.send(Self.attach(logVersion: WriteAheadLog.version - 1))
+    let (mine, last) = (WriteAheadLog.version, WriteAheadLog.version - 1)
+    try peer.expect(.refusal("the bus's state has version \(mine), and \(last) is the last known"))
+    try RawClient.greeted(replaced).settle()
   }
 
-  @Test("of two who ask at once one is refused")
+  @Test("of two who ask at once one is refused, as is who asks for less")
   func two() throws {
-    let bus = try TestBus()
-    let client = try RawClient.greeted(bus)
-    try client.send {
-      $0.appendFrame(Replace(version: 1), flags: .critical, serial: 1)
-      $0.appendFrame(Replace(version: 1), flags: .critical, serial: 2)
+    let replaced = try RestartedBus()
+    let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
+    try peer.send(Self.attach())
+    for descriptor in try peer.receiveAll().values { close(descriptor) }
+    for message in [Self.attach(), .attach(.resume(state: 0)), .attach(.begin)] {
+      let other = try KeeperPeer(connectingTo: replaced.keeper.path)
+      try other.send(message)
+      try other.expect(.refusal("another bus is served"))
     }
-    #expect(try client.next(.ok).header.serial == 1)
-    #expect(try client.nextError() == .limitExceeded)
-    try client.send(Message.refusal)
-    try RawClient.greeted(bus).settle()
+    try peer.send(.ready)
+    try peer.expect(.yours)
+    #expect(replaced.bus.waitForEnd() == 0)
   }
 
-  // MARK: The other side
+  // MARK: The keeper fails
 
-  /// What plays the bus, and what is expected to be said of it.
+  /// What a keeper does to the bus that has handed everything over for another daemon.
+  enum KeeperStep: CaseIterable {
+    case hangsUp, refuses, talksNonsense, saysWhatIsNotToBeSaid
+  }
+
+  @Test("the bus goes on with everybody when the keeper fails meanwhile", arguments: KeeperStep.allCases)
+  func keeper(_ step: KeeperStep) throws {
+    let replaced = try RestartedBus()
+    let path = replaced.keeper.path
+    try Self.expectNothing(noticedOn: replaced) {
+      replaced.keeper.die()
+      _ = unsafe unlink(path)
+      do {
+        let keeper = try KeeperPeer(acceptedAt: try KeeperPeer.listening(at: path))
+        _ = unsafe unlink(path)
+        try keeper.serve()
+        try keeper.send(.wanted(logVersion: WriteAheadLog.version))
+        try keeper.serve(until: .yours)
+        switch step {
+        case .hangsUp: break
+        case .refuses: try keeper.send(.refusal("it has gone"))
+        case .talksNonsense: try keeper.send(Self.nonsense)
+        case .saysWhatIsNotToBeSaid: try keeper.send(.ready)
+        }
+        if step != .hangsUp { try replaced.bus.waitForLog("the bus goes on, for ") }
+      }
+      try replaced.startKeeper()
+      try replaced.settleKeeper()
+    } afterwards: {
+      try replaced.replace()
+    }
+  }
+
+  /// What a keeper does to a daemon that wants the place of a bus.
   enum Impostor: CaseIterable {
-    case isOlder
-    case hangsUp
-    case talksNonsense
-    case countsWrong
-    case passesNoState
-    case passesNothing
+    case hangsUp, refuses, talksNonsense, countsWrong, givesNoState
 
     var complaint: String {
       switch self {
-      case .isOlder: "it is of an older version, which cannot be replaced"
       case .hangsUp: "it has hung up"
+      case .refuses: "not now"
       case .talksNonsense: "it says what makes no sense: "
-      case .countsWrong: "1 descriptors came of 7"
-      case .passesNoState, .passesNothing: "no sockets to listen on"
+      case .countsWrong: "2 of 7 items were given"
+      case .givesNoState: "its state cannot be taken over"
       }
     }
   }
 
-  /// A daemon that is to take the place of what listens in that folder.
-  private static func daemon(_ folder: TestFolder) throws -> RunningProgram {
-    try RunningProgram([
-      try Programs.path(of: "tribuned"), "--replace", "--listen=\(folder.path)/bus",
-      "--config=\(folder.path)",
-    ])
-  }
-
-  @Test("a daemon takes nothing from what is no bus, or does not do its part", arguments: Impostor.allCases)
+  @Test("a daemon takes no place when the keeper does not do its part", arguments: Impostor.allCases)
   func impostor(_ impostor: Impostor) throws {
-    let folder = try TestFolder()
-    let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.listening(at: path)
-    let daemon = try Self.daemon(folder)
-    do {
-      let client = try RawClient.welcoming(at: listener)
-      let request = try client.next(.replace)
-      #expect(request.header.flags == .critical)
-      if impostor == .isOlder {
-        try client.send(Refusal(.unknownCriticalKind), serial: 0, text: "unknown")
-      } else {
-        try client.send(Okay(), serial: request.header.serial)
-      }
-      let file = try SharedFile.make([1, 2, 3])
-      switch impostor {
-      case .isOlder, .hangsUp: break
-      case .talksNonsense: try client.send([9, 9, 9, 9, 9, 9, 9, 9])
-      case .countsWrong:
-        try client.send(Message.state, with: [file.rawValue])
-        try client.send(Message.end(7))
-      case .passesNoState:
-        try client.send(Message.state, with: [file.rawValue])
-        try client.send(Message.end(1))
-      case .passesNothing: try client.send(Message.end(0))
-      }
+    let (folder, daemon, keeper) = try Self.waiting()
+    let file = try SharedFile.make([1, 2, 3])
+    switch impostor {
+    case .hangsUp: keeper.hangUp()
+    case .refuses: try keeper.send(.refusal("not now"))
+    case .talksNonsense: try keeper.send(Self.nonsense)
+    case .countsWrong, .givesNoState:
+      let path = "\(folder.path)/bus"
+      let listener = try UnixSocket.listening(at: path)
+      let items = [KeptItem.state(7), .listener(try #require(SocketFile(at: path)).inode)]
+      try keeper.send(.batch(items), passing: [file.rawValue, listener.rawValue])
+      try keeper.expect(.taken(count: 2))
+      try keeper.send(.end(count: impostor == .countsWrong ? 7 : 2))
     }
     #expect(daemon.status() == 1)
     let errors = try daemon.errors.rest()
-    #expect(errors.hasPrefix("tribuned: cannot take the place of the bus at \(path): "))
-    #expect(errors.contains(impostor.complaint))
+    #expect(errors.contains("tribuned: cannot take the place of the bus: "), "\(errors)")
+    #expect(errors.contains(impostor.complaint), "\(errors)")
   }
 
-  @Test("a signal calls it off while it waits for a bus that hangs", arguments: [SIGTERM, SIGINT])
+  @Test("a signal calls it off while it waits for a keeper that hangs", arguments: [SIGTERM, SIGINT])
   func calledOff(number: Int32) throws {
-    let folder = try TestFolder()
-    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
-    let daemon = try Self.daemon(folder)
-    let client = try RawClient(acceptedAt: listener)
-    // It waits for what the bus says to that.
-    _ = try client.readHello()
-    _ = try client.next(.replace)
+    let (folder, daemon, keeper) = try Self.waiting()
     daemon.signal(number)
     #expect(daemon.status() == -number)
+    withExtendedLifetime((folder, keeper)) {}
+  }
+
+  /// A daemon that waits for what a keeper says that a test plays.
+  private static func waiting() throws -> (TestFolder, RunningProgram, KeeperPeer) {
+    let folder = try TestFolder()
+    let listener = try KeeperPeer.listening(at: "\(folder.path)/keeper")
+    let daemon = try RunningProgram([
+      try Programs.path(of: "tribuned"), "--replace", "--listen=\(folder.path)/bus",
+      "--keeper=\(folder.path)/keeper", "--config=\(folder.path)",
+    ])
+    let keeper = try KeeperPeer(acceptedAt: listener)
+    try keeper.expect(attach())
+    return (folder, daemon, keeper)
   }
 }

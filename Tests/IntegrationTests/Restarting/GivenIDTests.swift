@@ -24,8 +24,7 @@ struct GivenIDTests {
   private func given() throws -> IDs {
     let (other, welcome) = try RawClient.welcomed(bus)
     let delegate = try other.attach(Attach(patterns: ["given.shouldB"]), serial: 1)
-    try other.send(Ask(), serial: 2, name: "unanswered.shouldB")
-    let verdict = try other.nextVerdict()
+    let verdict = try other.ask("unanswered.shouldB", serial: 2)
     return IDs(
       connection: welcome.connection.rawValue, query: verdict.query.rawValue, delegate: delegate.rawValue)
   }
@@ -42,26 +41,24 @@ struct GivenIDTests {
 
   @Test("are not given again where the state is damaged", arguments: Damage.allCases)
   func damage(_ damage: Damage) throws {
-    // They are in no record once those who had them have gone and the log was swept.
+    // No entry has them once those who had them have gone and the log was compacted.
     for serial in 10..<1000 as Range<Serial> {
-      try client.send(Ask(), serial: serial, name: "unanswered.shouldB")
-      _ = try client.nextVerdict()
+      try client.ask("unanswered.shouldB", serial: serial)
     }
     for _ in 0..<20 { _ = try given() }
     let before = try given()
     try bus.restart()
-    try RawClient.greeted(bus).settle()
-    try bus.end(SIGKILL)
-    if [.log, .logAndIDs].contains(damage) { try bus.command("flip \(try bus.storedLog().start + 40) 1") }
-    if [.ids, .logAndIDs].contains(damage) {
-      for word in 0..<3 { try bus.command("flip \(97 + 8 * word) 1") }
+    try bus.die()
+    try bus.changeState { state in
+      if [.log, .logAndIDs].contains(damage) { state.flip(1, at: state.log.lowerBound + 40) }
+      guard [.ids, .logAndIDs].contains(damage) else { return }
+      for word in 0..<3 { state.flip(1, at: 97 + 8 * word) }
     }
     try bus.start()
     #expect(try bus.log().contains("the state is damaged: ") == [.log, .logAndIDs].contains(damage))
     #expect(try bus.log().contains("which ids were given") == [.ids, .logAndIDs].contains(damage))
     try expectMore(than: before)
-    try bus.end(SIGKILL)
-    try bus.start()
+    try bus.crash()
     try expectMore(than: before)
   }
 

@@ -6,12 +6,12 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// `tribuned --replace`: where no service manager keeps what a bus has, the next daemon gets it from the bus.
+/// `tribuned --replace`: the next daemon gets what the bus has over the keeper, while the bus is there.
 @Suite("Replacing", .timeLimit(.minutes(3)))
 struct ReplaceTests {
-  private let replaced: ReplacedBus
+  private let replaced: RestartedBus
 
-  init() throws { replaced = try ReplacedBus() }
+  init() throws { replaced = try RestartedBus() }
 
   // MARK: What goes on
 
@@ -20,18 +20,15 @@ struct ReplaceTests {
     let observer = try RawClient.greeted(replaced.bus)
     try observer.observe("unit.*", serial: 1)
     let holder = try RawClient.greeted(replaced.bus)
-    try holder.send(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
-    _ = try holder.next(.ok)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
     let (poster, welcome) = try RawClient.welcomed(replaced.bus)
-    try poster.send(Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state", text: "kept")
-    _ = try poster.next(.ok)
+    try poster.sendConfirmed(Post(options: .retain), serial: 1, name: "unit.state", text: "kept")
     #expect(try observer.next().payload == "kept")
     for round in 1...3 {
       try replaced.replace()
       try poster.send(Post(), serial: 2, name: "unit.didStart", text: "\(round)")
       #expect(try observer.next().payload == "\(round)")
-      try poster.send(Ask(), serial: 3, name: "host.shouldReboot")
-      #expect(try poster.nextVerdict().outcomes.map(\.reason) == ["backup"])
+      #expect(try poster.ask("host.shouldReboot", serial: 3).outcomes.map(\.reason) == ["backup"])
       let (late, lateWelcome) = try RawClient.welcomed(replaced.bus)
       #expect(lateWelcome.connection > welcome.connection)
       #expect(lateWelcome.busPID == UInt32(replaced.bus.pid))
@@ -39,44 +36,6 @@ struct ReplaceTests {
       #expect(try late.next(.retained).payload == "kept")
     }
     #expect(try poster.busEntry().connections == 3)
-  }
-
-  @Test("a query under way comes to its verdict")
-  func query() throws {
-    let delegate = try RawClient.greeted(replaced.bus)
-    try delegate.attach(Attach(timeout: 60_000, label: "x", patterns: ["a.shouldB"]), serial: 1)
-    let asker = try RawClient.greeted(replaced.bus)
-    try asker.send(Ask(deadline: 60_000), serial: 7, name: "a.shouldB")
-    let question = try delegate.nextQuestion().question
-    for _ in 0..<2 { try replaced.replace() }
-    try delegate.answer(question, .veto, "no")
-    let frame = try asker.next(.verdict)
-    #expect(frame.header.serial == 7)
-    #expect(try frame.decode(Verdict.self).outcomes.map(\.reason) == ["no"])
-    #expect(try delegate.nextConclusion() == .vetoed)
-  }
-
-  @Test("what waits to be read is read after it, and a frame that has come in part goes on")
-  func streams() throws {
-    let observer = try RawClient.greeted(replaced.bus)
-    try observer.observe("load.*", serial: 1)
-    let poster = try RawClient.greeted(replaced.bus)
-    // More than the kernel takes for the observer, less than the high mark on top of that.
-    let payload = String(repeating: "x", count: 1000)
-    for serial in 1...1000 {
-      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
-    }
-    let frame = ByteBuffer(capacity: 64)
-    frame.appendFrame(Post(), serial: 1001, name: "load.unit", text: "last")
-    let bytes = [UInt8](frame.bytes)
-    try poster.settle()
-    try poster.send(Array(bytes[..<40]))
-    // It has been read when somebody who came later has been served.
-    try RawClient.greeted(replaced.bus).settle()
-    for _ in 0..<2 { try replaced.replace() }
-    try poster.send(Array(bytes[40...]))
-    for serial in 1...1000 { #expect(try observer.next().header.serial == Serial(serial)) }
-    #expect(try observer.next().payload == "last")
   }
 
   @Test("files that wait, and one that is retained, go along")
@@ -122,7 +81,7 @@ struct ReplaceTests {
 
   @Test("who posts all the time notices nothing, nor who observes that")
   func busy() throws {
-    let replaced = try ReplacedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
+    let replaced = try RestartedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
     let observer = try RawClient.greeted(replaced.bus)
     try observer.observe("load.*", serial: 1)
     var next: Serial = 1
@@ -189,16 +148,16 @@ struct ReplaceTests {
     #expect(FileStatus(replaced.path)?.mode == 0o666)
     try replaced.bus.reload("[Socket]\nMode=0600\n")
     #expect(FileStatus(replaced.path)?.mode == 0o600)
-    #expect(replaced.bus.stop() == 0)
+    #expect(replaced.end(SIGINT) == 0)
     #expect(FileStatus(replaced.path) == nil)
   }
 
   @Test("the socket's file gets the mode that the last daemon's configuration says")
   func socketMode() throws {
-    replaced.configuration = "[Socket]\nMode=0600\n"
+    try replaced.folder.write("[Socket]\nMode=0600\n", to: "etc/tribuned.conf")
     try replaced.replace()
     #expect(FileStatus(replaced.path)?.mode == 0o600)
-    replaced.configuration = ""
+    try replaced.folder.write("", to: "etc/tribuned.conf")
     try replaced.replace()
     #expect(FileStatus(replaced.path)?.mode == 0o666)
   }
@@ -215,62 +174,72 @@ struct ReplaceTests {
   @Test("a bus that was started elsewhere leaves no file behind either")
   func relativePath() throws {
     let folder = try TestFolder()
-    let bus = try TestBus(
-      wrapper: ["/usr/bin/env", "--chdir=\(folder.path)"], arguments: ["--listen=bus"], folder: folder)
-    let replaced = ReplacedBus(bus)
+    let replaced = try RestartedBus(
+      arguments: ["--listen=bus"], wrapper: ["/usr/bin/env", "--chdir=\(folder.path)"], folder: folder)
     for _ in 0..<2 { try replaced.replace() }
     try RawClient.greeted(replaced.bus).settle()
-    #expect(replaced.bus.stop() == 0)
+    #expect(replaced.end(SIGINT) == 0)
     #expect(FileStatus(replaced.path) == nil)
   }
 
-  @Test("a socket that the service manager made stays its own")
+  @Test("a bus that was passed its socket goes on with it: no other daemon would have it")
   func passedSocket() throws {
     let folder = try TestFolder()
-    let bus = try TestBus(
-      wrapper: Activation.wrapper([.init(path: "\(folder.path)/bus")]), arguments: [], folder: folder)
-    let replaced = ReplacedBus(bus)
-    let client = try RawClient.greeted(bus)
-    try replaced.replace()
+    let replaced = try RestartedBus(
+      arguments: [], wrapper: Activation.wrapper([.init(path: "\(folder.path)/bus")]), folder: folder)
+    let client = try RawClient.greeted(replaced.bus)
+    #expect(try replaced.replaceInVain().errors.contains("it does not listen at \(replaced.path)"))
     try client.settle()
-    #expect(replaced.bus.stop() == 0)
-    #expect(FileStatus(replaced.path)?.isSocket == true)
+    try RawClient.greeted(replaced.bus).settle()
   }
 
   // MARK: Whom it takes no place of
 
-  @Test("where nobody listens, a daemon with --replace is the first")
+  @Test("where the keeper serves no bus, a daemon with --replace starts as without")
   func nobody() throws {
-    let folder = try TestFolder()
-    let bus = try TestBus(arguments: ["--replace", "--listen=\(folder.path)/bus"], folder: folder)
-    try RawClient.greeted(bus).settle()
-    #expect(try bus.log().contains("no bus listens at \(folder.path)/bus, which could be replaced"))
-    #expect(bus.stop() == 0)
-    #expect(FileStatus(bus.path) == nil)
+    try replaced.die()
+    try replaced.start(["--replace"])
+    try RawClient.greeted(replaced.bus).settle()
+    #expect(replaced.end(SIGINT) == 0)
+    try replaced.start(["--replace"])
+    try RawClient.greeted(replaced.bus).settle()
   }
 
-  @Test("another user is refused, and the bus goes on")
-  func otherUser() throws {
+  @Test("where there is no keeper, a daemon with --replace says so, and the bus goes on")
+  func noKeeper() throws {
+    let bus = try TestBus()
+    let refused = try FinishedProgram.tribuned([
+      "--config=\(bus.folder.path)/etc", "--replace", "--listen=\(bus.path)",
+      "--keeper=\(bus.folder.path)/keeper",
+    ])
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("no keeper at \(bus.folder.path)/keeper"))
+    try RawClient.greeted(bus).settle()
+  }
+
+  @Test("another user cannot have the bus replaced, and it goes on", arguments: [0o600, 0o666] as [mode_t])
+  func otherUser(mode: mode_t) throws {
     guard geteuid() == 0 else {
       throw Programs.Missing(description: "only root can be another user for once")
     }
     // Where the program lies, another user may not get to.
     let program = "\(replaced.folder.path)/tribuned"
     try FileManager.default.copyItem(atPath: try Programs.path(of: "tribuned"), toPath: program)
+    #expect(FileStatus(replaced.keeper.path)?.mode == 0o600)
+    _ = unsafe chmod(replaced.keeper.path, mode)
     let refused = try FinishedProgram([
       "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "--replace",
-      "--listen=\(replaced.path)", "--config=\(replaced.folder.path)/etc",
+      "--listen=\(replaced.path)", "--keeper=\(replaced.keeper.path)", "--config=\(replaced.folder.path)/etc",
     ])
     #expect(refused.status == 1)
     #expect(
-      refused.errors
-        == "tribuned: cannot take the place of the bus at \(replaced.path): "
-        + "only user 0, who runs the bus, and root can have it replaced\n")
+      refused.errors.contains(mode == 0o600 ? "Permission denied" : "it has hung up"), "\(refused.errors)")
     try RawClient.greeted(replaced.bus).settle()
+    try replaced.replace()
   }
 
-  @Test("what another user runs is no bus whose place is taken")
-  func anotherUsersBus() throws {
+  @Test("what another user runs is no keeper that is trusted with anything")
+  func anotherUsersKeeper() throws {
     guard geteuid() == 0 else {
       throw Programs.Missing(description: "only root can be another user for once")
     }
@@ -281,33 +250,29 @@ struct ReplaceTests {
       os.setgroups([])
       os.setgid(65534)
       os.setuid(65534)
-      listening = socket.socket(socket.AF_UNIX)
+      listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
       listening.bind(sys.argv[1])
       listening.listen()
       print("listening", flush=True)
       signal.pause()
       """
     let impostor = try RunningProgram([
-      "/usr/bin/env", "python3", "-c", script, "\(folder.path)/bus",
+      "/usr/bin/env", "python3", "-c", script, "\(folder.path)/keeper",
     ])
     #expect(try impostor.output.line() == "listening")
     let refused = try FinishedProgram.tribuned([
       "--config=\(folder.path)/etc", "--replace", "--listen=\(folder.path)/bus",
+      "--keeper=\(folder.path)/keeper",
     ])
     #expect(refused.status == 1)
-    #expect(
-      refused.errors
-        == "tribuned: cannot take the place of the bus at \(folder.path)/bus: user 65534 runs it, "
-        + "and only user 0, who runs this one, and root are trusted\n")
+    #expect(refused.errors.contains("user 65534 runs it"), "\(refused.errors)")
   }
 
-  @Test("a bus that a service manager keeps says how it is restarted, and goes on")
-  func keptBus() throws {
-    let bus = try RestartedBus()
+  @Test("a bus that a service manager has started says how it is restarted, and goes on")
+  func managed() throws {
+    let bus = try RestartedBus(isManaged: true)
     let client = try RawClient.greeted(bus)
-    let refused = try FinishedProgram.tribuned([
-      "--replace", "--listen=\(bus.path)", "--config=\(bus.folder.path)",
-    ])
+    let refused = try bus.replaceInVain()
     #expect(refused.status == 1)
     #expect(refused.errors.contains("\"systemctl restart tribuned\" replaces it"))
     try client.settle()
@@ -315,28 +280,51 @@ struct ReplaceTests {
     try client.settle()
   }
 
-  @Test("a daemon that a service manager passes something, or keeps something for, takes nobody's place")
-  func keptDaemon() throws {
-    let activated = Activation.wrapper([.init(path: "\(replaced.folder.path)/other")])
-    for (wrapper, environment) in [(activated, [:]), ([], ["TRIBUNE_FDSTORE": "10"])] {
-      let refused = try replaced.replaceInVain(wrapper: wrapper, environment: environment)
-      #expect(refused.status == 1)
-      #expect(
-        refused.errors.contains(
-          "--replace is for a bus of which the service manager keeps and passes nothing"))
+  /// Why a daemon cannot take the place of the bus.
+  enum Flaw: CaseIterable {
+    case tooFewDescriptors, badConfiguration, listensElsewhere
+
+    var complaint: String {
+      switch self {
+      case .tooFewDescriptors: "descriptors did not come, and this process can have 64"
+      case .badConfiguration: "not starting with a configuration that has errors"
+      case .listensElsewhere: "it does not listen at"
+      }
     }
-    try RawClient.greeted(replaced.bus).settle()
+
+    func replaceInVain(_ replaced: RestartedBus) throws -> FinishedProgram {
+      switch self {
+      case .tooFewDescriptors:
+        return try replaced.replaceInVain(wrapper: ["/usr/bin/prlimit", "--nofile=64:64"])
+      case .badConfiguration:
+        try replaced.folder.write("[Bus]\nQueriesMax=many\n", to: "etc/tribuned.conf")
+        let refused = try replaced.replaceInVain()
+        try replaced.folder.write("", to: "etc/tribuned.conf")
+        return refused
+      case .listensElsewhere: return try replaced.replaceInVain(["--listen=\(replaced.folder.path)/other"])
+      }
+    }
   }
 
-  @Test("a daemon that cannot have as many descriptors leaves the bus where it is")
-  func fewDescriptors() throws {
+  @Test("a daemon that cannot go on with everything leaves the bus where it is", arguments: Flaw.allCases)
+  func flawed(_ flaw: Flaw) throws {
     let clients = try (0..<100).map { _ in try RawClient.greeted(replaced.bus) }
-    let refused = try replaced.replaceInVain(wrapper: ["/usr/bin/prlimit", "--nofile=64:64"])
+    let refused = try flaw.replaceInVain(replaced)
     #expect(refused.status == 1)
-    #expect(refused.errors.contains("cannot take the place of the bus"))
+    #expect(refused.errors.contains(flaw.complaint), "\(refused.errors)")
     for client in clients { try client.settle() }
-    #expect(try replaced.bus.log().contains("the bus goes on"))
     try replaced.replace()
+    for client in clients { try client.settle() }
+  }
+
+  @Test("a bus of which the keeper has not everything stays where it is")
+  func fullKeeper() throws {
+    // The state, the listening socket, and two connections.
+    let replaced = try RestartedBus(room: 4)
+    let clients = try (0..<3).map { _ in try RawClient.greeted(replaced.bus) }
+    let refused = try replaced.replaceInVain()
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("the keeper has not taken everything"), "\(refused.errors)")
     for client in clients { try client.settle() }
   }
 }

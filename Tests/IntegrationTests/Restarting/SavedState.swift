@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
+import Glibc
+import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneLog
 
-/// A state as a text: its length, and its bytes but for rows of 32 that are zero.
+/// A state as a test looks at it and changes it: its length, and its bytes but for rows of 32 that are zero. Most of a
+/// long state is.
 ///
 /// What it knows of where things lie is what version 1 says, and stays as it is when there are others.
 struct SavedState {
@@ -46,6 +50,38 @@ struct SavedState {
     self.length = length
   }
 
+  /// What a file holds that somebody else has.
+  init(of file: CInt) throws {
+    length = Int(try retrying { lseek(file, 0, CInt(SEEK_END)) })
+    var offset = 0
+    // There may be nothing behind a hole.
+    while offset < length, case let start = Int(lseek(file, off_t(offset), TRIBUNE_SEEK_DATA)), start >= 0 {
+      offset = Int(try retrying { lseek(file, off_t(start), TRIBUNE_SEEK_HOLE) })
+      var bytes = [UInt8](repeating: 0, count: offset - start)
+      let count = try retrying { unsafe pread(file, &bytes, bytes.count, off_t(start)) }
+      for row in stride(from: 0, to: count, by: Self.rowLength) {
+        // A file may end within a row.
+        let part = bytes[row..<min(row + Self.rowLength, count)]
+        guard part.contains(where: { $0 != 0 }) else { continue }
+        rows[start + row] = part + [UInt8](repeating: 0, count: Self.rowLength - part.count)
+      }
+    }
+  }
+
+  /// A new file that holds it, up to a length.
+  func file(cutTo most: Int = .max) throws -> FileDescriptor {
+    let file = try SharedFile.make([], seals: 0)
+    let (descriptor, length) = (file.rawValue, min(length, most))
+    _ = try retrying { ftruncate(descriptor, off_t(length)) }
+    for (offset, bytes) in rows where offset < length {
+      let count = min(bytes.count, length - offset)
+      _ = try retrying { unsafe pwrite(descriptor, bytes, count, off_t(offset)) }
+    }
+    let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
+    _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) }
+    return file
+  }
+
   private static func bytes(_ text: Substring) -> [UInt8]? {
     let digits = text.compactMap { $0.hexDigitValue.map(UInt8.init) }
     guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
@@ -61,18 +97,30 @@ struct SavedState {
 
   // MARK: What is in it
 
+  /// Where there are pages of 4 KiB that are not empty.
+  var pages: [Int] { Set(rows.keys.map { $0 / 4096 * 4096 }).sorted() }
+
+  /// Daemons that have begun to recover from it and have not come to an end.
+  var recoveries: UInt64 { word(at: 88) }
+
   var version: UInt32 { UInt32(truncatingIfNeeded: word(at: 8)) }
 
-  /// The committed records, in their order.
-  var records: [Record] {
+  /// Where the log lies, as far as it is committed.
+  var log: Range<Int> {
     let (cells, segmentCapacity) = (Int(word(at: 24)), Int(word(at: 32)))
     let area = Int(UInt32(truncatingIfNeeded: word(at: 64)))
     let committed = Int(UInt32(truncatingIfNeeded: word(at: 72 + 8 * area))) * 8
     func aligned(_ offset: Int) -> Int { (offset + 65_535) & ~65_535 }
     let start = aligned(4096 + 64 * cells) + area * aligned(segmentCapacity)
+    return start..<start + committed
+  }
+
+  /// The committed records, in their order.
+  var records: [Record] {
+    let log = log
     var records: [Record] = []
-    var offset = start
-    while offset < start + committed {
+    var offset = log.lowerBound
+    while offset < log.upperBound {
       let opening = word(at: offset)
       let end = offset + max(Record.headLength, Int(UInt32(truncatingIfNeeded: opening)))
       records.append(
@@ -101,6 +149,8 @@ struct SavedState {
   private func word(at offset: Int) -> UInt64 {
     (0..<8).reduce(0) { $0 | UInt64(self[offset + $1]) << (8 * UInt64($1)) }
   }
+
+  mutating func flip(_ bits: UInt8, at offset: Int) { self[offset] ^= bits }
 
   mutating func set(_ value: UInt64, at offset: Int) {
     for place in 0..<8 { self[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(place))) }

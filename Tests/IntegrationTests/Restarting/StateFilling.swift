@@ -12,25 +12,18 @@ struct StateFilling {
   private let log: () throws -> String
   private static let stateLength = 1 << 20
 
-  init(_ bus: RestartedBus) throws { try self.init(path: bus.path, log: bus.log) }
-
-  init(_ bus: TestBus) throws { try self.init(path: bus.path, log: bus.log) }
-
-  private init(path: String, log: @escaping () throws -> String) throws {
-    self.path = path
-    self.log = log
-    poster = try RawClient(path: path)
-    try poster.greet()
+  init(_ bus: RestartedBus) throws {
+    (path, log) = (bus.path, bus.log)
+    poster = try RawClient.greeted(bus)
   }
 
   /// Has so much retained that there is no room for anything new, and has a hold refused for it.
   func fill() throws {
     let text = String(repeating: "x", count: 60_000)
     for number in 0...Self.stateLength / text.utf8.count {
-      try poster.send(
-        Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state", object: "\(number)",
+      try poster.sendConfirmed(
+        Post(options: .retain), serial: 1, name: "filling.state", object: "\(number)",
         text: text)
-      _ = try poster.next(.ok)
     }
     try poster.send(Hold(), serial: 2, name: "filling.*", text: "full")
     #expect(try poster.nextError() == .limitExceeded)
@@ -45,9 +38,8 @@ struct StateFilling {
     var objects: [String] = []
     while case let frame = try observer.next(), frame.kind == .retained { objects.append(frame.object) }
     for object in objects {
-      try poster.send(
-        Post(options: .retain), serial: 1, flags: .acknowledge, name: "filling.state", object: object)
-      _ = try poster.next(.ok)
+      try poster.sendConfirmed(
+        Post(options: .retain), serial: 1, name: "filling.state", object: object)
     }
   }
 }

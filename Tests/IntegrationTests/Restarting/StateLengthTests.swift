@@ -13,7 +13,7 @@ struct StateLengthTests {
   init() throws {
     bus = try RestartedBus(configuration: Self.configuration(stateMax: "1M"))
     poster = try RawClient.greeted(bus)
-    try bus.command("await c 1")
+    try poster.observe("kept.*", serial: 9)
   }
 
   private static func configuration(stateMax: String) -> String {
@@ -28,10 +28,9 @@ struct StateLengthTests {
   private func retain(_ count: Int, about object: String) throws {
     let text = String(repeating: "x", count: 300_000)
     for number in 0..<count {
-      try poster.send(
-        Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state",
+      try poster.sendConfirmed(
+        Post(options: .retain), serial: 1, name: "unit.state",
         object: "\(object)/\(number)", text: text)
-      _ = try poster.next(.ok)
     }
   }
 
@@ -44,14 +43,19 @@ struct StateLengthTests {
     return objects.sorted()
   }
 
-  /// The daemon dies, while nothing is under way, and another one is started. Who connects now may have no room.
-  private func crash() throws {
-    try RawClient.greeted(bus).settle()
-    try bus.end(SIGKILL)
-    try bus.start()
-  }
+  enum Way: CaseIterable {
+    case reload, restart, crash, replacement
 
-  enum Way: CaseIterable { case reload, restart, crash }
+    /// Has the bus go by what the configuration says now.
+    func perform(on bus: RestartedBus) throws {
+      switch self {
+      case .reload: try bus.bus.reload(bus.folder.read("etc/tribuned.conf"))
+      case .restart: try bus.restart()
+      case .crash: try bus.crash()
+      case .replacement: try bus.replace()
+      }
+    }
+  }
 
   @Test("that is more than before makes room", arguments: Way.allCases)
   func more(_ way: Way) throws {
@@ -60,13 +64,8 @@ struct StateLengthTests {
     #expect(try poster.nextError() == .limitExceeded)
     #expect(try bus.log().contains("the state has no room for more"))
     try configure(stateMax: "8M")
-    switch way {
-    case .reload: try bus.command("reload")
-    case .restart: try bus.restart()
-    case .crash: try crash()
-    }
-    try poster.send(Hold(), serial: 2, name: "unit.*", text: "full")
-    _ = try poster.next(.ok)
+    try way.perform(on: bus)
+    try poster.sendConfirmed(Hold(), serial: 2, name: "unit.*", text: "full")
     #expect(try bus.log().split(separator: "no room for more").count == 2)
   }
 
@@ -76,25 +75,20 @@ struct StateLengthTests {
     try bus.restart()
     let (older, newer) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     for client in [older, newer] { try client.observe("load.*", serial: 1) }
-    try bus.command("await c 3")
     try retain(9, about: "a")
     try configure(stateMax: "1M")
-    switch way {
-    case .reload: try bus.command("reload")
-    case .restart: try bus.restart()
-    case .crash: try crash()
-    }
+    try way.perform(on: bus)
     if way != .reload {
       #expect(try bus.log().contains("StateMax= lets it grow to 1048576: until"))
     }
     for _ in 0..<2 {
       try bus.restart()
-      try crash()
+      try bus.crash()
     }
     #expect(try retained() == (0..<9).map { "a/\($0)" })
     // Who adds something is told that it is gone.
     try newer.observe("unit.*", serial: 2)
-    try crash()
+    try bus.crash()
     #expect(try newer.nextError() == .restarted)
     try poster.send(Post(), serial: 2, name: "load.unit")
     #expect(try older.next().name == "load.unit")

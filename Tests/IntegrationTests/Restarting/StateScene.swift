@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneServer
 import TribuneWire
 
 /// A bus on which there is something of everything that a state can hold, up to its end, and what must be there on the
@@ -48,8 +49,8 @@ struct StateScene {
 
   /// Plays it.
   ///
-  /// - Returns: the state, and what was under way if that was handed over, as texts.
-  static func record(_ end: End) throws -> [String] {
+  /// - Returns: the state, and what was under way if that was handed over.
+  static func record(_ end: End) throws -> [SavedState] {
     let bus = try RestartedBus(configuration: configuration)
     var scene = StateScene(end: end)
     for _ in Role.allCases {
@@ -58,40 +59,35 @@ struct StateScene {
       scene.clients.append(client)
     }
     try scene.begin()
-    // What is under way is written whole when the log is swept.
+    // A compaction writes what is under way as a whole.
     try bus.restart()
     switch end {
     case .killed:
-      try scene.leaveOrphan(on: bus)
+      try scene.leaveDetached(on: bus)
       try scene.goOn(on: bus)
       try bus.die()
     case .handedOver:
       try scene.fillStreams()
       try RawClient.greeted(bus).settle()
-      try bus.end(SIGTERM)
+      try bus.end(.planned)
     }
-    return try bus.stored().keys.filter { $0 != "c" }.sorted { $0 == "state" && $1 != "state" }.map { name in
-      try bus.command("save \(name) \(bus.folder.path)/saved")
-      return try bus.folder.read("saved")
-    }
+    let kinds: [KeptItem.Kind] = end == .handedOver ? [.state, .file] : [.state]
+    return try bus.withKept { kept in try kinds.map { try SavedState(of: kept.descriptor($0)) } }
   }
 
   private func begin() throws {
-    try self[.observer].send(Observe(options: .awaited), serial: 1, name: "disk.*")
-    _ = try self[.observer].next(.ok)
+    try self[.observer].sendConfirmed(Observe(options: .awaited), serial: 1, name: "disk.*")
     try self[.observer].observe("load.*", serial: 2)
     try self[.delegate].attach(
       Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "first", patterns: ["a.shouldB"]),
       serial: 1)
-    try self[.delegate].send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
-    _ = try self[.delegate].next(.ok)
+    try self[.delegate].sendConfirmed(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
     try self[.idler].attach(
       Attach(failurePolicy: .abstain, timeout: Self.deadline, label: "idler", patterns: ["a.shouldC"]),
       serial: 1)
-    try self[.poster].send(
-      Post(options: .retain), serial: 1, flags: .acknowledge, name: "unit.state", object: "unit/a", text: "up"
+    try self[.poster].sendConfirmed(
+      Post(options: .retain), serial: 1, name: "unit.state", object: "unit/a", text: "up"
     )
-    _ = try self[.poster].next(.ok)
     try self[.asker].send(Ask(deadline: Self.deadline), serial: Self.askSerial, name: "a.shouldB")
     _ = try self[.delegate].nextQuestion()
     try self[.poster].send(
@@ -100,14 +96,15 @@ struct StateScene {
   }
 
   /// Has somebody be in the middle of a frame when the daemon dies, who does not come back.
-  private func leaveOrphan(on bus: RestartedBus) throws {
+  private func leaveDetached(on bus: RestartedBus) throws {
     let client = try RawClient.greeted(bus)
+    try client.observe("nothing.*", serial: 1)
     try client.send(Array(Self.halfPost[..<Self.halfLength]))
     for client in clients { try client.settle() }
     try withExtendedLifetime(client) { try bus.crash() }
   }
 
-  /// Has records of all kinds written that a sweep leaves out.
+  /// Has entries written of each kind that a compaction leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
     let client = try RawClient.greeted(bus)
@@ -117,8 +114,7 @@ struct StateScene {
     try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
     #expect(try self[.observer].next(.post).name == "load.idle")
     // Time goes on.
-    try self[.asker].send(Ask(deadline: 1), serial: 9, name: "a.shouldB")
-    _ = try self[.asker].nextVerdict()
+    try self[.asker].ask("a.shouldB", Ask(deadline: 1), serial: 9)
     // There is no room for so many questions. The zeros take no place in what is saved.
     let text = String(repeating: "\0", count: 100_000)
     for serial in Serial(11)...16 {
@@ -132,13 +128,10 @@ struct StateScene {
 
   private func fillStreams() throws {
     try self[.poster].send(Array(Self.halfPost[..<Self.halfLength]))
-    try self[.idler].send(Observe(suspension: .hold), serial: 2, name: "held.*")
-    _ = try self[.idler].next(.ok)
-    try self[.idler].send(Suspend(isSuspended: true), serial: 3)
-    _ = try self[.idler].next(.ok)
+    try self[.idler].sendConfirmed(Observe(suspension: .hold), serial: 2, name: "held.*")
+    try self[.idler].sendConfirmed(Suspend(isSuspended: true), serial: 3)
     for serial in Serial(21)...22 {
-      try self[.observer].send(Post(), serial: serial, flags: .acknowledge, name: "held.unit")
-      _ = try self[.observer].next(.ok)
+      try self[.observer].sendConfirmed(Post(), serial: serial, name: "held.unit")
     }
   }
 
@@ -156,37 +149,32 @@ struct StateScene {
   /// Has a daemon of today take over what was recorded.
   static func takenOver(_ end: End, from saved: [SavedState]) throws -> (RestartedBus, StateScene) {
     let bus = try RestartedBus(configuration: configuration)
-    try bus.end(SIGKILL)
-    try bus.command("drop state")
+    try bus.die()
     var scene = StateScene(end: end)
-    var cookies: [UInt64] = []
-    for _ in Role.allCases {
-      scene.clients.append(try RawClient(path: bus.path))
-      cookies.append(try number(in: bus.command("accept")))
-    }
-    var state = try #require(saved.first)
-    for record in state.records {
-      switch (record.kind, Int(clamping: record.connection) - 1) {
-      // Its cookie is behind its slot.
-      case (2, let index) where cookies.indices.contains(index):
-        state.set(cookies[index], at: 4, inBodyOf: record)
-      // The inode of the file with what was under way.
-      case (13, _): state.set(try place(try #require(saved.last), as: "f1", on: bus), at: 0, inBodyOf: record)
-      default: break
+    try bus.withKept { kept in
+      try kept.remove(.connection)
+      var cookies: [UInt64] = []
+      for _ in Role.allCases {
+        scene.clients.append(try RawClient(path: bus.path))
+        cookies.append(try kept.accept())
       }
+      var state = try #require(saved.first)
+      for record in state.records {
+        switch (record.kind, Int(clamping: record.connection) - 1) {
+        // Its cookie is behind its slot.
+        case (2, let index) where cookies.indices.contains(index):
+          state.set(cookies[index], at: 4, inBodyOf: record)
+        // The inode of the file with what was under way.
+        case (13, _):
+          let inode = try kept.replace(.file, by: try #require(saved.last).file())
+          state.set(inode, at: 0, inBodyOf: record)
+        default: break
+        }
+      }
+      try kept.replace(.state, by: state.file())
     }
-    _ = try place(state, as: "state", on: bus)
     try bus.start()
     return (bus, scene)
-  }
-
-  private static func place(_ saved: SavedState, as name: String, on bus: RestartedBus) throws -> UInt64 {
-    try bus.folder.write(saved.text, to: "placed")
-    return try number(in: bus.command("place \(name) \(bus.folder.path)/placed"))
-  }
-
-  private static func number(in answer: [String]) throws -> UInt64 {
-    try #require(answer.last.flatMap { UInt64($0) })
   }
 
   private func expectAll(on bus: RestartedBus) throws {
@@ -209,8 +197,7 @@ struct StateScene {
       serial: 4)
     #expect(try self[.poster].next(.awaited).header.serial == Self.awaitedSerial)
 
-    try fresh.send(Ask(), serial: 1, name: "host.shouldReboot")
-    #expect(try fresh.nextVerdict().outcomes.map(\.reason) == ["backup"])
+    #expect(try fresh.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
     try fresh.send(Observe(options: .retained), serial: 2, name: "unit.*")
     let retained = try fresh.next(.retained)
     #expect((retained.object, retained.payload) == ("unit/a", "up"))

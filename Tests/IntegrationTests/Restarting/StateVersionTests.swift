@@ -9,7 +9,7 @@ import TribuneLog
 /// A newer daemon reads the state of an older one: of each version there has been, two states are kept as they were
 /// written (`States/`), of a bus that was killed and of one that handed over.
 ///
-/// Who changes what a state looks like, or what a record or a cell means, raises `WriteAheadLog.version`, has the daemon
+/// Who changes what a state looks like, or what an entry or a counter slot means, raises `WriteAheadLog.version`, has the daemon
 /// go on reading what was before, and has the states of the new version recorded:
 ///
 ///     TRIBUNE_RECORD_STATES=1 swift test --filter StateVersionTests
@@ -49,14 +49,13 @@ struct StateVersionTests {
   @Test(
     "what a daemon of today writes is of its version, and is taken over", arguments: StateScene.End.allCases)
   func today(end: StateScene.End) throws {
-    let texts = try StateScene.record(end)
-    let saved = try texts.map { try SavedState($0) }
+    let saved = try StateScene.record(end)
     #expect(saved.map(\.version) == Self.parts(end).map { _ in WriteAheadLog.version })
     #expect(saved[0].records.contains { $0.kind == EntryKind.configuration.rawValue })
     try StateScene.expect(end, from: saved)
     guard ProcessInfo.processInfo.environment["TRIBUNE_RECORD_STATES"] != nil else { return }
-    for (part, text) in zip(Self.parts(end), texts) {
-      try Data(text.utf8).write(to: Self.file(WriteAheadLog.version, end, part))
+    for (part, state) in zip(Self.parts(end), saved) {
+      try Data(state.text.utf8).write(to: Self.file(WriteAheadLog.version, end, part))
     }
   }
 

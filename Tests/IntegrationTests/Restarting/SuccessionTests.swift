@@ -14,9 +14,8 @@ struct SuccessionTests {
   init() throws { bus = try RestartedBus() }
 
   /// Has a client be in the middle of a frame when the bus dies.
-  private func orphan(_ client: RawClient) throws {
+  private func detach(_ client: RawClient) throws {
     try client.send([1, 2, 3])
-    try RawClient.greeted(bus).settle()
     try bus.crash()
     #expect(try client.nextError() == .restarted)
   }
@@ -25,20 +24,16 @@ struct SuccessionTests {
   ///
   /// - Parameter identity: the pid, and the uid 32 bits higher.
   private func restart(noting identity: UInt64, of ids: [ConnectionID]) throws {
-    try RawClient.greeted(bus).settle()
-    try bus.end(SIGKILL)
-    try bus.command("save state \(bus.folder.path)/saved")
-    var state = try SavedState(try bus.folder.read("saved"))
-    for record in state.records
-    where record.kind == EntryKind.connect.rawValue
-      && ids.contains(ConnectionID(rawValue: record.connection))
-    {
-      // Behind its slot and its cookie.
-      state.set(identity, at: 12, inBodyOf: record)
+    try bus.die()
+    try bus.changeState { state in
+      for record in state.records
+      where record.kind == EntryKind.connect.rawValue
+        && ids.contains(ConnectionID(rawValue: record.connection))
+      {
+        // Behind its slot and its cookie.
+        state.set(identity, at: 12, inBodyOf: record)
+      }
     }
-    try bus.folder.write(state.text, to: "placed")
-    try bus.command("drop state")
-    try bus.command("place state \(bus.folder.path)/placed")
     try bus.start()
   }
 
@@ -54,7 +49,7 @@ struct SuccessionTests {
   func strangers(_ stranger: Stranger) throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     try client.observe("load.*", serial: 1)
-    try orphan(client)
+    try detach(client)
     let (pid, uid) = (UInt64(getpid()), UInt64(getuid()))
     try restart(
       noting: stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, of: [welcome.connection])
@@ -70,16 +65,13 @@ struct SuccessionTests {
   @Test("a process that the bus cannot see succeeds no connection, and releases no other's hold")
   func unseen() throws {
     let (holder, welcome) = try RawClient.welcomed(bus)
-    try holder.send(Hold(), serial: 1, name: "load.shouldStop", text: "a restore is running")
-    _ = try holder.next(.ok)
-    try orphan(holder)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "load.shouldStop", text: "a restore is running")
+    try detach(holder)
     let (other, otherWelcome) = try RawClient.welcomed(bus)
-    // Those that are gone are not counted any more.
-    _ = try bus.stored()
-    try bus.command("await c 1")
+    try other.observe("load.*", serial: 1)
     try restart(noting: UInt64(getuid()) << 32, of: [welcome.connection, otherWelcome.connection])
     #expect(try isListed(welcome.connection, other))
-    try other.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
+    try other.send(Succeed(predecessor: welcome.connection, received: 0), serial: 2)
     let frame = try other.next()
     #expect(frame.kind == .error)
     #expect(try frame.decode(Refusal.self).code == .notFound)
@@ -95,33 +87,37 @@ struct SuccessionTests {
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
     _ = try delegate.nextQuestion()
-    try orphan(delegate)
-    try bus.command("signal \(SIGINT)")
+    try detach(delegate)
+    bus.bus.signal(SIGINT)
     let frames = try asker.readToEnd()
     #expect(!frames.isEmpty)
     for frame in frames {
       #expect(frame.kind == .error)
       #expect(try frame.decode(Refusal.self).code == .shuttingDown)
     }
-    #expect(try bus.command("wait") == ["ended", "0"])
+    #expect(bus.bus.waitForEnd() == 0)
   }
 
-  @Test("who comes in the place of another has its place in the store as well")
+  @Test("who comes in the place of another has its place with the keeper as well")
   func places() throws {
-    // For two connections, beside the state and what a hand-over stores.
-    let bus = try RestartedBus(room: 5)
-    let clients = try (0..<2).map { _ in try RawClient.greeted(bus) }
+    // For two connections, beside the state and the listening socket.
+    let bus = try RestartedBus(room: 4)
+    var clients: [RawClient] = []
+    for _ in 0..<2 {
+      let (client, welcome) = try RawClient.welcomed(bus)
+      try client.observe("load.*", serial: 1)
+      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
+      clients.append(client)
+    }
     for client in clients { try client.send([1, 2, 3]) }
-    let third = try RawClient.greeted(bus)
-    try third.settle()
-    try bus.command("await c 2")
-    try bus.end(SIGKILL)
+    try RawClient.greeted(bus).settle()
+    bus.end(SIGKILL)
     try bus.start()
     for client in clients { #expect(try client.nextError() == .restarted) }
-    let successors = try clients.map { _ in try RawClient.greeted(bus) }
-    let surviving = try successors[0].list(List(.connections)).compactMap { entry in
-      if case .connection(let connection) = entry { connection.isSurviving } else { nil as Bool? }
+    let successors = try clients.map { _ in try RawClient.welcomed(bus) }
+    for (client, welcome) in successors {
+      try client.observe("load.*", serial: 1)
+      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
     }
-    #expect(surviving.count { $0 } == 2)
   }
 }

@@ -13,17 +13,19 @@ enum Activation {
     while arguments[0] != "--":
         kind, name, path = arguments[:3]
         del arguments[:3]
-        if kind == "file":
-            passed.append(os.memfd_create("test", os.MFD_ALLOW_SEALING))
-            fcntl.fcntl(passed[-1], 1033, 7)  # F_ADD_SEALS
-        elif kind == "connected":
-            kept += socket.socketpair()
-            passed.append(kept[-1].fileno())
+        if kind == "stored":
+            given = socket.recv_fds(socket.socket(fileno=0), 65536, 253)
+            names += given[0].decode().split()
+            passed += given[1]
+            for descriptor in given[1]:
+                os.set_inheritable(descriptor, False)
+            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            continue
         else:
-            kept.append(
-                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if kind == "datagram" else socket.SOCK_STREAM))
+            types = {"datagram": socket.SOCK_DGRAM, "packets": socket.SOCK_SEQPACKET}
+            kept.append(socket.socket(socket.AF_UNIX, types.get(kind, socket.SOCK_STREAM)))
             kept[-1].bind(path)
-            if kind == "listening":
+            if kind in ("listening", "packets"):
                 kept[-1].listen()
             passed.append(kept[-1].fileno())
         names.append(name)
@@ -41,9 +43,9 @@ enum Activation {
   /// What is passed.
   struct Socket {
     enum Kind: String {
-      case listening, idle, datagram
-      /// One end of a connection whose other end is closed, and a sealed file in memory.
-      case connected, file
+      case listening, packets, idle, datagram
+      /// What comes over the standard input, with its names.
+      case stored
     }
 
     var kind = Kind.listening

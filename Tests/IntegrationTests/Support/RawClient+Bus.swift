@@ -7,7 +7,16 @@ import TribuneWire
 extension RawClient {
   /// Observes, and waits until the bus has it.
   func observe(_ pattern: String = "", object: String = "", serial: Serial) throws {
-    try send(Observe(), serial: serial, name: pattern, object: object)
+    try sendConfirmed(Observe(), serial: serial, name: pattern, object: object)
+  }
+
+  /// Sends what the bus answers with `ok`, and waits for that, going past other frames.
+  func sendConfirmed<F: FrameFields>(
+    _ fields: F, serial: Serial, name: String = "", object: String = "", text: String = ""
+  ) throws {
+    try send(
+      fields, serial: serial, flags: fields is Post ? .acknowledge : [], name: name, object: object,
+      text: text)
     #expect(try next(.ok).header.serial == serial)
   }
 
@@ -26,6 +35,13 @@ extension RawClient {
   func nextQuestion() throws -> (frame: Frame, question: Question) {
     let frame = try next(.question)
     return (frame, try frame.decode(Question.self))
+  }
+
+  /// Asks, and waits for the verdict.
+  @discardableResult
+  func ask(_ name: String, object: String = "", _ ask: Ask = Ask(), serial: Serial) throws -> Verdict {
+    try send(ask, serial: serial, name: name, object: object)
+    return try nextVerdict()
   }
 
   func nextVerdict() throws -> Verdict { try next(.verdict).decode(Verdict.self) }

@@ -72,37 +72,14 @@ extension RawClient {
 }
 
 extension FileDescriptor {
-  /// Has the kernel give a socket an abstract name of its own (unix(7), "autobind").
-  func takeName() throws {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let socket = rawValue
-    _ = try retrying {
-      unsafe withUnsafePointer(to: &address) { address in
-        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          unsafe bind(socket, address, socklen_t(MemoryLayout<sa_family_t>.size))
-        }
+  /// Has reads and writes fail with EAGAIN after that long.
+  func setTimeouts(seconds: Int) throws {
+    var timeout = timeval(tv_sec: seconds, tv_usec: 0)
+    let descriptor = rawValue
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      _ = try retrying {
+        unsafe setsockopt(descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
       }
-    }
-  }
-}
-
-extension RawClient {
-  /// The client's own name, as `takeName()` has made it, without the zero that all abstract names begin with.
-  func name() throws -> String {
-    var address = sockaddr_un()
-    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let socket = rawDescriptor
-    _ = try retrying {
-      unsafe withUnsafeMutablePointer(to: &address) { address in
-        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          unsafe getsockname(socket, address, &length)
-        }
-      }
-    }
-    let start = MemoryLayout<sa_family_t>.size + 1
-    return unsafe withUnsafeBytes(of: &address) { bytes in
-      unsafe String(decoding: bytes[start..<Int(length)], as: UTF8.self)
     }
   }
 }

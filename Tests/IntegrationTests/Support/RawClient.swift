@@ -3,6 +3,7 @@
 import CTribuneLinux
 import Glibc
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 /// A client that speaks bytes: it can say what the library never would.
@@ -35,10 +36,8 @@ final class RawClient {
   /// The descriptors that came, in order.
   private var passed = PassedDescriptors()
 
-  /// - Parameter isNamed: whether the kernel gives the client's end a name.
-  init(path: String, isNamed: Bool = false) throws {
+  init(path: String) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
-    if isNamed { try descriptor.takeName() }
     try UnixSocket.connect(descriptor, to: path)
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
@@ -95,6 +94,9 @@ final class RawClient {
   }
 
   var rawDescriptor: CInt { descriptor.rawValue }
+
+  /// How long something may take that it waits for from now on.
+  func setPatience(seconds: Int) throws { try descriptor.setTimeouts(seconds: seconds) }
 
   // MARK: Sending
 
@@ -197,22 +199,25 @@ final class RawClient {
     }
   }
 
+  /// The bytes that come until the bus closes the connection, whatever they are.
+  func bytesToEnd() throws -> [UInt8] {
+    let received = received
+    var bytes: [UInt8] = []
+    do {
+      while true {
+        if position == received.count { try readMore() }
+        bytes += [UInt8](received.bytes(in: position..<received.count))
+        position = received.count
+      }
+    } catch is Ended {
+      return bytes
+    }
+  }
+
   /// Waits until everything sent before has been taken.
   func settle(serial: Serial = .max) throws {
     try send(Post(), serial: serial, flags: .acknowledge, name: "test.settled")
     while try next(.ok).header.serial != serial {}
-  }
-
-  /// The bytes that come next, whatever they are; none when the bus has closed the connection.
-  func nextBytes() throws -> [UInt8] {
-    let received = received
-    do {
-      if position == received.count { try readMore() }
-    } catch is Ended {
-      return []
-    }
-    defer { position = received.count }
-    return [UInt8](received.bytes(in: position..<received.count))
   }
 
   /// Reads up to so many bytes, and keeps them for the next frame.

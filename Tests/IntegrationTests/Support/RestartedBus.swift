@@ -2,122 +2,155 @@
 
 import Foundation
 import Glibc
+import TribuneServer
 import TribuneWire
 
-/// A real daemon whose descriptors outlive it: what starts and ends it keeps them as systemd does
-/// (`service-manager.py`).
+/// A real bus with a keeper, on which a daemon follows the other.
 final class RestartedBus {
   let folder: TestFolder
-  private let process = Process()
-  private let commands = Pipe()
-  private let answers = RunningProgram.Output()
-  private(set) var pid: Int32 = 0
+  /// Nil where no service manager has started the daemons.
+  let manager: FakeSupervisor?
+  private(set) var keeper: TestKeeper
+  /// The daemon that serves, or the last one.
+  private(set) var bus: TestBus
+  /// What the daemons have written to standard error, one by one.
+  private var logs: [String] = []
 
-  var path: String { "\(folder.path)/bus" }
-  var address: String { "unix:\(path)" }
+  var path: String { bus.path }
+  var address: String { bus.address }
+  var pid: Int32 { bus.pid }
 
-  /// Starts the daemon.
+  /// Starts a keeper and a daemon.
   ///
   /// - Parameters:
   ///   - configuration: the text of tribuned.conf.
-  ///   - room: descriptors that are kept.
-  init(configuration: String = "", room: Int = 20_000, environment: [String: String] = [:]) throws {
-    folder = try TestFolder()
-    try folder.write(configuration, to: "etc/tribuned.conf")
-    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("service-manager.py").path
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [
-      "python3", script, folder.path, try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc",
-    ]
-    var variables = ProcessInfo.processInfo.environment
-    variables["TRIBUNE_FDSTORE"] = "\(room)"
-    process.environment = variables.merging(environment) { $1 }
-    process.standardInput = commands
-    process.standardOutput = answers.pipe
-    try process.run()
-    try answers.pipe.fileHandleForWriting.close()
-    try start()
+  ///   - room: descriptors that are kept at most.
+  ///   - isManaged: whether a service manager starts the daemons.
+  ///   - arguments: of the first daemon, beside where its configuration and its keeper are.
+  ///   - wrapper: a command that starts the first daemon, which is appended to it.
+  init(
+    configuration: String = "", room: Int? = nil, isManaged: Bool = false, arguments: [String]? = nil,
+    wrapper: [String] = [], folder: TestFolder? = nil
+  ) throws {
+    let folder = try folder ?? TestFolder()
+    self.folder = folder
+    keeper = try room.map { try .limited(to: $0, in: folder) } ?? TestKeeper(in: folder)
+    manager = isManaged ? try FakeSupervisor(in: folder) : nil
+    bus = try TestBus(
+      configuration: configuration, wrapper: wrapper, arguments: arguments, folder: folder, log: "log0",
+      keeper: keeper.path, manager: manager)
+    logs = [bus.logPath]
   }
 
-  deinit {
-    do { try commands.fileHandleForWriting.close() } catch { print("cannot close: \(error)") }
-    process.waitUntilExit()
-  }
-
-  /// Has something done (see `service-manager.py`).
+  /// Starts another daemon.
   ///
-  /// - Returns: the words of the answer.
-  @discardableResult
-  func command(_ line: String) throws -> [String] {
-    try commands.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
-    guard let answer = try answers.line() else { throw Programs.Missing(description: "\(line): no answer") }
-    let words = answer.split(separator: " ").map(String.init)
-    if words.first == "failed" { throw Programs.Missing(description: "\(line): \(answer)") }
-    return words
+  /// - Parameter options: what its command line says besides.
+  func start(_ options: [String] = [], configuration: String? = nil) throws {
+    bus = try TestBus(
+      configuration: configuration, arguments: ["--listen=\(path)"] + options, folder: folder,
+      log: "log\(logs.count)", keeper: keeper.path, manager: manager)
+    logs.append(bus.logPath)
   }
 
-  func start() throws {
-    let answer = try command("start")
-    guard answer.first == "ready", let pid = answer.last.flatMap({ Int32($0) }) else {
-      throw Programs.Missing(description: "the daemon does not become ready: \(answer)\n\(try log())")
+  /// Starts another keeper, in place of one that has gone.
+  func startKeeper() throws { keeper = try TestKeeper(in: folder) }
+
+  /// Has another daemon take the place of this one, which ends.
+  func replace() throws {
+    let last = bus
+    try start(["--replace"])
+    let status = last.waitForEnd()
+    guard status == 0 else {
+      throw Programs.Missing(description: "the daemon that was replaced ends with \(status)\n\(try log())")
     }
-    self.pid = pid
+  }
+
+  /// Has another daemon try the same, which is to fail.
+  ///
+  /// - Returns: what it says.
+  func replaceInVain(_ options: [String] = [], wrapper: [String] = []) throws -> FinishedProgram {
+    try FinishedProgram.tribuned(
+      ["--config=\(folder.path)/etc", "--replace", "--keeper=\(keeper.path)", "--listen=\(path)"] + options,
+      wrapper: wrapper)
   }
 
   /// Ends the daemon, and waits for that.
   ///
   /// - Returns: its exit status, or the signal that ended it, negated.
   @discardableResult
-  func end(_ signal: CInt) throws -> Int32 {
-    let answer = try command("end \(signal)")
-    return answer.last.flatMap { Int32($0) } ?? 0
+  func end(_ signal: CInt) -> Int32 {
+    bus.signal(signal)
+    return bus.waitForEnd()
   }
 
-  /// A planned restart.
-  func restart() throws {
-    let status = try end(SIGTERM)
+  /// How one daemon is followed by another.
+  enum Way: CaseIterable {
+    case planned, crash, replacement
+
+    /// Those in which the first daemon has gone before there is another one.
+    static let apart = [Way.planned, .crash]
+    /// Those in which the first daemon hands everything over.
+    static let unnoticed = [Way.planned, .replacement]
+  }
+
+  /// Ends the daemon before there is another one.
+  func end(_ way: Way) throws {
+    guard way == .planned else { return try die() }
+    let status = end(SIGTERM)
     guard status == 0 else {
       throw Programs.Missing(description: "the daemon ends with \(status)\n\(try log())")
     }
+  }
+
+  func restart(_ way: Way = .planned) throws {
+    if way == .replacement { return try replace() }
+    try end(way)
     try start()
   }
 
-  /// The daemon dies, when all its connections are kept and nothing of what was done before is under way.
-  ///
-  /// Connections are kept in the order in which they were accepted, so that all are when the last one is. Their number
-  /// would not say that: connections whose clients have gone are kept until the manager notices. A state that is full
-  /// has no room for one more, and so for none that would have to be waited for.
+  /// The daemon dies, when the keeper has all that it is to keep, and nothing of what was done before is under way.
   func die() throws {
-    let probe = try RawClient(path: path, isNamed: true)
-    let id = try probe.greet().connection
-    if try probe.entry(of: id)?.isSurviving == true { try command("keeps \(try probe.name())") }
-    try end(SIGKILL)
+    try settleKeeper()
+    end(SIGKILL)
   }
 
   /// The daemon dies, and another one is started.
-  func crash() throws {
-    try die()
-    try start()
+  func crash() throws { try restart(.crash) }
+
+  /// Waits until the keeper has all that it is to keep: it takes that in order, so it has, when it has a connection that
+  /// came to be kept later.
+  func settleKeeper() throws {
+    let (probe, welcome) = try RawClient.welcomed(self)
+    // What needs no room in the state.
+    try probe.sendConfirmed(Suspend(isSuspended: false), serial: 1)
+    try bus.wait(serving: probe) { try probe.entry(of: welcome.connection)?.isSurviving == true }
+    try probe.leave()
+    // The keeper has been sent that as well.
+    try RawClient.greeted(self).settle()
   }
 
-  /// How many descriptors are kept, by name.
-  func stored() throws -> [String: Int] {
-    var counts: [String: Int] = [:]
-    for word in try command("stored").dropFirst() {
-      let parts = word.split(separator: "=")
-      counts[String(parts[0])] = Int(parts[1])
+  /// Looks at, or changes, what the keeper has between two daemons.
+  func withKept<Result: ~Copyable>(_ body: (KeptContents) throws -> Result) throws -> Result {
+    try body(KeptContents(ofKeeperAt: keeper.path))
+  }
+
+  /// Has the keeper have another state, which a test has changed.
+  func changeState(_ change: (inout SavedState) throws -> Void) throws {
+    try withKept { kept in
+      var state = try SavedState(of: kept.descriptor(.state))
+      try change(&state)
+      try kept.replace(.state, by: state.file())
     }
-    return counts
   }
 
-  /// Ends the daemon as planned: what it has had stored, or taken out, is known then.
+  /// Ends the daemon as planned.
   ///
   /// - Returns: how many files are kept, beside the one with what was under way.
   func endCountingFiles() throws -> Int {
-    try end(SIGTERM)
-    return try stored().filter { $0.key.hasPrefix("f") }.values.reduce(0, +) - 1
+    try end(.planned)
+    return try withKept { $0.count(.file) } - 1
   }
 
-  func log() throws -> String { try folder.read("log") }
+  /// What all daemons have written to standard error.
+  func log() throws -> String { try logs.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined() }
 }

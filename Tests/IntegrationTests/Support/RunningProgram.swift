@@ -89,12 +89,6 @@ final class RunningProgram {
     }
   }
 
-  /// Waits until a text is in a line of a file to which another program writes.
-  static func wait(for text: String, in path: String) throws {
-    let following = try RunningProgram(["/usr/bin/tail", "--lines=+1", "--follow", path])
-    while let line = try following.output.line(), !line.contains(text) {}
-  }
-
   func signal(_ number: CInt) { kill(pid, number) }
 
   /// Closes this side of the standard output.
@@ -109,6 +103,19 @@ final class RunningProgram {
   }
 }
 
+extension RunningProgram.Output {
+  /// The next line, as a JSON object.
+  func object() throws -> [String: Any] { try jsonObject(line() ?? "") }
+}
+
+/// A text as a JSON object.
+func jsonObject(_ text: some StringProtocol) throws -> [String: Any] {
+  guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+    throw Programs.Missing(description: "no JSON object: \(text)")
+  }
+  return object
+}
+
 extension TestBus {
   /// What a program did.
   struct Result {
@@ -119,13 +126,7 @@ extension TestBus {
     var lines: [Substring] { output.split(separator: "\n") }
 
     /// The only line of the output, as a JSON object.
-    func object() throws -> [String: Any] {
-      let value = try JSONSerialization.jsonObject(with: Data(output.utf8))
-      guard let object = value as? [String: Any] else {
-        throw Programs.Missing(description: "no JSON object: \(output)")
-      }
-      return object
-    }
+    func object() throws -> [String: Any] { try jsonObject(output) }
   }
 
   /// Runs tribunectl on a bus to its end.
@@ -146,15 +147,22 @@ extension TestBus {
     try Self.tribunectl(arguments, address: address, environment: environment)
   }
 
+  /// Starts tribunectl on this bus.
+  func start(_ arguments: String...) throws -> RunningProgram { try start(arguments) }
+
+  func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
+    try RunningProgram(
+      [try Programs.path(of: "tribunectl")] + arguments,
+      environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
+  }
+
   /// Starts tribunectl on this bus, and waits for what it says first on its standard error: that it is ready.
   func staying(_ arguments: String..., environment: [String: String] = [:]) throws -> RunningProgram {
     try staying(arguments, environment: environment)
   }
 
   func staying(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
-    let program = try RunningProgram(
-      [try Programs.path(of: "tribunectl")] + arguments,
-      environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
+    let program = try start(arguments, environment: environment)
     guard let line = try program.errors.line(),
       ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
         where: line.hasPrefix)

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import TribuneSystem
+import TribuneTestSupport
 
 /// A real daemon on a socket in a fresh folder, ready when `init` returns, and ended with its last user.
 final class TestBus {
@@ -10,6 +11,7 @@ final class TestBus {
   let notifySocket: NotifySocket
   /// How it said that it was ready.
   private(set) var readiness = ""
+  fileprivate let isManaged: Bool
   /// Where it listens.
   let path: String
   /// What the daemon writes to standard error.
@@ -20,42 +22,52 @@ final class TestBus {
   var pid: Int32 { process.processIdentifier }
 
   /// - Parameters:
-  ///   - configuration: the text of tribuned.conf.
+  ///   - configuration: the text of tribuned.conf; nil leaves what is there.
   ///   - environment: variables beside those of the test.
   ///   - wrapper: a command that starts the daemon, which is appended to it.
   ///   - arguments: of the daemon, beside where its configuration is; nil says where to listen.
   ///   - socket: where in the folder it will listen.
   ///   - log: where in the folder its standard error goes.
+  ///   - keeper: where its keeper listens, if it has one. No service manager has started it then, unless there is a
+  ///     `manager`.
   init(
-    configuration: String = "", environment: [String: String] = [:], wrapper: [String] = [],
+    configuration: String? = "", environment: [String: String] = [:], wrapper: [String] = [],
     arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil,
-    log: String = "log"
+    log: String = "log", keeper: String? = nil, manager: FakeSupervisor? = nil
   ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
     path = "\(folder.path)/\(socket)"
     logPath = "\(folder.path)/\(log)"
-    try folder.write(configuration, to: "etc/tribuned.conf")
+    if let configuration { try folder.write(configuration, to: "etc/tribuned.conf") }
     _ = unsafe unlink("\(folder.path)/notify")
-    notifySocket = try NotifySocket(path: "\(folder.path)/notify")
+    notifySocket = try manager?.notifySocket ?? NotifySocket(path: "\(folder.path)/notify")
+    isManaged = keeper == nil || manager != nil
     guard FileManager.default.createFile(atPath: logPath, contents: nil),
       let log = FileHandle(forWritingAtPath: logPath)
     else { throw Programs.Missing(description: "cannot write \(logPath)") }
 
     let command =
-      wrapper + [try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc"]
-      + (arguments ?? ["--listen=\(path)"])
+      (manager == nil ? wrapper : FakeSupervisor.wrapper)
+      + [try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc"]
+      + (arguments ?? ["--listen=\(path)"]) + (keeper.map { ["--keeper=\($0)"] } ?? [])
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
     var variables = ProcessInfo.processInfo.environment
-    variables["NOTIFY_SOCKET"] = notifySocket.path
+    variables["NOTIFY_SOCKET"] = isManaged ? notifySocket.address : nil
     variables.merge(environment) { $1 }
     process.environment = variables
     process.standardError = log
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = try manager?.passing() ?? FileHandle.nullDevice
     try process.run()
     do {
-      readiness = try notifySocket.wait(for: "READY=1")
+      if let manager {
+        readiness = try manager.wait(for: "READY=1")
+      } else if isManaged {
+        readiness = try notifySocket.wait(for: "READY=1")
+      } else {
+        try waitForLog("tribuned: listening on ")
+      }
     } catch {
       print("the daemon does not become ready: \(try String(contentsOfFile: logPath, encoding: .utf8))")
       throw error
@@ -83,6 +95,15 @@ final class TestBus {
   func waitForEnd() -> Int32 {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+  }
+
+  /// Waits until the daemon has written a text to standard error, behind the first so many bytes.
+  func waitForLog(_ text: String, behind offset: Int = 0) throws {
+    let following = try RunningProgram([
+      "/usr/bin/tail", "--bytes=+\(offset + 1)", "--follow", "--pid=\(pid)", logPath,
+    ])
+    while let line = try following.output.line() { if line.contains(text) { return } }
+    throw Programs.Missing(description: "the daemon ends before it says \"\(text)\"")
   }
 
   /// What the daemon has written to standard error.
@@ -113,8 +134,13 @@ extension TestBus {
   /// Has the daemon read a new configuration, and waits until it says that it goes by it.
   func reload(_ configuration: String) throws {
     try folder.write(configuration, to: "etc/tribuned.conf")
+    let before = try log().utf8.count
     signal(SIGHUP)
-    try notifySocket.wait(for: "READY=1")
+    if isManaged {
+      try notifySocket.wait(for: "READY=1")
+    } else {
+      try waitForLog("the configuration was read again", behind: before)
+    }
   }
 }
 

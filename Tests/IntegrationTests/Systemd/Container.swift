@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TribuneTestSupport
 
 /// A machine of its own with a real systemd, up when `init` returns, and gone with its last user.
 ///
@@ -48,7 +49,7 @@ final class Container {
     nspawn = try RunningProgram(
       [Script.repository.path + "/tools/systemd-container", folder.path]
         + own + installed + [Self.given("TRIBUNE_CONTAINER_TREE"), "--"] + enabled,
-      environment: ["NOTIFY_SOCKET": notifications.path])
+      environment: ["NOTIFY_SOCKET": notifications.address])
     do {
       var leader: Int32?
       try notifications.wait { notification in

@@ -45,7 +45,7 @@ struct SystemdPackageTests {
     let lines = try machine.does("tribunectl", "-j", "list").split(separator: "\n")
     return try Set(
       lines.map { line in
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let object = try jsonObject(line)
         return try #require(object["connection"].map { "\($0)" })
       })
   }
@@ -62,9 +62,11 @@ struct SystemdPackageTests {
     #expect(try state(of: "tribuned.socket") == ["active", "enabled"])
     #expect(try state(of: "tribuned.service") == ["inactive", "enabled"])
     #expect(try state(of: "tribune-delegates.service") == ["inactive", "disabled"])
+    #expect(try state(of: "tribuned-keeper.service") == ["inactive", "static"])
 
     #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
     #expect(try machine.property("ActiveState") == "active")
+    #expect(try state(of: "tribuned-keeper.service") == ["active", "static"])
     let pid = try machine.property("MainPID")
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
     #expect(try machine.does("journalctl", "--list-catalog").contains("Tribune: Whether"))
@@ -98,11 +100,14 @@ struct SystemdPackageTests {
     let question = try outside[1].nextQuestion().question
     let before = try connections()
     let pid = try machine.property("MainPID")
+    let keeper = try machine.property("MainPID", of: "tribuned-keeper.service")
 
     try install(packages[1])
 
     #expect(try installedVersion == version(of: packages[1]))
     #expect(try machine.property("MainPID") != pid)
+    // It has what the restart is not to lose.
+    #expect(try machine.property("MainPID", of: "tribuned-keeper.service") == keeper)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.number("NRestarts") == 0)
     // But for those that asked for the list.
@@ -172,7 +177,9 @@ struct SystemdPackageTests {
 
     try machine.does("dpkg", "--remove", "tribune")
     #expect(try hold.errors.rest().contains("the bus is stopping"))
-    #expect(try machine.run("stat", "/run/user/\(uids[0])/tribune").status != 0)
+    for folder in ["tribune", "tribune-keeper"] {
+      #expect(try machine.run("stat", "/run/user/\(uids[0])/\(folder)").status != 0)
+    }
   }
 
   // MARK: Removing
@@ -199,7 +206,10 @@ struct SystemdPackageTests {
     try machine.does("dpkg", "--remove", "tribune")
     _ = try outside.readToEnd()
     #expect(try inside.errors.rest().contains("the bus is stopping"))
-    for unit in ["tribuned.socket", "tribuned.service", "tribune-delegates.service"] {
+    for unit in [
+      "tribuned.socket", "tribuned.service", "tribuned-keeper.socket", "tribuned-keeper.service",
+      "tribune-delegates.service",
+    ] {
       #expect(try machine.property("LoadState", of: unit) == "not-found")
       #expect(try machine.property("ActiveState", of: unit) == "inactive")
     }

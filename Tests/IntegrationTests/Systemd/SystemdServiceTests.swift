@@ -8,6 +8,7 @@ import TribuneWire
 @Suite("The service under systemd", .timeLimit(.minutes(5)))
 struct SystemdServiceTests {
   private static let service = "tribuned.service"
+  private static let keeper = "tribuned-keeper.service"
 
   // MARK: Starting
 
@@ -39,28 +40,27 @@ struct SystemdServiceTests {
     #expect(try machine.property("StatusText").hasPrefix("0 connections, "))
   }
 
-  @Test("it runs as its user, with the limits and the room for descriptors that the unit says")
-  func limits() throws {
+  @Test(
+    "bus and keeper run as their user, with the limits that the units say",
+    arguments: [(service, -900), (keeper, -950)])
+  func limits(unit: String, score: Int) throws {
     let machine = try Container(enabled: ["tribuned.service"])
-    let pid = try machine.property("MainPID")
+    let pid = try machine.property("MainPID", of: unit)
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
-    #expect(try machine.number("LimitNOFILE") == 32768)
-    #expect(try machine.number("OOMScoreAdjust") == -900)
+    #expect(try machine.number("LimitNOFILE", of: unit) == 32768)
+    #expect(try machine.number("OOMScoreAdjust", of: unit) == score)
     // A systemd that may not raise a limit, as in some containers, gives as much as it has.
     let mayRaise = try machine.has(capability: 24)
     #expect(
       try machine.fileLimits(of: pid)
         == Array(repeating: mayRaise ? 32768 : min(32768, machine.fileLimits(of: "1")[1]), count: 2))
-    #expect(try machine.does("cat", "/proc/\(pid)/oom_score_adj") == (mayRaise ? "-900" : "0"))
-    let room = try machine.number("FileDescriptorStoreMax")
-    #expect(room == 17500)
-    #expect(try machine.property("Environment").contains("TRIBUNE_FDSTORE=\(room)"))
+    #expect(try machine.does("cat", "/proc/\(pid)/oom_score_adj") == (mayRaise ? "\(score)" : "0"))
   }
 
-  @Test("the running service is exposed to no more than 0.8 of 10")
-  func security() throws {
+  @Test("the running services are exposed to no more than 0.8 of 10", arguments: [service, keeper])
+  func security(unit: String) throws {
     let machine = try Container(enabled: ["tribuned.service"])
-    try machine.does("systemd-analyze", "security", "--no-pager", "--threshold=8", Self.service)
+    try machine.does("systemd-analyze", "security", "--no-pager", "--threshold=8", unit)
   }
 
   // MARK: The socket
@@ -209,6 +209,82 @@ struct SystemdServiceTests {
     #expect(try machine.property("MainPID") != pid)
     try machine.waitForEntry("UNIT=\(Self.service)") { $0["UNIT_RESULT"] as? String == "watchdog" }
     try RawClient(path: machine.bus).greet()
+  }
+
+  // MARK: The keeper
+
+  /// A client that has registered something, and is known to be kept.
+  private func keptClient(_ machine: Container) throws -> RawClient {
+    let client = try RawClient(path: machine.bus)
+    let id = try client.greet().connection
+    try client.observe("disk.*", serial: 1)
+    while try client.entry(of: id)?.isSurviving != true { try client.settle() }
+    return client
+  }
+
+  @Test("the keeper starts with the bus, and its socket is the bus's alone")
+  func keeperStarts() throws {
+    let machine = try Container()
+    #expect(try machine.property("ActiveState", of: Self.keeper) == "inactive")
+    try machine.does("tribunectl", "status")
+    #expect(try machine.property("ActiveState", of: Self.keeper) == "active")
+    #expect(
+      try machine.does("stat", "--format=%U %a", "/run/tribune-keeper", "/run/tribune-keeper/socket")
+        == "root 755\ntribune 600")
+  }
+
+  @Test("systemd keeps the log and the lease of the bus, and nothing else", arguments: ["restart", "kill"])
+  func stored(way: String) throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let client = try keptClient(machine)
+    for _ in 0..<3 {
+      #expect(try machine.number("NFileDescriptorStore") == 2)
+      let run = try machine.property("InvocationID")
+      if way == "kill" {
+        try machine.does("systemctl", "kill", "--signal=KILL", Self.service)
+        try machine.waitForStart(after: run)
+      } else {
+        try machine.does("systemctl", "restart", Self.service)
+      }
+      try client.settle(serial: 2)
+    }
+  }
+
+  @Test("where no restart follows the death of the bus, its clients see the end")
+  func ended() throws {
+    let machine = try Container()
+    try machine.write(unit: "tribuned.service.d/never.conf", "[Service]\nRestart=no\n")
+    let client = try keptClient(machine)
+    // Without the lease, the keeper would wait for 30 s.
+    try client.setPatience(seconds: 20)
+    try machine.does("systemctl", "kill", "--signal=KILL", Self.service)
+    _ = try client.readToEnd()
+  }
+
+  @Test("however long a restart takes, clients stay connected")
+  func slowRestart() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    // Without the lease, the keeper would wait for 30 s.
+    try machine.write(unit: "tribuned.service.d/slow.conf", "[Service]\nRestartSec=35s\n")
+    let client = try keptClient(machine)
+    let run = try machine.property("InvocationID")
+    try machine.does("systemctl", "kill", "--signal=KILL", Self.service)
+    try machine.waitForStart(after: run)
+    try client.settle(serial: 2)
+  }
+
+  @Test("a keeper that hangs is replaced, and nobody notices")
+  func keeperWatchdog() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let client = try keptClient(machine)
+    let run = try machine.property("InvocationID", of: Self.keeper)
+    try machine.does("systemctl", "kill", "--signal=STOP", Self.keeper)
+    try machine.waitForStart(of: Self.keeper, after: run)
+    try machine.waitForEntry("UNIT=\(Self.keeper)") { $0["UNIT_RESULT"] as? String == "watchdog" }
+    // It has everything again.
+    _ = try keptClient(machine)
+    try machine.does("systemctl", "restart", Self.service)
+    try client.settle(serial: 2)
   }
 }
 

@@ -98,10 +98,12 @@ struct SystemdShutdownTests {
     // In order: by itself, and at once.
     #expect(try moment("tribuned.service", "Stopped") >= began)
     #expect(try moment("tribuned.socket", "Closed") >= began)
-    let last = try machine.journalLeft("UNIT=tribuned.service").compactMap { $0["MESSAGE"] as? String }
-    #expect(last.contains { $0.contains("Deactivated successfully") })
-    #expect(
-      !last.contains { $0.contains("Failed") || $0.contains("timed out") || $0.contains("Killing") },
-      "\(last)")
+    for unit in ["tribuned.service", "tribuned-keeper.service"] {
+      let last = try machine.journalLeft("UNIT=\(unit)").compactMap { $0["MESSAGE"] as? String }
+      #expect(last.contains { $0.contains("Deactivated successfully") })
+      #expect(
+        !last.contains { $0.contains("Failed") || $0.contains("timed out") || $0.contains("Killing") },
+        "\(last)")
+    }
   }
 }

@@ -14,7 +14,7 @@ struct SystemdUserTests {
       "--property=DynamicUser=yes",
       "tribunectl", "-j", "list")
     #expect(list.contains("\"unit\":\"visitor.service\""), "\(list)")
-    let object = try #require(try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [String: Any])
+    let object = try jsonObject(list)
     // The ids that systemd takes dynamic users from.
     #expect((61184...65519).contains(try #require(object["uid"] as? Int)))
   }
@@ -58,15 +58,25 @@ struct SystemdUserTests {
     #expect(stranger.errors.contains("Permission denied"))
   }
 
-  @Test("a user's bus has the room for descriptors of the system's, and comes back when it is killed")
+  @Test("a user's bus has a keeper of its own, and comes back with its clients when it is killed")
   func comesBack() throws {
     let (machine, uid) = try machineWithUser()
     func property(_ name: String) throws -> String {
       try asTester(machine, uid, "systemctl", "--user", "show", "-P", name, "tribuned.service")
     }
     try asTester(machine, uid, "systemctl", "--user", "start", "tribuned.service")
-    #expect(try property("FileDescriptorStoreMax") == "17500")
     #expect(try property("LimitNOFILE") == "32768")
+    #expect(
+      try machine.does("stat", "--format=%U %a", "/run/user/\(uid)/tribune-keeper/socket") == "tester 600")
+    let observer = try machine.start(
+      "runuser",
+      [
+        "-u", "tester", "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uid)", "tribunectl", "--reconnect=0",
+        "observe", "disk.*",
+      ])
+    #expect(try observer.errors.line()?.hasPrefix("observing ") == true)
+    // What the bus has had from others since, its keeper has as well.
+    for _ in 0..<2 { try asTester(machine, uid, "tribunectl", "list") }
     let run = try property("InvocationID")
     try machine.does("kill", "-KILL", try property("MainPID"))
     // It answers when it is back; and the manager knows, once it has.
@@ -74,5 +84,7 @@ struct SystemdUserTests {
     try asTester(machine, uid, "systemctl", "--user", "start", "tribuned.service")
     #expect(try property("InvocationID") != run)
     #expect(try property("ActiveState") == "active")
+    try asTester(machine, uid, "tribunectl", "post", "disk.didMount")
+    #expect(try observer.output.line()?.contains("disk.didMount") == true)
   }
 }

@@ -9,10 +9,11 @@ import TribuneWire
 @testable import TribuneServer
 
 /// What was decided under one configuration is not decided again under another when the log is replayed.
+@MainActor
 @Suite("A log of another configuration", .timeLimit(.minutes(15)))
 struct ReplayedConfigurationTests {
   /// What is in force before the daemon dies, and what afterwards.
-  enum Change: CaseIterable, Codable {
+  enum Change: CaseIterable {
     case requirement, times, overriders
 
     fileprivate var configuration: Configuration {
@@ -30,7 +31,7 @@ struct ReplayedConfigurationTests {
   }
 
   /// How the configuration comes into the log before that which it decides.
-  enum Entry: CaseIterable, Codable {
+  enum Entry: CaseIterable {
     case compaction, reload
   }
 
@@ -73,50 +74,42 @@ struct ReplayedConfigurationTests {
   @Test(
     "a query goes on as it was asked, whatever is configured when the next daemon starts",
     arguments: Change.allCases, Entry.allCases)
-  func underWay(_ change: Change, entry: Entry) async {
-    await #expect(processExitsWith: .success) { [change, entry] in
-      try await MainActor.run {
-        let before = entry == .reload ? change.configuration : Configuration()
-        let asked = try Asked(before, overrides: change == .overriders) { server in
-          switch entry {
-          case .compaction: server.recorder.compactor.compactNow(at: server.context.now)
-          case .reload: server.reconfigure(Configuration())
-          }
-        }
-        let next = try asked.bus.successor(change.configuration)
-        let (policy, limits) = (
-          next.server.interpreter.bus.value.policy, next.server.interpreter.bus.value.limits
-        )
-        #expect(policy == change.configuration.policy)
-        #expect(limits == change.configuration.busLimits)
-        let told = try asked.told(by: next)
-        #expect(told.before == [] && told.after == [.verdict])
-        #expect(
-          next.server.interpreter.bus.value.askedCount == 1
-            && next.server.interpreter.bus.value.vetoedCount == 0)
+  func underWay(_ change: Change, entry: Entry) throws {
+    let before = entry == .reload ? change.configuration : Configuration()
+    let asked = try Asked(before, overrides: change == .overriders) { server in
+      switch entry {
+      case .compaction: server.recorder.compactNow()
+      case .reload: server.reconfigure(Configuration())
       }
     }
+    let next = try asked.bus.successor(change.configuration)
+    let (policy, limits) = (
+      next.server.bus.value.policy, next.server.interpreter.bus.value.limits
+    )
+    #expect(policy == change.configuration.policy)
+    #expect(limits == change.configuration.busLimits)
+    let told = try asked.told(by: next)
+    #expect(told.before == [] && told.after == [.verdict])
+    #expect(
+      next.server.bus.value.totals.asked == 1
+        && next.server.bus.value.totals.vetoed == 0)
   }
 
   @Test("a delegate keeps the timeout that it was given, also when the log has been compacted since")
-  func timeout() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let asked = try Asked(Configuration(), overrides: false) { _ in }
-        asked.bus.server.reconfigure(Change.times.configuration)
-        asked.bus.server.recorder.compactor.compactNow(at: asked.bus.server.context.now)
-        var bus = asked.bus
-        for _ in 1...2 {
-          bus = try bus.successor()
-          let timeouts = bus.server.interpreter.bus.value.delegateEntries(of: 0).map(\.timeout)
-          #expect(timeouts == [5_000])
-        }
-      }
+  func timeout() throws {
+    let asked = try Asked(Configuration(), overrides: false) { _ in }
+    asked.bus.server.reconfigure(Change.times.configuration)
+    asked.bus.server.recorder.compactNow()
+    var bus = asked.bus
+    for _ in 1...2 {
+      bus = try bus.successor()
+      let timeouts = bus.server.bus.value.delegateEntries(of: 0).map(\.timeout)
+      #expect(timeouts == [5_000])
     }
   }
 
   /// Why today's configuration is all that the replay can go by.
-  enum Lack: CaseIterable, Codable {
+  enum Lack: CaseIterable {
     /// An older daemon wrote the log.
     case older
     /// The configuration was longer than is kept in a log.
@@ -124,50 +117,42 @@ struct ReplayedConfigurationTests {
   }
 
   @Test("a log that lacks the configuration is replayed by today's", arguments: Lack.allCases)
-  func lacking(_ lack: Lack) async {
-    await #expect(processExitsWith: .success) { [lack] in
-      try await MainActor.run {
-        var configuration = Configuration()
-        configuration.stateMaxBytes = 1 << 20
-        if lack == .tooLong {
-          let names = (0..<20_000).map { "guard\($0).service" }
-          configuration.policy.requirements = [.init(pattern: try Pattern("other.*"), names: names)]
-        }
-        let asked = try Asked(configuration, overrides: true) { server in
-          if lack == .tooLong { server.recorder.compactor.compactNow(at: server.context.now) }
-        }
-        let entries = asked.bus.loggedConfigurations
-        let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
-        #expect(entries == expected)
-        let next = try asked.bus.successor(Change.overriders.configuration)
-        // It may not ask that any more, and has to connect again.
-        let told = try asked.asker.frames().map(\.kind)
-        #expect(told == [.error])
-        withExtendedLifetime(next) {}
-      }
+  func lacking(_ lack: Lack) throws {
+    var configuration = Configuration()
+    configuration.stateMaxBytes = 1 << 20
+    if lack == .tooLong {
+      let names = (0..<20_000).map { "guard\($0).service" }
+      configuration.policy.requirements = [.init(pattern: try Pattern("other.*"), names: names)]
     }
+    let asked = try Asked(configuration, overrides: true) { server in
+      if lack == .tooLong { server.recorder.compactNow() }
+    }
+    let entries = asked.bus.loggedConfigurations
+    let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
+    #expect(entries == expected)
+    let next = try asked.bus.successor(Change.overriders.configuration)
+    // It may not ask that any more, and has to connect again.
+    let told = try asked.asker.frames().map(\.kind)
+    #expect(told == [.error])
+    withExtendedLifetime(next) {}
   }
 
   @Test("a full log has another configuration all the same")
-  func full() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let bus = try SteppedBus()
-        let client = try bus.client()
-        for serial in Serial(1)...100 { try client.send(Observe(), serial: serial, name: "load.n\(serial)") }
-        repeat { try bus.pass(client) } while bus.server.interpreter.bus.value.observationCount < 100
-        let server = bus.server
-        server.recorder.compactor.compactNow(at: server.context.now)
-        var configuration = Change.requirement.configuration
-        configuration.stateMaxBytes = server.recorder.wal.usedLength
-        server.reconfigure(configuration)
-        server.recorder.commit()
-        let expected = ByteBuffer(capacity: 256)
-        server.interpreter.bus.value.appendConfiguration(to: expected)
-        #expect(bus.loggedConfigurations.last == expected.array)
-        #expect(server.recorder.wal.usedLength > server.recorder.wal.admissionLimit)
-      }
-    }
+  func full() throws {
+    let bus = try SteppedBus()
+    let client = try bus.client()
+    for serial in Serial(1)...100 { try client.send(Observe(), serial: serial, name: "load.n\(serial)") }
+    repeat { try bus.pass(client) } while bus.server.bus.value.observationCount < 100
+    let server = bus.server
+    server.recorder.compactNow()
+    var configuration = Change.requirement.configuration
+    configuration.stateMaxBytes = server.wal.usedLength
+    server.reconfigure(configuration)
+    server.recorder.commit()
+    let expected = ByteBuffer(capacity: 256)
+    server.bus.value.appendConfiguration(to: expected)
+    #expect(bus.loggedConfigurations.last == expected.array)
+    #expect(server.wal.usedLength > server.wal.admissionLimit)
   }
 }
 
@@ -175,7 +160,7 @@ extension SteppedBus {
   /// The bodies of the entries that say which configuration is in force.
   fileprivate var loggedConfigurations: [[UInt8]] {
     var bodies: [[UInt8]] = []
-    _ = server.recorder.wal.forEachEntry { entry in
+    _ = server.wal.forEachEntry { entry in
       if entry.kind == .configuration { bodies.append(Array(entry.body)) }
     }
     return bodies

@@ -10,66 +10,71 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus whose passes the test makes: between any two steps it can look at the state, or have the bus die.
+/// A bus whose loop iterations the test makes. Between any two steps the test can look at the state, or have the bus die.
 @MainActor
 final class SteppedBus {
   let server: BusServer
+  let keeper: KeeperLink
   private let loop: EventLoop
   private let folder: TemporaryFolder
-  /// Keeps what the bus has, as far as that knows.
-  private let manager: NotifySocket
 
   private static let slotCount = 64
   private static let segmentCapacity = 4 << 20
 
-  /// Makes one that has nothing yet. For a process of its own: it changes the environment.
-  init(_ configuration: Configuration = Configuration()) throws {
+  /// Makes one that has nothing yet. It logs all that its keeper needs.
+  ///
+  /// - Parameters:
+  ///   - keeperPath: where its keeper listens. Without one, nobody listens there.
+  ///   - manager: what keeps the log besides.
+  init(
+    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
+    and manager: ManagerStore? = nil
+  ) throws {
     folder = try TemporaryFolder()
-    manager = try NotifySocket()
-    unsafe setenv("FDSTORE", "1000", 1)
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     loop = try EventLoop(hostsMainQueue: false)
-    server = try Self.server(configuration, state, PassedAtStart(), loop)
-    try server.gatekeeper.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
+    keeper = KeeperLink(
+      path: keeperPath ?? "\(folder.path)/keeper", manager: manager, loop: loop, log: Self.log)
+    server = try BusServer(
+      configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper)
+    try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
-  private init(succeeding other: SteppedBus, _ configuration: Configuration?, asksWhoConnected: Bool) throws {
+  private init(succeeding other: SteppedBus, _ configuration: Configuration?, _ passed: PassedAtStart) throws
+  {
     folder = other.folder
-    manager = other.manager
-    var passed = [
-      (try FileDescriptor.duplicate(of: other.server.recorder.wal.rawDescriptor).release(), "state")
-    ]
-    for session in other.server.sessions.all where session.isStored {
-      passed.append((try session.descriptor.duplicate().release(), "c"))
-    }
-    let atStart = try PassedAtStart(passed, isStoreKept: true)
-    atStart.knowsPeers = asksWhoConnected
-    guard let file = atStart.takeState() else { preconditionFailure("the state was passed") }
+    guard let file = passed.takeState() else { preconditionFailure("the state was passed") }
     loop = try EventLoop(hostsMainQueue: false)
-    server = try Self.server(
-      configuration ?? other.server.context.configuration, try WriteAheadLog(adopting: file), atStart, loop)
-    server.takeOver(atStart)
+    keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    server = try BusServer(
+      configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
+      wal: try WriteAheadLog(adopting: file), keeper: keeper)
+    server.takeOver(passed)
   }
 
-  private static func server(
-    _ configuration: Configuration, _ state: WriteAheadLog, _ passed: PassedAtStart, _ loop: EventLoop
-  ) throws -> BusServer {
-    let log = Log(destination: .standardError)
-    let store = DescriptorStore(log: log, holding: passed)
-    let server = try BusServer(
-      configuration: configuration, log: log, loop: loop, wal: state,
-      store: store)
-    try #require(server.recorder.survivesDeath)
-    return server
+  private static let log = Log(level: .error, destination: .standardError)
+
+  /// What a keeper would give the next daemon.
+  private func left(withConnections: Bool) throws -> PassedAtStart {
+    var items = [KeptItem.state(0)]
+    var copies = PassedDescriptors()
+    copies.append(owning: try FileDescriptor.duplicate(of: server.wal.rawDescriptor).release())
+    for session in server.sessions.all where withConnections && session.isKept {
+      items.append(.connection(session.cookie))
+      copies.append(owning: try session.descriptor.duplicate().release())
+    }
+    let passed = PassedAtStart()
+    passed.take(items, copies)
+    return passed
   }
 
   /// The bus that there is if this one, which is not to be used any more, dies now.
   ///
   /// - Parameters:
   ///   - configuration: its own, if it has another one.
-  ///   - asksWhoConnected: it asks the kernel for that, as it does where another bus passed it all.
-  func successor(_ configuration: Configuration? = nil, asksWhoConnected: Bool = false) throws -> SteppedBus {
-    try SteppedBus(succeeding: self, configuration, asksWhoConnected: asksWhoConnected)
+  ///   - isKept: whether the keeper has connections. Otherwise it has just the state.
+  func successor(_ configuration: Configuration? = nil, isKept: Bool = true) throws -> SteppedBus {
+    try SteppedBus(succeeding: self, configuration, left(withConnections: isKept))
   }
 
   // MARK: Clients
@@ -83,7 +88,32 @@ final class SteppedBus {
       let descriptor: FileDescriptor
       let received = ByteBuffer(capacity: 1 << 20)
 
-      init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+      init(connectedTo path: String) throws {
+        descriptor = try UnixSocket.make(nonblocking: true)
+        try UnixSocket.connect(descriptor, to: path)
+      }
+    }
+
+    fileprivate init(id: ConnectionID, socket: Socket) { (self.id, self.socket) = (id, socket) }
+
+    /// Connects to a bus of another process, and says hello.
+    init(connectingTo path: String) throws {
+      self.init(id: ConnectionID(rawValue: 0), socket: try Socket(connectedTo: path))
+      try sayHello()
+    }
+
+    fileprivate func sayHello() throws {
+      let hello = ByteBuffer(capacity: 64)
+      Hello().append(to: hello)
+      try send(hello)
+    }
+
+    /// Who listens there.
+    var peer: PeerCredentials { get throws { try UnixSocket.peer(of: socket.descriptor) } }
+
+    /// Whether the bus says something within that time.
+    func isAddressed(within limit: Duration = .zero) throws -> Bool {
+      try Poll.wait(for: socket.descriptor, forWriting: false, timeout: limit)
     }
 
     /// Sends a frame, which the bus reads when it is made to.
@@ -137,14 +167,11 @@ final class SteppedBus {
 
   /// Somebody who has been accepted, and whose hello the bus has still to read. Begins an iteration.
   func stranger() throws -> Client {
-    let socket = Client.Socket(try UnixSocket.make(nonblocking: true))
-    try UnixSocket.connect(socket.descriptor, to: "\(folder.path)/bus")
+    let socket = try Client.Socket(connectedTo: "\(folder.path)/bus")
     server.beginIteration()
     server.isReady(.listener(0), .readable)
     let client = Client(id: server.sessions.lastID, socket: socket)
-    let hello = ByteBuffer(capacity: 64)
-    Hello().append(to: hello)
-    try client.send(hello)
+    try client.sayHello()
     return client
   }
 

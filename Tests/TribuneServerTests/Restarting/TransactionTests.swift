@@ -10,6 +10,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// What one event causes is known by the next daemon as a whole, in its order, and before anybody has heard of it.
+@MainActor
 @Suite("Events", .timeLimit(.minutes(15)))
 struct TransactionTests {
   // MARK: What is due
@@ -38,121 +39,104 @@ struct TransactionTests {
   }
 
   @Test("what is due when a frame comes that does nothing is told by the next daemon, if this one dies then")
-  func dueAtFrame() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let overdue = try Overdue()
-        let other = try overdue.bus.client()
-        try other.send(Succeed(predecessor: ConnectionID(rawValue: 99), received: 0), serial: 1)
-        overdue.bus.beginIterationWhenDue()
-        try overdue.bus.read(other)
-        let before = try overdue.verdicts()
-        let next = try overdue.bus.successor()
-        let after = try overdue.verdicts()
-        let told = try overdue.delegate.frames().count { $0.kind == .concluded }
-        #expect(before == [] && after == [1] && told == 1)
-        withExtendedLifetime(next) {}
-      }
-    }
+  func dueAtFrame() throws {
+    let overdue = try Overdue()
+    let other = try overdue.bus.client()
+    try other.send(Succeed(predecessor: ConnectionID(rawValue: 99), received: 0), serial: 1)
+    overdue.bus.beginIterationWhenDue()
+    try overdue.bus.read(other)
+    let before = try overdue.verdicts()
+    let next = try overdue.bus.successor()
+    let after = try overdue.verdicts()
+    let told = try overdue.delegate.frames().count { $0.kind == .concluded }
+    #expect(before == [] && after == [1] && told == 1)
+    withExtendedLifetime(next) {}
   }
 
   @Test("what was due is decided once, also if there is no room in the state")
-  func dueWithoutRoom() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let overdue = try Overdue()
-        overdue.bus.server.recorder.wal.admissionLimit = 0
-        overdue.bus.beginIterationWhenDue()
-        overdue.bus.server.interpreter.advance()
-        overdue.bus.endIteration()
-        let before = try overdue.verdicts()
-        let next = try overdue.bus.successor()
-        next.endIteration()
-        let after = try overdue.verdicts()
-        #expect(before == [1] && after == [])
-      }
-    }
+  func dueWithoutRoom() throws {
+    let overdue = try Overdue()
+    overdue.bus.server.wal.admissionLimit = 0
+    overdue.bus.beginIterationWhenDue()
+    overdue.bus.server.interpreter.advance()
+    overdue.bus.endIteration()
+    let before = try overdue.verdicts()
+    let next = try overdue.bus.successor()
+    next.endIteration()
+    let after = try overdue.verdicts()
+    #expect(before == [1] && after == [])
   }
 
   @Test("what is due is told once, also if the daemon dies as soon as it has done it")
-  func dueOnce() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        // Verdicts of more than an eighth of that are sent before the iteration ends.
-        var configuration = Configuration()
-        (configuration.highMarkBytes, configuration.lowMarkBytes) = (64 << 10, 16 << 10)
-        configuration.hardLimitBytes = 64 << 10
-        let overdue = try Overdue(configuration, queries: 100)
-        overdue.bus.beginIterationWhenDue()
-        while overdue.bus.server.interpreter.bus.value.queryCount > 0 {
-          overdue.bus.beginIteration()
-          overdue.bus.server.interpreter.advance()
-        }
-        let before = try overdue.verdicts()
-        let next = try overdue.bus.successor()
-        let after = try overdue.verdicts()
-        #expect(!before.isEmpty)
-        #expect((before + after).sorted() == Array(1...100))
-        withExtendedLifetime(next) {}
-      }
+  func dueOnce() throws {
+    // Verdicts of more than an eighth of that are sent before the iteration ends.
+    var configuration = Configuration()
+    (configuration.queue.highMarkBytes, configuration.queue.lowMarkBytes) = (64 << 10, 16 << 10)
+    configuration.queue.hardLimitBytes = 64 << 10
+    let overdue = try Overdue(configuration, queries: 100)
+    overdue.bus.beginIterationWhenDue()
+    while overdue.bus.server.bus.value.queryCount > 0 {
+      overdue.bus.beginIteration()
+      overdue.bus.server.interpreter.advance()
     }
+    let before = try overdue.verdicts()
+    let next = try overdue.bus.successor()
+    let after = try overdue.verdicts()
+    #expect(!before.isEmpty)
+    #expect((before + after).sorted() == Array(1...100))
+    withExtendedLifetime(next) {}
   }
 
   // MARK: Who has not been greeted
 
   @Test(
-    "who has said hello is greeted first by the next daemon, and goes on unless it was sending a frame",
-    arguments: [nil, 20])
-  func greeting(cut: Int?) async {
-    await #expect(processExitsWith: .success) { [cut] in
-      try await MainActor.run {
-        let bus = try SteppedBus()
-        let stranger = try bus.stranger()
-        let frame = ByteBuffer(capacity: 256)
-        frame.appendFrame(Observe(), serial: 1, name: "load.*")
-        if let cut { frame.truncate(to: cut) }
-        try stranger.send(frame)
-        try bus.read(stranger)
-        let before = try stranger.frames().count
-        let next = try bus.successor()
-        next.endIteration()
-        let after = try stranger.frames(isGreeting: true).map(\.kind)
-        #expect(before == 0 && after == (cut == nil ? [.welcome, .ok] : [.error]))
-      }
-    }
+    "who has registered something is greeted first by the next daemon, and goes on unless it was sending a frame",
+    arguments: [false, true])
+  func greeting(isSending: Bool) throws {
+    let bus = try SteppedBus()
+    let stranger = try bus.stranger()
+    let frames = ByteBuffer(capacity: 256)
+    frames.appendFrame(Observe(), serial: 1, name: "load.*")
+    // The beginning of another one.
+    if isSending { frames.append(UInt32(64)) }
+    try stranger.send(frames)
+    try bus.read(stranger)
+    let before = try stranger.frames().count
+    let next = try bus.successor()
+    next.endIteration()
+    let after = try stranger.frames(isGreeting: true).map(\.kind)
+    #expect(before == 0 && after == (isSending ? [.error] : [.welcome, .ok]))
   }
 
   // MARK: Who has to connect again
 
   @Test("what finds no room to be held for who has to connect again is counted, once it would have been sent")
-  func heldInVain() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        var configuration = Configuration()
-        configuration.heldMaxBytes = 1000
-        let bus = try SteppedBus(configuration)
-        let (observer, poster) = (try bus.client(), try bus.client())
-        try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
-        try observer.send(Suspend(isSuspended: true), serial: 2)
-        try bus.pass(observer)
-        // The beginning of a frame.
-        let frame = ByteBuffer(capacity: 64)
-        frame.append(UInt32(64))
-        try observer.send(frame)
-        try bus.read(observer)
-        let next = try bus.successor()
-        let post = ByteBuffer(capacity: 4096)
-        for (serial, options) in zip(Serial(1)..., [[], .immediately] as [PostOptions]) {
-          post.appendFrame(
-            Post(options: options), serial: serial, name: "load.unit",
-            text: String(repeating: "x", count: 900))
-        }
-        try poster.send(post)
-        try next.pass(poster)
-        let slot = try #require(next.server.sessions.detached(observer.id)).slot.index
-        let counters = try #require(next.server.recorder.wal.counters(of: slot))
-        #expect(counters.queued + counters.buffered == 2)
-      }
+  func heldInVain() throws {
+    var configuration = Configuration()
+    configuration.notifications.heldMaxBytes = 1000
+    let bus = try SteppedBus(configuration)
+    let (observer, poster) = (try bus.client(), try bus.client())
+    try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
+    try observer.send(Suspend(isSuspended: true), serial: 2)
+    // Who has registered nothing would have to connect again.
+    try poster.send(Observe(), serial: 1, name: "other")
+    try bus.pass(observer, poster)
+    // The beginning of a frame.
+    let frame = ByteBuffer(capacity: 64)
+    frame.append(UInt32(64))
+    try observer.send(frame)
+    try bus.read(observer)
+    let next = try bus.successor()
+    let post = ByteBuffer(capacity: 4096)
+    for (serial, options) in zip(Serial(2)..., [[], .immediately] as [PostOptions]) {
+      post.appendFrame(
+        Post(options: options), serial: serial, name: "load.unit",
+        text: String(repeating: "x", count: 900))
     }
+    try poster.send(post)
+    try next.pass(poster)
+    let slot = try #require(next.server.sessions.detached(observer.id)).slot.index
+    let counters = try #require(next.server.wal.counters(of: slot))
+    #expect(counters.queued + counters.buffered == 2)
   }
 }

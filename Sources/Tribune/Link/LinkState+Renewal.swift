@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Makes a new connection equivalent to the last one.
+extension LinkState {
+  /// Prepares to send every registration over a new connection, in the original order.
+  ///
+  /// - Returns: the streams whose snapshots come again.
+  mutating func beginRenewal() -> [DeliveryStream<Delivery>] {
+    guard let interruption else { return [] }
+    var streams: [DeliveryStream<Delivery>] = []
+    var keys: [Serial: ObservationKey] = [:]
+    for (key, observation) in observations where observation.serial <= interruption.lastSerial {
+      keys[observation.serial] = key
+      observations[key]?.isLive = false
+      if key.snapshotStream != nil { streams += observation.streams }
+    }
+    for case (let serial, .attachment(let attached)) in registrations where attached.delegate == nil {
+      registrations[serial] = nil
+      registered[serial] = nil
+    }
+    var frames: [RenewalFrame] = []
+    for (serial, bytes) in registered where serial <= interruption.lastSerial {
+      if requests[serial] == nil { requests[serial] = .renewal(keys[serial]) }
+      frames.append(
+        RenewalFrame(serial: serial, bytes: bytes, bringsSnapshot: keys[serial]?.snapshotStream != nil))
+    }
+    for (serial, request) in requests where serial <= interruption.lastSerial {
+      guard case .suspension(_, let isSuspended) = request else { continue }
+      frames.append(RenewalFrame(Suspend(isSuspended: isSuspended), serial: serial))
+    }
+    frames.sort { $0.serial < $1.serial }
+    if isSuspended { frames.insert(RenewalFrame(Suspend(isSuspended: true), serial: nextSerial()), at: 0) }
+    for predecessor in interruption.predecessors {
+      let serial = nextSerial()
+      requests[serial] = .succession
+      frames.append(RenewalFrame(predecessor, serial: serial))
+    }
+    changeInterruption {
+      $0.renewal = Renewal(frames: frames[...], successions: interruption.predecessors.count)
+    }
+    return streams
+  }
+
+  /// Handles the end of the new connection before it was equivalent to the last one.
+  ///
+  /// - Parameter isWelcomed: whether the bus had sent its welcome, and so knows the connection.
+  mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
+    guard isInterrupted else { return [] }
+    // What came over it waits behind the reserved positions and is dropped with them. So it has received nothing, and
+    // has missed all that was sent to it.
+    if isWelcomed { notePredecessor(received: 0) }
+    outbox.sift { frame in
+      switch frame.purpose {
+      case .answer: .dropped
+      case .deferral: frame.wantsReply ? .kept : .dropped
+      case .post, .request, .registration, .suspension, .cancel, .other: .kept
+      }
+    }
+    for (serial, request) in requests {
+      if case .succession = request { requests[serial] = nil }
+    }
+    changeInterruption {
+      $0.failure = $0.failure ?? error
+      $0.renewal = nil
+      // The report came over the connection that has ended, and counts among what that one missed.
+      $0.missed = 0
+    }
+    return takeQuestions()
+  }
+
+  /// The frames to send next, up to the first one that must be confirmed before the rest.
+  mutating func nextRenewals() -> [UInt8] {
+    var bytes: [UInt8] = []
+    changeInterruption {
+      guard $0.renewal?.awaited == nil else { return }
+      while let frame = $0.renewal?.frames.popFirst() {
+        bytes += frame.bytes
+        if frame.bringsSnapshot {
+          $0.renewal?.awaited = frame.serial
+          break
+        }
+      }
+    }
+    return bytes
+  }
+
+  /// The bus has replied to a frame that may be part of the renewal.
+  mutating func noteRenewed(_ serial: Serial) {
+    changeInterruption { if $0.renewal?.awaited == serial { $0.renewal?.awaited = nil } }
+  }
+
+  mutating func noteSuccession(isLossKnown: Bool) {
+    changeInterruption {
+      $0.renewal?.successions -= 1
+      if !isLossKnown { $0.isLossKnown = false }
+    }
+  }
+
+  /// Counts notifications that the bus reports as dropped.
+  ///
+  /// - Returns: whether they are reported later, at the reserved positions.
+  mutating func noteLost(_ count: UInt64) -> Bool {
+    changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
+    return isInterrupted
+  }
+
+  /// Handles the refusal of a frame. A refused renewal is final, unless it is that of a hold that has expired
+  /// meanwhile: the connection cannot be restored, and ends.
+  ///
+  /// - Parameter nanoseconds: the host's monotonic clock.
+  mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
+  {
+    guard case .renewal = requests[serial] else { return [refuse(serial, error)] }
+    guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
+      return end(.notRenewed(error))
+    }
+    requests[serial] = nil
+    registered[serial] = nil
+    registrations[serial] = nil
+    return [.endHold(term, hasExpired: true)]
+  }
+}
+
+extension LinkState.RenewalFrame {
+  fileprivate init(_ fields: some FrameFields, serial: Serial) {
+    self.init(serial: serial, bytes: fields.frame(serial: serial), bringsSnapshot: false)
+  }
+}

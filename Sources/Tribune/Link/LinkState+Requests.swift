@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneWire
+
+/// Requests, and the bus's replies to them.
+extension LinkState {
+  /// A request that waits for the bus's reply.
+  enum Request {
+    case okay(Reply<Okay>)
+    case attachment(Reply<Attached?>, AttachedDelegate)
+    case registration(Reply<Serial>, Registration)
+    case observation(ObservationKey)
+    /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
+    case retirement
+    case suspension(Reply<Void>, Bool)
+    case awaited(Reply<AwaitedReply>)
+    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
+    /// With the entries received so far.
+    case entries(Reply<[Entry]>, [Entry])
+    /// A registration is being taken back, which the end of the connection does, too.
+    case takingBack(Reply<Okay>)
+    /// A registration of an earlier connection is being renewed; an observation has its key.
+    case renewal(ObservationKey?)
+    /// The loss between two connections is being asked for.
+    case succession
+
+    /// The observation that is being registered.
+    var observation: ObservationKey? {
+      if case .observation(let key) = self { return key }
+      if case .renewal(let key) = self { return key }
+      return nil
+    }
+  }
+
+  /// A registration that the bus has confirmed.
+  enum Registration {
+    case attachment(AttachedDelegate)
+    case hold(HoldTerm)
+    case declaration
+    case monitor(DeliveryStream<TrafficDelivery>)
+
+    var attached: AttachedDelegate? { if case .attachment(let attached) = self { attached } else { nil } }
+
+    /// Notes the id that the bus has given it.
+    func note(_ id: UInt64) {
+      switch self {
+      case .attachment(let attached): attached.id.store(id, ordering: .relaxed)
+      case .hold(let term): term.id.store(id, ordering: .relaxed)
+      case .declaration, .monitor: break
+      }
+    }
+  }
+
+  /// The result of attaching. There is none if the same attachment existed, and was taken back before the bus answered:
+  /// the caller tries again.
+  typealias Attached = (serial: Serial, delegate: AttachedDelegate)
+
+  /// What the link does once its lock is released.
+  enum Action {
+    case none
+    case send(Outbox.Duty)
+    /// Shuts the socket, and wakes the thread.
+    case disconnect
+    case work(WorkQueue.Work)
+    /// Ends a question that was asked, about whose query nobody will learn more.
+    case cancel(OpenQuestion)
+    /// Ends a question whose attachment was taken back.
+    case withdraw(OpenQuestion)
+    case endAttachment(AttachedDelegate)
+    case endHold(HoldTerm, hasExpired: Bool)
+    case finish(DeliveryStream<Delivery>, TribuneError?)
+    case finishTraffic(DeliveryStream<TrafficDelivery>, TribuneError?)
+    case endClosing(Reply<TribuneError?>, TribuneError?)
+
+    // The calls that are resumed.
+    case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
+    case okay(Reply<Okay>, Result<Okay, TribuneError>)
+    case attachment(Reply<Attached?>, Result<Attached?, TribuneError>)
+    case registration(Reply<Serial>, Result<Serial, TribuneError>)
+    case plain([Reply<Void>], Result<Void, TribuneError>)
+    case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
+    case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
+    case awaited(Reply<AwaitedReply>, Result<AwaitedReply, TribuneError>)
+  }
+
+  // MARK: Sending
+
+  /// Sends a request, or has it wait for the next connection.
+  ///
+  /// - Parameter now: needed between two connections only.
+  mutating func send(
+    _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
+    serial: Serial, at now: @autoclosure () -> Instant
+  ) throws(TribuneError) -> Outbox.Duty {
+    try requireOpen()
+    try requireFitting(message)
+    requests[serial] = request
+    keep(fields, serial, message)
+    let duty = outbox.append(
+      fields, flags: flags, serial: serial, name: message.name, object: message.object,
+      payload: message.payload, file: message.file)
+    return isInterrupted && noteWaiting(serial, fields, at: now()) ? .wake : duty
+  }
+
+  /// The task that waits for a reply was cancelled.
+  mutating func cancel(_ serial: Serial, tellsBus: Bool) -> [Action] {
+    let action = refuse(serial, .taskCancelled)
+    if case .none = action { return [] }
+    changeInterruption { $0.waiting[serial] = nil }
+    return tellsBus ? [.send(appendCancel(serial)), action] : [action]
+  }
+
+  mutating func appendCancel(_ target: Serial) -> Outbox.Duty {
+    outbox.append(Cancel(target: target), serial: nextSerial())
+  }
+
+  /// Keeps the frame of a registration, to send it again over the next connection.
+  mutating func keep<F: FrameFields>(_ fields: F, _ serial: Serial, _ message: Link.Message) {
+    if F.kind.purpose == .registration, patience > .zero {
+      registered[serial] = fields.frame(serial: serial, message)
+    }
+  }
+
+  /// - Throws: `payloadTooLong`.
+  func requireFitting(_ message: Link.Message) throws(TribuneError) {
+    guard message.payload.count <= payloadMax else {
+      throw TribuneError(
+        .payloadTooLong,
+        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax)")
+    }
+  }
+
+  // MARK: Replies
+
+  mutating func okay(_ serial: Serial, _ okay: Okay) -> Action {
+    noteRenewed(serial)
+    switch requests.removeValue(forKey: serial) {
+    case nil: return .none
+    case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
+    case .attachment(let reply, let attached)?:
+      return .attachment(reply, attach(attached, serial: serial, okay))
+    case .registration(let reply, let registration)?:
+      registration.note(okay.delegate)
+      registrations[serial] = registration
+      return .registration(reply, .success(serial))
+    case .observation(let key)?: return confirm(key, serial)
+    case .renewal(let key)?:
+      registrations[serial]?.note(okay.delegate)
+      return key.map { confirm($0, serial) } ?? .none
+    case .succession?:
+      noteSuccession(isLossKnown: true)
+      return .none
+    case .retirement?:
+      retirements[serial] = nil
+      return .none
+    case .suspension(let reply, let isSuspended)?:
+      self.isSuspended = isSuspended
+      return .plain([reply], .success(()))
+    case .awaited(let reply)?:
+      return .awaited(
+        reply, .failure(.violation("the bus said ok to an awaited post, and not who it waited for")))
+    case .entries(let reply, let entries)?: return .entries(reply, .success(entries))
+    case .verdict(let reply, _)?:
+      return .verdict(reply, .failure(.violation("the bus said ok to a query instead of a verdict")))
+    }
+  }
+
+  mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Action {
+    noteRenewed(serial)
+    guard let request = requests.removeValue(forKey: serial) else { return .none }
+    registered[serial] = nil
+    switch request {
+    case .okay(let reply), .takingBack(let reply): return .okay(reply, .failure(error))
+    case .renewal(let key): return key.map { .plain(takeWaiting($0), .failure(error)) } ?? .none
+    case .succession:
+      noteSuccession(isLossKnown: false)
+      return .none
+    case .attachment(let reply, _): return .attachment(reply, .failure(error))
+    case .registration(let reply, _): return .registration(reply, .failure(error))
+    case .observation(let key):
+      guard observations[key]?.serial == serial else { return .none }
+      let waiting = takeWaiting(key)
+      observations[key] = nil
+      return .plain(waiting, .failure(error))
+    case .retirement:
+      retirements[serial] = nil
+      return .none
+    case .suspension(let reply, _): return .plain([reply], .failure(error))
+    case .awaited(let reply): return .awaited(reply, .failure(error))
+    case .verdict(let reply, _): return .verdict(reply, .failure(error))
+    case .entries(let reply, _): return .entries(reply, .failure(error))
+    }
+  }
+
+  mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Action {
+    guard let place = requests.index(forKey: serial), case .verdict(let reply, _) = requests.values[place]
+    else { return .none }
+    requests.remove(at: place)
+    return .verdict(reply, .success(Verdict(verdict)))
+  }
+
+  /// Who is to be told of the progress of a query.
+  func progress(of serial: Serial) -> (@Sendable (Progress) -> Void)? {
+    if case .verdict(_, let progress) = requests[serial] { progress } else { nil }
+  }
+
+  mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Action {
+    guard case .awaited(let reply) = requests[serial] else { return .none }
+    requests[serial] = nil
+    return .awaited(reply, .success(AwaitedReply(awaited)))
+  }
+
+  mutating func add(_ entry: Entry, to serial: Serial) {
+    guard case .entries(let reply, var entries) = requests[serial] else { return }
+    // Without a second reference to it, the list grows in place.
+    requests[serial] = nil
+    entries.append(entry)
+    requests[serial] = .entries(reply, entries)
+  }
+
+  private mutating func confirm(_ key: ObservationKey, _ serial: Serial) -> Action {
+    guard observations[key]?.serial == serial else { return .none }
+    observations[key]?.isLive = true
+    return .plain(takeWaiting(key), .success(()))
+  }
+
+  private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
+    defer { observations[key]?.waiting = [] }
+    return observations[key]?.waiting.map(\.reply) ?? []
+  }
+
+  private mutating func attach(
+    _ attached: AttachedDelegate, serial: Serial, _ okay: Okay
+  ) -> Result<Attached?, TribuneError> {
+    let known = okay.registration == 0 ? serial : okay.registration
+    if known != serial {
+      registered[serial] = nil
+      guard let existing = registrations[known]?.attached else { return .success(nil) }
+      if let other = existing.delegate {
+        if other === attached.delegate { return .success((known, existing)) }
+        return .failure(
+          TribuneError(
+            .refused, "another delegate of this connection responds to the same names of that object"))
+      }
+    }
+    attached.id.store(okay.delegate, ordering: .relaxed)
+    registrations[known] = .attachment(attached)
+    // A renewal attaches instead of setting, so that it does not replace other delegates again. If the attachment
+    // existed before, the frame that made it stays.
+    if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
+    return .success((known, attached))
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A greeted connection: what it has registered, and what of its is under way.
+struct Connection {
+  let id: ConnectionID
+  let peer: PeerIdentity
+  /// Of its user.
+  let account: UserAccount
+  /// Bytes charged for each registration, by serial.
+  var registeredLengths: [Serial: Int] = [:]
+  var observations: [Serial: NotificationCenter.Observation] = [:]
+  var monitors: [Serial: Monitors.Registration] = [:]
+  /// Tokens in the patterns of its observations and monitors.
+  var tokenCount = 0
+  var delegates: [Serial: DelegateRegistration] = [:]
+  /// The delegates, by dedup key.
+  var likenesses: [ExactText: DelegateRegistration] = [:]
+  /// Patterns of all its delegates.
+  var patternCount = 0
+  /// Tokens of these patterns.
+  var patternTokenCount = 0
+  var holds: [Serial: HoldRegistration] = [:]
+  var declarations: [Serial: DeclarationRegistration] = [:]
+  /// Queries that it asked, by the serial of the `ask`.
+  var queries = SmallDictionary<Serial, QueryID>()
+  /// Participants of all its queries.
+  var participantCount = 0
+  /// Bytes of userInfo kept for its queries under way, whether or not they are charged to its user.
+  var questionByteCount = 0
+  /// Bytes of reasons and values that its queries and awaited posts have received.
+  var answerByteCount = 0
+  /// Its awaited posts: their numbers by serial, and the observers of all of them, settled ones included.
+  var awaitedPosts: [Serial: Int] = [:]
+  var awaitedCount = 0
+  /// Numbers of the awaited posts that wait for this connection.
+  var owed: Set<Int> = []
+  /// nil unless the connection is suspended.
+  var held: HeldNotifications?
+
+  /// A free place in the table.
+  fileprivate var isFree: Bool { id.rawValue == 0 }
+  var registrationCount: Int { observations.count + monitors.count + declarations.count }
+  var waitCount: Int { queries.count + awaitedPosts.count }
+  /// Delegates and holds share one limit.
+  var delegateCount: Int { delegates.count + holds.count }
+
+  /// Inlined, as is `hasRegistered`, so that the call does not copy the connection.
+  @inline(__always) func uses(_ serial: Serial) -> Bool {
+    hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
+  }
+
+  @inline(__always) func hasRegistered(_ serial: Serial) -> Bool {
+    observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
+      || holds[serial] != nil || declarations[serial] != nil
+  }
+}
+
+/// The connections, by slot and by id.
+struct ConnectionTable: ~Copyable {
+  /// By slot. A free one has `free` instead of nil: an Optional would be copied at each read.
+  private var places: [Connection] = []
+  private let free = Connection(
+    id: ConnectionID(rawValue: 0), peer: PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: ""),
+    account: UserAccount(uid: 0))
+  /// By the number of the id.
+  private var slots: [UInt64: ConnectionSlot] = [:]
+
+  /// The connection at a slot, which must not be free.
+  subscript(slot: ConnectionSlot) -> Connection {
+    @inline(__always) _read {
+      precondition(!places[slot.index].isFree, "slot \(slot.index) is free")
+      yield places[slot.index]
+    }
+    @inline(__always) _modify {
+      precondition(!places[slot.index].isFree, "slot \(slot.index) is free")
+      yield &places[slot.index]
+    }
+  }
+
+  subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
+
+  /// All, in the order of their slots.
+  var all: some Sequence<Connection> { places.lazy.filter { !$0.isFree } }
+
+  var takenSlots: [ConnectionSlot] {
+    places.enumerated().filter { !$1.isFree }.map { ConnectionSlot(index: $0.offset) }
+  }
+
+  func has(_ slot: ConnectionSlot) -> Bool { slot.index < places.count && !places[slot.index].isFree }
+
+  /// Its slot must be free.
+  mutating func insert(_ connection: Connection, at slot: ConnectionSlot) {
+    while places.count <= slot.index { places.append(free) }
+    precondition(places[slot.index].isFree, "slot \(slot.index) is taken")
+    places[slot.index] = connection
+    slots[connection.id.rawValue] = slot
+  }
+
+  mutating func remove(at slot: ConnectionSlot) {
+    slots[self[slot].id.rawValue] = nil
+    places[slot.index] = free
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneWire
+
+/// Hands everything over to the next daemon, so that nobody notices.
+///
+/// What the log has of the core is complete as it is. Added to it is what is under way between the bus and each connection,
+/// in both directions: frames that have been read in part, and what waits to be read. That can be as much as all queues
+/// may hold, and lies in a file of its own, whose log ends with the same entry as the bus's.
+final class Handover {
+  /// How long the keeper may take to get everything for a daemon that wants the place of this one. Nobody is served
+  /// meanwhile.
+  private static let limit = Duration.seconds(5)
+
+  private let context: ServerContext
+  private let bus: Cell<Bus>.Reference
+  private let sessions: SessionTable
+  private let recorder: Recorder
+  private let gatekeeper: Gatekeeper
+  private let keeper: KeeperLink?
+  /// Files that only a next daemon needs.
+  private var files: [UInt64] = []
+
+  init(
+    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ gatekeeper: Gatekeeper,
+    _ keeper: KeeperLink?, _ context: ServerContext
+  ) {
+    (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
+    (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
+  }
+
+  /// Logs all that the next daemon needs, and has the keeper keep it. What has not been read stays where it is.
+  ///
+  /// Nothing may happen on the bus any more, unless it is to go on after all (`takeBack`).
+  func write() throws(Errno) {
+    for session in sessions.all {
+      recorder.noteHandedOver(session)
+      switch session.state {
+      case .awaitingHello:
+        if session.positions.connect == nil { recorder.recordConnection(session) }
+        recorder.keepOpen(session)
+      // It has been sent why, as far as it reads.
+      case .closing, .ending: gatekeeper.close(session)
+      case .open: recorder.keepOpen(session)
+      case .closed: break
+      }
+    }
+    for session in sessions.allDetached { recorder.noteHandedOver(session) }
+    recorder.compactNow()
+    var files = FilesHandedOver()
+    let streams = try writeInFlight(&files)
+    let inFlight = files.insert(streams.rawDescriptor)
+    let retained = recorder.retainedFiles.value.inodes
+    for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key }) where !retained.contains(inode) {
+      keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
+      self.files.append(inode)
+    }
+    recorder.recordHandoverEnd(inFlight: inFlight)
+  }
+
+  /// The bus goes on: what was written for another daemon is forgotten.
+  private func takeBack() {
+    for inode in files { keeper?.forget(.file(inode)) }
+    files = []
+    recorder.compactNow()
+  }
+
+  /// A log of what is under way on each connection, which ends at the moment at which the state's does.
+  private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
+    var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
+    for session in sessions.all
+    where session.positions.connect != nil && session.isServed {
+      if let stream = stream(of: session, &files) { bodies.append((.inFlight, session.id, stream)) }
+      if bus.value.isSuspended(session.slot) {
+        bodies.append((.buffered, session.id, buffered(for: session, &files)))
+      }
+    }
+    let length = bodies.reduce(4096) { $0 + LogEntry.length(bodyLength: $1.body.count) }
+    guard length <= WriteAheadLog.segmentCapacityMax else { throw .fileTooBig }
+    let streams = try WriteAheadLog(slotCount: 0, segmentCapacity: length)
+    for (kind, id, body) in bodies {
+      guard streams.append(kind, connection: id, at: context.now, body.bytes) != nil else {
+        preconditionFailure("what is under way does not fit into \(length) bytes")
+      }
+    }
+    _ = streams.append(.handoverEnd, connection: .bus, at: context.now, RawSpan())
+    streams.commit()
+    return streams
+  }
+
+  /// What is under way on a connection; nil if nothing is.
+  private func stream(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
+    let partial = session.input.partial
+    guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty else {
+      return nil
+    }
+    let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount)
+    buffer.append(UInt32(partial?.count ?? 0))
+    if let partial { buffer.append(partial.bytes) }
+    let waiting = session.input.descriptors.rawValues
+    buffer.append(UInt32(waiting.count))
+    for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
+    session.output.queue.forEachWaiting { part in
+      buffer.append(part.kind.rawValue)
+      buffer.append(UInt32(part.begunCount))
+      buffer.append(part.count)
+      files.append(part.attachment, to: buffer)
+      buffer.append(UInt32(part.slice.count))
+      buffer.append(part.slice.bytes)
+    }
+    return buffer
+  }
+
+  /// What is buffered for a suspended connection.
+  private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
+    let fields = ByteBuffer(capacity: 256)
+    let attached = bus.value.appendHeld(of: session.slot, to: fields)
+    let buffer = ByteBuffer(capacity: fields.count + 8 + RecordedFile.length * attached.count)
+    buffer.append(UInt32(attached.count))
+    for file in attached { files.append(file, to: buffer) }
+    buffer.append(fields.bytes)
+    return buffer
+  }
+
+  // MARK: Replacing
+
+  /// - Parameters:
+  ///   - logVersion: the last version of the log that the daemon knows that wants the place of this one.
+  ///   - isEnding: whether the bus is about to end.
+  /// - Returns: why it does not get it; nil if it does.
+  func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
+    if keeper?.manager != nil {
+      return "a service manager has started this one: \"systemctl restart tribuned\" replaces it"
+    }
+    if isEnding { return "the bus is ending" }
+    guard logVersion >= WriteAheadLog.version else {
+      return "the bus's state has version \(WriteAheadLog.version), and \(logVersion) is the last known"
+    }
+    return nil
+  }
+
+  /// Hands everything over to the daemon that wants the place of this one. The bus goes on if it does not do its part in
+  /// time.
+  ///
+  /// - Returns: whether the other daemon has it all.
+  func yield() -> Bool {
+    guard let keeper else { preconditionFailure("who has no keeper is not asked") }
+    let count = sessions.count
+    do {
+      try write()
+      guard keeper.flush(within: Self.limit) else {
+        throw KeeperLink.Failure(description: "the keeper has not taken everything")
+      }
+      try keeper.givePlace()
+      context.log.info("handed over \(count.counted("connection")) to another daemon")
+      return true
+    } catch {
+      keeper.refusePlace(because: "\(error)")
+      takeBack()
+      context.log.warning("the bus goes on, for another daemon could not take its place: \(error)")
+      return false
+    }
+  }
+}

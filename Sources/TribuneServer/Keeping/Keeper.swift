@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+package import TribuneSystem
+import TribuneWire
+
+/// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
+///
+/// It serves one bus. What it is sent, it holds; a bus that resumes gets all of it back (`KeeperMessage`). Whether
+/// another bus is to come, and until when it is awaited, is `Tenure`'s to say. It parses nothing that a client has sent,
+/// and reads from nothing that it holds.
+package final class Keeper {
+  /// Buses that have connected, and have not attached yet or are about to go.
+  private static let peersMax = 4
+  /// Messages of one bus that are taken before others have their turn.
+  private static let messagesPerTurn = 64
+
+  /// The delay before a retry after the kernel had no space.
+  private static let delayMilliseconds: CInt = 20
+  /// For how long nobody is let in after there was no descriptor for somebody.
+  private static let acceptPauseMilliseconds: UInt32 = 1000
+
+  private enum Token {
+    static let listener: UInt64 = 0
+    static let signals: UInt64 = 1
+    static let lease: UInt64 = 2
+    static let firstPeer: UInt64 = 16
+  }
+
+  /// A bus's connection.
+  private final class Peer {
+    let channel: KeeperChannel
+    var giving = Giving.nothing
+
+    init(_ channel: KeeperChannel) { self.channel = channel }
+  }
+
+  private enum Giving {
+    /// → items
+    case nothing
+    /// What is still to be given, messages that were not acknowledged, and how many were given in all. → nothing
+    case items(ArraySlice<KeptItem>, unacknowledged: Int, total: Int)
+  }
+
+  private let log: Log
+  private let epoll: Epoll
+  private let listener: FileDescriptor
+  private let signals: SignalDescriptor
+  private let kept: KeptDescriptors
+  private var tenure = Tenure()
+  private var peers: [Tenure.Bus: Peer] = [:]
+  private var nextPeer = Tenure.Bus(Token.firstPeer)
+  private var watchedLease: CInt?
+  /// Of the bus that wants another one's place.
+  private var wantedLogVersion: UInt32 = 0
+  private var isGivingDelayed = false
+  /// When somebody is let in again; nil if the listener is watched.
+  private var acceptsFrom: Instant?
+  private var isOver = false
+  /// Says that this process is alive, so often at least.
+  private let beat: (() -> Void)?
+  private let beatMilliseconds: CInt
+  private var nextBeat = Instant(nanoseconds: 0)
+
+  /// - Parameters:
+  ///   - listener: a listening socket of sequenced packets.
+  ///   - signals: those that end the keeper.
+  ///   - capacity: the most descriptors that it holds.
+  ///   - isStepped: descriptors are closed where they are let go of, and not by threads.
+  package init(
+    on listener: consuming FileDescriptor, endedBy signals: consuming SignalDescriptor, capacity: Int,
+    log: Log, beatMilliseconds: CInt = -1, beat: (() -> Void)? = nil, isStepped: Bool = false
+  ) throws(Errno) {
+    try listener.setNonblocking()
+    (self.log, self.beat, self.beatMilliseconds) = (log, beat, beatMilliseconds)
+    kept = KeptDescriptors(capacity: capacity, hasThreads: !isStepped)
+    epoll = try Epoll(capacity: 16)
+    self.listener = listener
+    self.signals = signals
+    try epoll.add(self.listener.rawValue, for: .readable, token: Token.listener)
+    try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
+  }
+
+  /// A socket for a keeper at `path`, in place of one that nobody listens on any more.
+  package static func listener(at path: String) throws(Errno) -> FileDescriptor {
+    let socket = try UnixSocket.makeForPackets()
+    guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
+    do throws(Errno) {
+      try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
+      throw Errno.addressInUse
+    } catch {
+      if error == .connectionRefused {
+        try SocketFile.remove(at: path)
+      } else if error != .noSuchFile {
+        throw error
+      }
+    }
+    try UnixSocket.bind(socket, to: path, mode: 0o600)
+    try UnixSocket.listen(socket)
+    return socket
+  }
+
+  private var now: Instant { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
+
+  /// Runs until the keeper is to end.
+  package func run() throws(Errno) {
+    while try turn(isPatient: true) {}
+  }
+
+  /// Takes what has come.
+  ///
+  /// - Parameter isPatient: whether to wait for something.
+  /// - Returns: whether the keeper goes on.
+  package func turn(isPatient: Bool) throws(Errno) -> Bool {
+    let count = try epoll.wait(milliseconds: isPatient ? patience : 0)
+    beatIfDue()
+    // Whoever comes may come after the lease has ended, and whoever has gone makes way.
+    for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
+    for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
+      receive(from: Tenure.Bus(epoll.event(at: index).token))
+    }
+    for index in 0..<count {
+      switch epoll.event(at: index).token {
+      case Token.listener: try accept()
+      case Token.signals:
+        signals.clear()
+        perform(tenure.end(at: now))
+      default: break
+      }
+    }
+    perform(tenure.tick(at: now))
+    giveDelayed()
+    try acceptAgain()
+    return !isOver
+  }
+
+  /// What it holds.
+  package var items: [KeptItem] { kept.items }
+  package var count: Int { kept.count }
+  package func has(_ item: KeptItem) -> Bool { kept.has(item) }
+
+  /// However often something happens, the service manager is not told more often than it wants to be.
+  private func beatIfDue() {
+    guard let beat, nextBeat <= now else { return }
+    nextBeat = now.advanced(byMilliseconds: UInt32(beatMilliseconds) / 2)
+    beat()
+  }
+
+  /// Milliseconds to wait at most; without end if negative.
+  private var patience: CInt {
+    var patience = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
+    for due in [tenure.nextDue, acceptsFrom] {
+      if let due { patience = min(patience, CInt(clamping: due.milliseconds(since: now))) }
+    }
+    if isGivingDelayed { patience = min(patience, Self.delayMilliseconds) }
+    return patience == .max ? -1 : patience
+  }
+
+  private func perform(_ action: Tenure.Action) {
+    switch action {
+    case .nothing: break
+    case .clear: clear()
+    case .serveAnew(let bus):
+      clear()
+      acknowledge(to: bus)
+    case .give(let bus):
+      log.info("another bus goes on with \(kept.count.counted("descriptor"))")
+      peers[bus]?.giving = .items(kept.items.filter { $0.kind != .lease }[...], unacknowledged: 0, total: 0)
+      give(to: bus)
+    case .refuse(let bus, let reason): end(bus, saying: reason)
+    case .clearAndRefuse(let bus, let reason):
+      clear()
+      end(bus, saying: reason)
+      if tenure.ending != .no { isOver = true }
+    case .askToYield(let bus): send(.wanted(logVersion: wantedLogVersion), to: bus)
+    case .leaveInPlace(let bus, let reason):
+      send(.refusal(reason), to: bus)
+      perform(tenure.asksToLeave())
+    case .askToLeave(let bus): send(.leaving, to: bus)
+    case .exit: isOver = true
+    }
+  }
+
+  private func clear() {
+    if kept.count > 0 { log.info("let go of \(kept.count.counted("descriptor"))") }
+    unwatchLease()
+    kept.clear()
+  }
+
+  // MARK: Buses
+
+  private func accept() throws(Errno) {
+    while let socket = try nextSocket() {
+      guard peers.count < Self.peersMax else { continue }
+      do throws(KeeperChannel.Failure) {
+        let channel = try KeeperChannel.over(socket)
+        try watch(channel.rawValue, token: UInt64(nextPeer))
+        peers[nextPeer] = Peer(channel)
+        nextPeer += 1
+      } catch {
+        log.warning("cannot serve somebody: \(error)")
+      }
+    }
+  }
+
+  private func nextSocket() throws(Errno) -> FileDescriptor? {
+    do throws(Errno) {
+      return try UnixSocket.accept(listener)
+    } catch {
+      guard error.isOutOfResources else { throw error }
+      log.warning("nobody is let in for \(Self.acceptPauseMilliseconds) ms: \(error)")
+      // It would wake this process all the while.
+      try epoll.remove(listener.rawValue)
+      acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
+      return nil
+    }
+  }
+
+  private func acceptAgain() throws(Errno) {
+    guard let from = acceptsFrom, from <= now else { return }
+    try epoll.add(listener.rawValue, for: .readable, token: Token.listener)
+    acceptsFrom = nil
+  }
+
+  private func receive(from bus: Tenure.Bus) {
+    for _ in 0..<Self.messagesPerTurn {
+      guard let peer = peers[bus] else { return }
+      do throws(KeeperChannel.Failure) {
+        switch try peer.channel.receive() {
+        case .nothing: return
+        case .message(let message, let passed): take(message, passed, from: bus)
+        }
+      } catch {
+        if error != .ended { log.warning("a bus is not served any more: \(error)") }
+        return depart(bus)
+      }
+    }
+  }
+
+  private func take(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: Tenure.Bus) {
+    switch message {
+    case .attach(let attachment): attach(bus, attachment)
+    case .batch, .forget, .over, .leaving, .yours, .refusal:
+      guard bus == tenure.owner else { return end(bus, saying: "attach first") }
+      takeFromOwner(message, passed, bus)
+    case .taken: taken(by: bus)
+    case .ready: settle(with: bus)
+    case .end, .wanted: end(bus, saying: "what a keeper says, no bus does")
+    }
+  }
+
+  private func attach(_ bus: Tenure.Bus, _ attachment: KeeperAttachment) {
+    // The bus that is served may have ended, and not all that it has sent been taken.
+    if let owner = tenure.owner {
+      guard owner != bus else { return end(bus, saying: "it is served already") }
+      receive(from: owner)
+    }
+    switch attachment {
+    case .begin: perform(tenure.attach(bus, .begins))
+    case .resume(let state):
+      perform(tenure.attach(bus, .resumes(isKept: state == 0 || kept.has(.state(state)))))
+    case .replace(let logVersion):
+      wantedLogVersion = logVersion
+      perform(tenure.attach(bus, .replaces))
+    }
+  }
+
+  /// A bus can go on in the place that it was given. One that resumes has it already.
+  private func settle(with bus: Tenure.Bus) {
+    guard let peer = peers[bus], case .nothing = peer.giving else {
+      return end(bus, saying: "it has not been given everything")
+    }
+    if case .yielded(let other, bus) = tenure.state {
+      guard offer(.over, to: other) == .sent else {
+        // It may have said that it goes on without this keeper.
+        receive(from: other)
+        return depart(other)
+      }
+      tenure.settle()
+      depart(other)
+    }
+    guard bus == tenure.owner else { return end(bus, saying: "attach first") }
+    send(.yours, to: bus)
+    perform(tenure.asksToLeave())
+  }
+
+  private func takeFromOwner(
+    _ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: Tenure.Bus
+  ) {
+    switch message {
+    case .batch(let items):
+      // Another one takes its place.
+      if items.contains(.lease) { unwatchLease() }
+      let count = kept.take(items, passed)
+      if items.contains(.lease) { watchLease() }
+      acknowledge(to: bus, count: count)
+    case .forget(let items):
+      if items.contains(.lease) { forgetLease() }
+      kept.forget(items)
+      acknowledge(to: bus)
+    case .over: perform(tenure.over(bus))
+    case .leaving: perform(tenure.mayLeave(by: bus))
+    case .yours: perform(tenure.yields(bus))
+    case .refusal(let reason):
+      perform(tenure.refuses(bus, reason))
+      perform(tenure.asksToLeave())
+    default: preconditionFailure("a bus has said something else")
+    }
+  }
+
+  private func depart(_ bus: Tenure.Bus) {
+    guard let peer = peers.removeValue(forKey: bus) else { return }
+    remove(peer.channel.rawValue)
+    perform(tenure.depart(bus, at: now))
+  }
+
+  private func end(_ bus: Tenure.Bus, saying reason: String) {
+    send(.refusal(reason), to: bus)
+    depart(bus)
+  }
+
+  /// A bus that does not take what it is said is served no more: it never has more than a window of unread messages.
+  private func send(_ message: KeeperMessage, to bus: Tenure.Bus) {
+    switch offer(message, to: bus) {
+    // What a bus sent before it ended is still taken.
+    case .sent, .ended: break
+    case .full, .failed:
+      log.warning("a bus does not take what it is said")
+      depart(bus)
+    }
+  }
+
+  private enum Offer {
+    case sent
+    /// There is no space for it now.
+    case full
+    case ended
+    case failed
+  }
+
+  private func offer(_ message: KeeperMessage, passing descriptors: [CInt] = [], to bus: Tenure.Bus) -> Offer
+  {
+    guard let peer = peers[bus] else { return .ended }
+    do throws(KeeperChannel.Failure) {
+      return try peer.channel.send(message, passing: descriptors) ? .sent : .full
+    } catch {
+      if error == .ended { return .ended }
+      log.warning("cannot speak to a bus: \(error)")
+      return .failed
+    }
+  }
+
+  private func acknowledge(to bus: Tenure.Bus, count: Int = 0) { send(.taken(count: count), to: bus) }
+
+  // MARK: Giving
+
+  private func taken(by bus: Tenure.Bus) {
+    guard let peer = peers[bus], case .items(let rest, let unacknowledged, let total) = peer.giving,
+      unacknowledged > 0
+    else { return end(bus, saying: "it has been given nothing") }
+    peer.giving = .items(rest, unacknowledged: unacknowledged - 1, total: total)
+    give(to: bus)
+  }
+
+  private func give(to bus: Tenure.Bus) {
+    while let peer = peers[bus], case .items(let rest, let unacknowledged, let total) = peer.giving {
+      if rest.isEmpty {
+        guard unacknowledged == 0 else { return }
+        peer.giving = .nothing
+        send(.end(count: total), to: bus)
+        return perform(tenure.asksToLeave())
+      }
+      guard unacknowledged < KeeperMessage.windowMax else { return }
+      let items = rest.prefix(KeeperMessage.itemsMax).filter(kept.has)
+      switch offer(.batch(items), passing: items.compactMap(kept.descriptor), to: bus) {
+      case .sent: break
+      case .full:
+        isGivingDelayed = true
+        return
+      case .ended: return
+      case .failed: return depart(bus)
+      }
+      peer.giving = .items(
+        rest.dropFirst(KeeperMessage.itemsMax), unacknowledged: unacknowledged + 1,
+        total: total + items.count)
+    }
+  }
+
+  /// The kernel had no space for what is given.
+  private func giveDelayed() {
+    guard isGivingDelayed else { return }
+    isGivingDelayed = false
+    for bus in Array(peers.keys) { give(to: bus) }
+  }
+
+  // MARK: The lease
+
+  private func watchLease() {
+    unwatchLease()
+    guard let lease = kept.descriptor(of: .lease) else { return }
+    do throws(KeeperChannel.Failure) {
+      try watch(lease, token: Token.lease)
+      watchedLease = lease
+      tenure.leaseCame()
+    } catch {
+      log.warning("cannot watch the lease: \(error)")
+    }
+  }
+
+  private func unwatchLease() {
+    guard let lease = watchedLease else { return }
+    watchedLease = nil
+    remove(lease)
+  }
+
+  private func leaseEnded() {
+    guard let lease = watchedLease else { return }
+    // A bus that has died is awaited no more, also if the keeper has not seen yet that it has.
+    if let owner = tenure.owner { receive(from: owner) }
+    // It may have sent another one before.
+    guard watchedLease == lease else { return }
+    forgetLease()
+    kept.forget([.lease])
+  }
+
+  private func forgetLease() {
+    guard watchedLease != nil else { return }
+    unwatchLease()
+    perform(tenure.leaseEnded())
+  }
+
+  // MARK: Watching
+
+  private func watch(_ descriptor: CInt, token: UInt64) throws(KeeperChannel.Failure) {
+    do throws(Errno) {
+      try epoll.add(descriptor, for: .readable, token: token)
+    } catch {
+      throw .failed(error)
+    }
+  }
+
+  private func remove(_ descriptor: CInt) {
+    do throws(Errno) {
+      try epoll.remove(descriptor)
+    } catch {
+      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
+    }
+  }
+}

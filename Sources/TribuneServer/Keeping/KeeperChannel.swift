@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneSystem
+import TribuneWire
+
+/// One end of the connection between a bus and its keeper. Nothing here waits.
+package final class KeeperChannel {
+  package enum Failure: Error, Equatable, CustomStringConvertible {
+    /// The other end has hung up.
+    case ended
+    case malformed(String)
+    /// The other end is of a user who is not trusted with connections.
+    case untrusted(uid: UInt32)
+    case failed(Errno)
+    /// It does not serve this one, for the reason that it gives.
+    case refused(String)
+
+    package var description: String {
+      switch self {
+      case .ended: "it has hung up"
+      case .malformed(let what): "it says what makes no sense: \(what)"
+      case .untrusted(let uid): "user \(uid) runs it"
+      case .failed(let error): "\(error)"
+      case .refused(let reason): reason
+      }
+    }
+  }
+
+  package enum Reception: ~Copyable {
+    case nothing
+    case message(KeeperMessage, PassedDescriptors)
+  }
+
+  private let socket: FileDescriptor
+  private let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
+
+  package var rawValue: CInt { socket.rawValue }
+
+  private init(unchecked socket: consuming FileDescriptor) { self.socket = socket }
+
+  /// - Parameter socket: one of sequenced packets. Its peer has to be root, who runs the service manager, or the user
+  ///   of this process.
+  package static func over(_ socket: consuming FileDescriptor) throws(Failure) -> KeeperChannel {
+    let channel = KeeperChannel(unchecked: socket)
+    let uid: UInt32
+    do throws(Errno) {
+      try channel.socket.setNonblocking()
+      uid = try UnixSocket.peer(of: channel.socket).uid
+    } catch {
+      throw .failed(error)
+    }
+    guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
+    return channel
+  }
+
+  /// Connects to the keeper that listens at `path`.
+  package static func connect(to path: String) throws(Failure) -> KeeperChannel {
+    try over(try socket(connectedTo: path))
+  }
+
+  private static func socket(connectedTo path: String) throws(Failure) -> FileDescriptor {
+    do throws(Errno) {
+      let socket = try UnixSocket.makeForPackets()
+      try UnixSocket.connect(socket, to: path)
+      return socket
+    } catch {
+      throw .failed(error)
+    }
+  }
+
+  /// Sends a message. Copies of the descriptors go with it.
+  ///
+  /// - Returns: false if there is no space for it now.
+  package func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws(Failure) -> Bool {
+    let buffer = buffer
+    buffer.truncate(to: 0)
+    message.append(to: buffer)
+    do throws(Errno) {
+      return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
+    } catch {
+      if error.isDisconnection { throw .ended }
+      // Fewer descriptors are under way when the other end has taken some.
+      guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
+      return false
+    }
+  }
+
+  /// The next message, if it is there. Its descriptors may be fewer than it speaks of, if this process has reached its
+  /// limit on descriptors; they are the first ones then.
+  package func receive() throws(Failure) -> Reception {
+    let buffer = buffer
+    buffer.truncate(to: 0)
+    var passed = PassedDescriptors()
+    let received: Received
+    do throws(Errno) {
+      received = try receive(into: buffer, &passed)
+    } catch {
+      throw error.isDisconnection ? .ended : .failed(error)
+    }
+    switch received {
+    case .nothing: return .nothing
+    case .end: throw .ended
+    case .descriptors: preconditionFailure("there is room for as many descriptors as can come")
+    case .bytes: break
+    }
+    // Without the stand-in for those that were lost.
+    var whole = PassedDescriptors()
+    for descriptor in passed.releaseAll() { whole.append(owning: descriptor) }
+    do throws(WireError) {
+      return .message(try KeeperMessage(buffer.bytes, descriptorCount: whole.count), whole)
+    } catch {
+      throw .malformed(error.message)
+    }
+  }
+
+  /// An end that closes with unread messages resets the connection, and what it sent before is still there: the bus that
+  /// was killed may have registered what the last of that is about.
+  private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
+    do throws(Errno) {
+      return try UnixSocket.receiveMany(from: socket, into: buffer, &passed)
+    } catch {
+      guard error == .connectionReset else { throw error }
+      return try UnixSocket.receiveMany(from: socket, into: buffer, &passed)
+    }
+  }
+
+  /// Waits until there is something to receive.
+  ///
+  /// - Returns: false after `limit`.
+  package func wait(atMost limit: Duration) throws(Failure) -> Bool {
+    do throws(Errno) {
+      return try Poll.wait(for: socket, forWriting: false, timeout: limit)
+    } catch {
+      throw .failed(error)
+    }
+  }
+
+  /// From now on the other end can say nothing, and reads an end. What it has said before can still be received.
+  package func hangUp() { UnixSocket.shutdown(socket) }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneWire
+
+/// How a bus comes into the place of another one, and leaves it. Nobody is served meanwhile, and there is a limit to how
+/// long anything takes.
+extension KeeperLink {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// How long a keeper is looked for, and how long it has for each message.
+  private static let connectingLimit = Duration.seconds(2)
+  private static let givingLimit = Duration.seconds(5)
+  /// How long another bus has to hand everything over, and to let go when it is told that it can.
+  private static let replacingLimit = Duration.seconds(20)
+  /// How long the bus that has handed over waits for the other one to come to go on with it. Nobody is served meanwhile.
+  private static let yieldingLimit = Duration.seconds(5)
+  private static let pauseMilliseconds: UInt32 = 10
+
+  // MARK: Coming
+
+  /// Takes over what the keeper has, into `passed`. Where it has nothing, or does not answer in time, a keeper is looked for
+  /// later.
+  ///
+  /// - Throws: if the keeper serves another bus.
+  func resume(into passed: PassedAtStart) throws(Failure) {
+    let channel: KeeperChannel
+    do throws(KeeperChannel.Failure) {
+      channel = try connect()
+    } catch {
+      return log.warning("nothing is taken over: no keeper at \(path): \(error)")
+    }
+    do throws(KeeperChannel.Failure) {
+      let missing = try attach(
+        .resume(state: passed.stateInode ?? 0), over: channel, into: passed, within: Self.givingLimit)
+      if missing > 0 { log.warning(Self.complaint(missing)) }
+    } catch {
+      given = []
+      if case .refused(let reason) = error { throw Failure(description: "the keeper at \(path): \(reason)") }
+      log.warning("the keeper does not give everything: \(error)")
+      state = .down(until: now)
+    }
+  }
+
+  /// Asks the bus that the keeper serves for its place, and takes over what it has, into `passed`. It waits then for
+  /// `takePlace`. Where there is no such bus, this is like `resume`.
+  ///
+  /// - Parameter listenPath: where the bus has to listen, so that it goes on doing so; anywhere if nil.
+  func replace(into passed: PassedAtStart, listeningAt listenPath: String? = nil) throws(Failure) {
+    let channel: KeeperChannel
+    do throws(KeeperChannel.Failure) {
+      channel = try connect()
+    } catch {
+      throw Failure(description: "no keeper at \(path): \(error)")
+    }
+    let missing: Int
+    do throws(KeeperChannel.Failure) {
+      let attachment = KeeperAttachment.replace(logVersion: WriteAheadLog.version)
+      missing = try attach(attachment, over: channel, into: passed, within: Self.replacingLimit)
+      guard given.isEmpty || passed.stateInode != nil else { throw .malformed("a bus without a state") }
+    } catch {
+      throw Failure(description: "cannot take the place of the bus: \(error)")
+    }
+    guard missing == 0 else {
+      throw Failure(description: "cannot take the place of the bus: \(Self.complaint(missing))")
+    }
+    if let listenPath, !given.isEmpty, !passed.hasListener(at: listenPath) {
+      throw Failure(description: "cannot take the place of the bus: it does not listen at \(listenPath)")
+    }
+  }
+
+  private static func complaint(_ missing: Int) -> String {
+    "\(missing.counted("descriptor")) did not come, and this process can have \(ThisProcess.descriptorLimit)"
+  }
+
+  /// Has the bus that waits let go of its place.
+  ///
+  /// - Throws: when it goes on instead.
+  func takePlace() throws(Failure) {
+    guard case .up(let channel) = state else { return }
+    do throws(KeeperChannel.Failure) {
+      guard try channel.send(.ready) else { throw .ended }
+      while true {
+        switch try next(on: channel, within: Self.replacingLimit).message {
+        case .yours: return
+        // It is asked again when it has the place.
+        case .leaving: continue
+        default: throw .malformed("what is not to be said now")
+        }
+      }
+    } catch {
+      throw Failure(description: "cannot take the place of the bus: \(error)")
+    }
+  }
+
+  private func connect() throws(KeeperChannel.Failure) -> KeeperChannel {
+    let deadline = ContinuousClock.now + Self.connectingLimit
+    while true {
+      do throws(KeeperChannel.Failure) {
+        return try KeeperChannel.connect(to: path)
+      } catch {
+        if case .untrusted = error { throw error }
+        guard ContinuousClock.now < deadline else { throw error }
+        Thread.sleep(milliseconds: Self.pauseMilliseconds)
+      }
+    }
+  }
+
+  /// - Returns: how many descriptors the keeper has that did not come.
+  private func attach(
+    _ attachment: KeeperAttachment, over channel: KeeperChannel, into passed: PassedAtStart,
+    within limit: Duration
+  ) throws(KeeperChannel.Failure) -> Int {
+    let began = now
+    guard try channel.send(.attach(attachment)) else { throw .ended }
+    let missing = try receiveAll(from: channel, into: passed, within: limit)
+    try watch(channel)
+    state = .up(channel)
+    renewLease()
+    let microseconds = now.nanoseconds(since: began) / 1000
+    log.info("the keeper gave \(given.count.counted("descriptor")) in \(microseconds) µs")
+    return missing
+  }
+
+  private func receiveAll(
+    from channel: KeeperChannel, into passed: PassedAtStart, within limit: Duration
+  ) throws(KeeperChannel.Failure) -> Int {
+    var receivedCount = 0
+    while true {
+      let next = try next(on: channel, within: limit)
+      switch next.message {
+      case .batch(let batch):
+        let count = next.passed.count
+        receivedCount += count
+        passed.take(batch, next.passed)
+        given.formUnion(batch)
+        guard try channel.send(.taken(count: count)) else { throw .ended }
+      case .end(let count):
+        guard count == given.count else { throw .malformed("\(given.count) of \(count) items were given") }
+        return count - receivedCount
+      // It has nothing that is meant.
+      case .taken: return 0
+      // It is asked again when something is kept.
+      case .leaving: break
+      case .attach, .forget, .over, .wanted, .yours, .ready, .refusal:
+        throw .malformed("what is not to be said now")
+      }
+    }
+  }
+
+  private struct Next: ~Copyable {
+    let message: KeeperMessage
+    let passed: PassedDescriptors
+  }
+
+  /// Waits for the next message.
+  private func next(
+    on channel: KeeperChannel, within limit: Duration
+  ) throws(KeeperChannel.Failure) -> Next {
+    while true {
+      if case .message(let message, let passed) = try channel.receive() {
+        if case .refusal(let reason) = message { throw .refused(reason) }
+        return Next(message: message, passed: passed)
+      }
+      guard try channel.wait(atMost: limit) else { throw .failed(.timedOut) }
+    }
+  }
+
+  // MARK: Going
+
+  /// Waits until the keeper has taken what it has room for, for `limit` at most. A bus that is to give its place waits for
+  /// no other keeper than the one that has asked.
+  ///
+  /// - Returns: whether it has everything.
+  func flush(within limit: Duration) -> Bool {
+    isHandingOver = true
+    defer { isHandingOver = false }
+    let deadline = ContinuousClock.now + limit
+    let isPromised = wish == .promised
+    while ContinuousClock.now < deadline, !isPromised || wish == .promised {
+      tick(at: now)
+      flush()
+      switch state {
+      case .up(let channel):
+        if unacknowledged.isEmpty, !hasWork { return keepsAll }
+        wait(for: channel)
+      case .attaching(let channel): wait(for: channel)
+      case .down, .over: Thread.sleep(milliseconds: Self.pauseMilliseconds)
+      }
+      isReady()
+    }
+    return false
+  }
+
+  private func wait(for channel: KeeperChannel) {
+    do throws(KeeperChannel.Failure) {
+      _ = try channel.wait(atMost: .milliseconds(100))
+    } catch {
+      Thread.sleep(milliseconds: Self.pauseMilliseconds)
+    }
+  }
+
+  /// The bus does not give its place to the one that wants it.
+  func refusePlace(because reason: String) {
+    defer { wish = .none }
+    guard wish != .none, case .up(let channel) = state else { return }
+    do throws(KeeperChannel.Failure) {
+      _ = try channel.send(.refusal(reason))
+    } catch {
+      leave(because: "\(error)")
+    }
+  }
+
+  /// Gives the bus's place to the one that wants it. Everything is kept by now.
+  ///
+  /// - Throws: when the bus has to go on.
+  func givePlace() throws(KeeperChannel.Failure) {
+    guard wish == .promised, case .up(let channel) = state else { throw .ended }
+    wish = .none
+    do throws(KeeperChannel.Failure) {
+      guard try channel.send(.yours) else { throw .ended }
+      while true {
+        switch try next(on: channel, within: Self.yieldingLimit).message {
+        case .over: return
+        case .leaving: continue
+        default: throw .malformed("what is not to be said now")
+        }
+      }
+    } catch {
+      if case .refused = error { throw error }
+      // The keeper cannot say that the place is lost from here on. It may have said it just before.
+      sayOver(on: channel)
+      channel.hangUp()
+      let isOver = hearsOver(on: channel)
+      leave(because: "\(error)")
+      if !isOver { throw error }
+    }
+  }
+
+  private func hearsOver(on channel: KeeperChannel) -> Bool {
+    do throws(KeeperChannel.Failure) {
+      while case .message(let message, _) = try channel.receive() {
+        if message == .over { return true }
+      }
+    } catch {
+      return false
+    }
+    return false
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// The process around a keeper: its socket, signals and the service manager.
+enum KeeperProcess {
+  /// Descriptors that it needs for itself.
+  private static let ownDescriptors = 64
+
+  private struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// - Parameter path: where to listen unless the service manager passes a socket.
+  /// - Returns: the exit status.
+  static func run(listeningAt path: String?, _ log: Log) -> Int32 {
+    Signals.ignore(Signals.brokenPipe)
+    // It has no configuration to read again.
+    Signals.ignore(Signals.hangUp)
+    // Whoever could look into it would have the connections of everybody.
+    ThisProcess.forbidTracing()
+    do {
+      let signals = try SignalDescriptor([Signals.terminate, Signals.interrupt])
+      try ThisProcess.raiseDescriptorLimit()
+      let notifications = ServiceSocket.isNamed ? try ServiceSocket() : nil
+      let watchdog = ServiceNotifier.watchdogIntervalNanoseconds
+      let keeper = try Keeper(
+        on: try listener(at: path), endedBy: signals,
+        capacity: max(1, ThisProcess.descriptorLimit - ownDescriptors), log: log,
+        beatMilliseconds: watchdog.map { CInt(clamping: $0 / 2_000_000) } ?? -1,
+        beat: watchdog == nil ? nil : { tell("WATCHDOG=1", notifications, log) })
+      tell("READY=1", notifications, log)
+      try keeper.run()
+      log.info("the keeper ends")
+      return 0
+    } catch {
+      log.error("\(error)")
+      return 1
+    }
+  }
+
+  private static func tell(_ text: String, _ socket: borrowing ServiceSocket?, _ log: Log) {
+    do throws(Errno) {
+      try socket?.send(text, waits: false)
+    } catch {
+      log.debug("cannot notify the service manager: \(error)")
+    }
+  }
+
+  /// The socket that the service manager has passed, or one at `path`.
+  private static func listener(at path: String?) throws -> FileDescriptor {
+    let passed = try PassedAtStart.receive()
+    guard passed.count <= 1 else {
+      throw Failure(description: "\(passed.count) sockets were passed, and not one")
+    }
+    if let socket = passed.first?.descriptor { return FileDescriptor(owning: socket) }
+    guard let path else { throw Failure(description: "no socket was passed, and no --listen=PATH given") }
+    do throws(Errno) {
+      return try Keeper.listener(at: path)
+    } catch {
+      throw Failure(description: "\(path): \(error)")
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+
+/// The descriptors that the keeper has. Nothing is read from them, and nothing is written to them.
+///
+/// There is a bound: what goes beyond it is refused, and its sender is told so by how many were taken.
+final class KeptDescriptors {
+  private let capacity: Int
+  private let hasThreads: Bool
+  private var descriptors: [KeptItem: CInt] = [:]
+  /// Closing a connection with something in it that nobody has read may take as long as its sender likes.
+  private let closing = ClosingThreads()
+  private let accounts = Accounts()
+
+  init(capacity: Int, hasThreads: Bool) { (self.capacity, self.hasThreads) = (capacity, hasThreads) }
+
+  isolated deinit { clear() }
+
+  var count: Int { descriptors.count }
+  /// The write-ahead log first.
+  var items: [KeptItem] { descriptors.keys.sorted() }
+
+  func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
+  func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
+
+  /// Takes over descriptors, the first for the first item and so on.
+  ///
+  /// - Returns: how many, from the first on.
+  func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
+    var taken = 0
+    var passed = passed
+    for item in items {
+      guard descriptors.count < capacity || has(item), case .descriptor(let descriptor)? = passed.popFirst()
+      else { break }
+      if let old = descriptors.updateValue(descriptor.release(), forKey: item) { close(old) }
+      taken += 1
+    }
+    return taken
+  }
+
+  func forget(_ items: [KeptItem]) {
+    for item in items {
+      if let descriptor = descriptors.removeValue(forKey: item) { close(descriptor) }
+    }
+  }
+
+  func clear() {
+    for descriptor in descriptors.values { close(descriptor) }
+    descriptors = [:]
+  }
+
+  private func close(_ descriptor: CInt) {
+    let owned = FileDescriptor(owning: descriptor)
+    guard hasThreads, let user = Self.userWithUnread(owned) else { return }
+    closing.close(owned, of: accounts.account(of: user).descriptors)
+  }
+
+  /// Who is at the other end of a connection with something in it; nil where there is nothing.
+  private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
+    guard UnixSocket.role(of: descriptor) == .connected else { return nil }
+    do throws(Errno) {
+      return try UnixSocket.hasUnread(descriptor) ? try UnixSocket.peer(of: descriptor).uid : nil
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+
+/// The names of what the service manager keeps.
+enum StoredName: String {
+  /// The write-ahead log.
+  case state
+  /// The bus's end of the lease (`KeptItem`).
+  case lease
+}
+
+/// What the service manager keeps beside the keeper: the write-ahead log, and one end of the lease. Nothing here waits
+/// (sd_notify(3), `FDSTORE=1`).
+///
+/// The manager's rules say when a bus has ended for good: it keeps both while a restart is on its way, and closes them
+/// otherwise.
+final class ManagerStore {
+  private static let retryNanoseconds: UInt64 = 100_000_000
+
+  private let log: Log
+  private let socket: ServiceSocket
+  /// Notifications that the manager has not taken, with the descriptor of each.
+  private var waiting: [(text: String, descriptor: CInt?, then: (Bool) -> Void)] = []
+  private(set) var nextDue: Instant?
+
+  /// Whether the service manager keeps descriptors for this process (sd_notify(3)).
+  static var isThere: Bool { ServiceSocket.isNamed }
+
+  init(log: Log) throws(Errno) {
+    self.log = log
+    socket = try ServiceSocket()
+  }
+
+  /// Replaces the write-ahead log that is stored, if there is one.
+  func store(state: CInt) {
+    remove(StoredName.state.rawValue)
+    send("FDSTORE=1\nFDNAME=\(StoredName.state.rawValue)\nFDPOLL=0", passing: state)
+  }
+
+  /// The manager drops it by itself when the keeper has gone.
+  ///
+  /// - Parameter then: called when it is on its way, and outlasts this process; or, with false, when it never will be.
+  func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
+    send("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
+  }
+
+  /// Removes all that is stored under a name.
+  func remove(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+
+  private func send(
+    _ text: String, passing descriptor: CInt? = nil, then: @escaping (Bool) -> Void = { _ in }
+  ) {
+    do throws(Errno) {
+      let copy = try descriptor.map { d throws(Errno) in try FileDescriptor.duplicate(of: d).release() }
+      waiting.append((text, copy, then))
+    } catch {
+      then(false)
+      return log.warning("the service manager cannot be given a descriptor: \(error)")
+    }
+    sendWaiting(at: Instant(nanoseconds: SystemClock.monotonicNanoseconds))
+  }
+
+  func tick(at now: Instant) {
+    guard let nextDue, nextDue <= now else { return }
+    sendWaiting(at: now)
+  }
+
+  private func sendWaiting(at now: Instant) {
+    nextDue = nil
+    while let (text, descriptor, then) = waiting.first {
+      var isSent = true
+      do throws(Errno) {
+        try socket.send(text, waits: false, passing: descriptor)
+      } catch {
+        if error == .again || error.isOutOfResources || error == .tooManyPassed {
+          nextDue = now.advanced(byNanoseconds: Self.retryNanoseconds)
+          return
+        }
+        isSent = false
+        log.warning("cannot store a descriptor at $NOTIFY_SOCKET: \(error)")
+      }
+      then(isSent)
+      if let descriptor { FileDescriptor(owning: descriptor).close() }
+      waiting.removeFirst()
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The standard output.
+package enum StandardOutput {
+  package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them.
+  ///
+  /// - Throws: `Errno.brokenPipe` if nobody reads any more. The process must not die of SIGPIPE for that.
+  package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
+}
+
+/// The standard error.
+package enum StandardError {
+  package static let rawDescriptor: CInt = STDERR_FILENO
+
+  package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+  /// The columns of the terminal; nil if there is none, or if it does not say.
+  package static var columns: Int? {
+    var size = winsize()
+    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  /// Writes all of the text, and blocks the caller's thread until it has been taken. A failure is ignored: there is
+  /// nowhere else to report it.
+  package static func write(_ text: String) {
+    do throws(Errno) {
+      try writeAll(Array(text.utf8), to: STDERR_FILENO)
+    } catch {
+      return
+    }
+  }
+
+  /// Writes the text and a line break in one call, so that lines of several processes do not mix. Does not wait if
+  /// standard error does not block. A failure is ignored: there is nowhere else to report it.
+  package static func writeLine(_ text: String) {
+    let line = Array("\(text)\n".utf8)
+    while unsafe Glibc.write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
+  }
+}
+
+private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
+  var written = 0
+  while written < bytes.count {
+    do throws(Errno) {
+      written += try retrying {
+        unsafe bytes.withUnsafeBytes { bytes in
+          let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+          return unsafe write(descriptor, rest.baseAddress, rest.count)
+        }
+      }
+    } catch  where error == .again {
+      // Another process has made the pipe or the terminal non-blocking.
+      _ = try Poll.wait(for: descriptor, forWriting: true)
+    } catch {
+      throw error
+    }
+  }
+}

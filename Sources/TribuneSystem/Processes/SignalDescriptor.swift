@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// Signals that an epoll waits for with its sockets.
+package struct SignalDescriptor: ~Copyable {
+  private let descriptor: FileDescriptor
+
+  /// Blocks these signals in the calling thread, and in those that it will start.
+  package init(_ numbers: [Int32]) throws(Errno) {
+    let mask = SignalMask(numbers)
+    mask.block()
+    var set = mask.set
+    let flags = O_CLOEXEC | O_NONBLOCK
+    descriptor = FileDescriptor(owning: try retrying { unsafe signalfd(-1, &set, flags) })
+  }
+
+  /// Readable when one of the signals has come.
+  package var rawValue: CInt { descriptor.rawValue }
+
+  /// Takes the next signal.
+  package func clear() {
+    var information = InlineArray<16, UInt64>(repeating: 0)
+    let descriptor = descriptor.rawValue
+    _ = unsafe withUnsafeMutableBytes(of: &information) { unsafe read(descriptor, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The file of a socket, as the kernel tells it from others.
+package struct SocketFile: Equatable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  /// The file at `path`, of whatever kind; nil if there is none, or if it cannot be seen.
+  package init?(at path: String) {
+    guard let status = Self.status(at: path) else { return nil }
+    self.init(status)
+  }
+
+  /// The file that a descriptor leads to, of whatever kind; nil if it is not open.
+  package init?(of descriptor: CInt) {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init(_ status: stat) {
+    self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  /// Whether the file at `path` is a socket; nil if there is none, or if it cannot be seen.
+  package static func isSocket(at path: String) -> Bool? {
+    status(at: path).map { $0.st_mode & S_IFMT == S_IFSOCK }
+  }
+
+  /// What is at `path` itself, even if it is a symbolic link.
+  private static func status(at path: String) -> stat? {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 ? status : nil
+  }
+
+  /// Changes the file's permission bits.
+  package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
+    _ = try retrying { unsafe chmod(path, mode) }
+  }
+
+  package static func remove(at path: String) throws(Errno) {
+    _ = try retrying { unsafe unlink(path) }
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A moment to the second, by the local clock and calendar.
+package struct LocalTime: Equatable, Sendable {
+  package var year: CInt
+  /// From 1.
+  package var month: CInt
+  /// From 1. May be out of its month's range, and then counts on from there: 0 is the last day of the month before.
+  package var day: CInt
+  package var hour: CInt
+  package var minute: CInt
+  package var second: CInt
+
+  package init(
+    year: CInt, month: CInt, day: CInt, hour: CInt = 0, minute: CInt = 0, second: CInt = 0
+  ) {
+    self.year = year
+    self.month = month
+    self.day = day
+    self.hour = hour
+    self.minute = minute
+    self.second = second
+  }
+
+  /// The local time at a moment in UTC; nil if it is beyond the calendar's years.
+  package init?(microsecondsSince1970: UInt64) {
+    var seconds = time_t(clamping: microsecondsSince1970 / 1_000_000)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&seconds, &parts) != nil else { return nil }
+    unsafe self.init(
+      year: parts.tm_year + 1900, month: parts.tm_mon + 1, day: parts.tm_mday, hour: parts.tm_hour,
+      minute: parts.tm_min, second: parts.tm_sec)
+  }
+
+  /// The moment in UTC; nil before 1970. Where summer time begins or ends, mktime(3) decides.
+  package var microsecondsSince1970: UInt64? {
+    var parts = unsafe tm()
+    unsafe parts.tm_year = year - 1900
+    unsafe parts.tm_mon = month - 1
+    unsafe parts.tm_mday = day
+    unsafe parts.tm_hour = hour
+    unsafe parts.tm_min = minute
+    unsafe parts.tm_sec = second
+    // Lets mktime(3) find out whether summer time is in force then.
+    unsafe parts.tm_isdst = -1
+    let seconds = unsafe mktime(&parts)
+    return seconds < 0 ? nil : UInt64(seconds) * 1_000_000
+  }
+}

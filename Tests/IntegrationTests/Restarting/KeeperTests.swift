@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneServer
+import TribuneWire
+
+/// A bus and its keeper, of which one ends, or hangs, or both do.
+@Suite("Keepers", .timeLimit(.minutes(3)))
+struct KeeperTests {
+  private let bus: RestartedBus
+
+  init() throws { bus = try RestartedBus() }
+
+  /// Whether each connection that is listed survives a restart, in the order of their ids.
+  private func surviving(_ client: RawClient) throws -> [Bool] {
+    try client.list(List(.connections)).compactMap { entry in
+      if case .connection(let connection) = entry { connection.isSurviving } else { nil }
+    }
+  }
+
+  private func waitUntilSurviving(_ expected: [Bool], _ client: RawClient) throws {
+    try bus.bus.wait(serving: client) { try surviving(client) == expected }
+  }
+
+  // MARK: The keeper ends
+
+  @Test("nobody notices that the keeper dies, and another one has everything")
+  func dies() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.observe("unit.*", serial: 1)
+    let holder = try RawClient.greeted(bus)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    let contents = SharedFile.bytes(100_000)
+    try holder.post(
+      "unit.state", options: .retain, file: try SharedFile.make(contents), length: contents.count, serial: 2,
+      flags: .acknowledge)
+    _ = try holder.next(.ok)
+    #expect(try observer.next().payloadBytes == contents)
+    try waitUntilSurviving([true, true], observer)
+
+    bus.keeper.die()
+    try waitUntilSurviving([false, false], observer)
+    try holder.sendConfirmed(Post(), serial: 3, name: "unit.didStart")
+    #expect(try observer.next().name == "unit.didStart")
+
+    try bus.startKeeper()
+    try waitUntilSurviving([true, true], observer)
+    try bus.crash()
+    let asker = try RawClient.greeted(bus)
+    #expect(try asker.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
+    try asker.send(Observe(options: .retained), serial: 2, name: "unit.state")
+    #expect(try asker.next(.retained).payloadBytes == contents)
+    try asker.send(Post(), serial: 3, name: "unit.didStop")
+    #expect(try observer.next().name == "unit.didStop")
+    try holder.settle()
+  }
+
+  @Test("a keeper that is to end leaves when its bus knows it, which goes on")
+  func ends() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try waitUntilSurviving([true], client)
+    bus.keeper.program.signal(SIGTERM)
+    #expect(bus.keeper.program.status() == 0)
+    try waitUntilSurviving([false], client)
+    try bus.startKeeper()
+    try waitUntilSurviving([true], client)
+  }
+
+  @Test("a keeper has nothing to read again, and stays")
+  func hangUp() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try waitUntilSurviving([true], client)
+    bus.keeper.program.signal(SIGHUP)
+    try bus.crash()
+    try client.settle()
+  }
+
+  @Test("a keeper that is to end while the bus is restarted gives the next daemon everything first")
+  func endsMeanwhile() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try bus.end(.planned)
+    bus.keeper.program.signal(SIGTERM)
+    try bus.start()
+    #expect(bus.keeper.program.status() == 0)
+    try client.settle()
+    try bus.startKeeper()
+    try waitUntilSurviving([true], client)
+    try bus.crash()
+    try client.settle()
+  }
+
+  @Test(
+    "a bus whose keeper hangs serves on, and knows that nothing survives; it has it again when it does not")
+  func hangs() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try waitUntilSurviving([true], client)
+    try bus.keeper.program.freeze()
+    let other = try RawClient.greeted(bus)
+    try other.observe("load.*", serial: 1)
+    #expect(try surviving(client) == [true, false])
+    try other.send(Post(), serial: 2, name: "load.unit")
+    for observer in [client, other] { #expect(try observer.next().name == "load.unit") }
+    // Until then, it may still come to take what it was sent.
+    try bus.bus.waitForLog("it has not answered in time")
+    #expect(try surviving(client) == [false, false])
+    bus.keeper.program.signal(SIGCONT)
+    try waitUntilSurviving([true, true], client)
+    try bus.crash()
+    for observer in [client, other] { try observer.settle() }
+  }
+
+  @Test("a bus that has left a keeper that hangs is gone on with by nobody else")
+  func left() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    try bus.settleKeeper()
+    try bus.keeper.program.freeze()
+    try client.observe("unit.*", serial: 2)
+    try RawClient.greeted(bus).sendConfirmed(Suspend(isSuspended: false), serial: 1)
+    try bus.bus.waitForLog("it has not answered in time")
+    try bus.bus.freeze()
+    bus.keeper.program.signal(SIGCONT)
+    let peer = try KeeperPeer(connectingTo: bus.keeper.path)
+    try peer.send(.attach(.resume(state: 0)))
+    // The bus may be back there, with nothing yet, or not.
+    let message = try peer.receive().message
+    #expect(message == .taken(count: 0) || message == .refusal("another bus is served"), "\(message)")
+    peer.hangUp()
+    bus.bus.signal(SIGCONT)
+    try waitUntilSurviving([true], client)
+  }
+
+  // MARK: The bus ends
+
+  @Test("what the bus had sent before it died is kept, however late the keeper comes to take it")
+  func late() throws {
+    let clients = try (0..<3).map { _ in try RawClient.greeted(bus) }
+    try bus.settleKeeper()
+    try bus.keeper.program.freeze()
+    // Each is sent with a message of its own.
+    for client in clients { try client.observe("load.*", serial: 1) }
+    try RawClient.greeted(bus).settle()
+    bus.end(SIGKILL)
+    bus.keeper.program.signal(SIGCONT)
+    try bus.start()
+    for client in clients { try client.settle() }
+  }
+
+  @Test("a bus that ends for good leaves nothing, and its clients know at once")
+  func forGood() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    let silent = try RawClient(bus.bus)
+    try RawClient.greeted(bus).settle()
+    #expect(bus.end(SIGINT) == 0)
+    #expect(try client.nextError() == .shuttingDown)
+    #expect(try client.readToEnd().isEmpty)
+    _ = try silent.readHello()
+    #expect(try silent.nextError() == .shuttingDown)
+    #expect(try bus.withKept { $0.count } == 0)
+    #expect(FileStatus(bus.path) == nil)
+    try bus.start()
+    try RawClient.greeted(bus).settle()
+  }
+
+  @Test("who connects while there is no daemon is served by the next one", arguments: RestartedBus.Way.apart)
+  func meanwhile(_ way: RestartedBus.Way) throws {
+    try bus.end(way)
+    let client = try RawClient(bus.bus)
+    #expect(FileStatus(bus.path)?.isSocket == true)
+    try bus.start()
+    try client.greet()
+    try client.settle()
+  }
+
+  @Test("another bus is refused, and the keeper keeps what it has")
+  func second() throws {
+    let client = try RawClient.greeted(bus)
+    try client.observe("load.*", serial: 1)
+    let second = try FinishedProgram.tribuned([
+      "--config=\(bus.folder.path)/etc", "--listen=\(bus.folder.path)/second", "--keeper=\(bus.keeper.path)",
+    ])
+    #expect(second.status == 1)
+    #expect(second.errors == "tribuned: the keeper at \(bus.keeper.path): another bus is served\n")
+    try waitUntilSurviving([true], client)
+    try bus.crash()
+    try client.settle()
+  }
+
+  @Test("without a keeper, SIGTERM ends the bus")
+  func unkept() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    #expect(bus.stop() == 0)
+    #expect(try client.nextError() == .shuttingDown)
+  }
+
+  // MARK: Both end
+
+  @Test("when both die, clients come back by themselves, and what they had registered is there again")
+  func bothDie() throws {
+    let observer = try bus.bus.staying("-j", "observe", "unit.*", "end")
+    let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
+    try bus.die()
+    bus.keeper.die()
+    try bus.startKeeper()
+    try bus.start()
+    for program in [observer, hold] {
+      #expect(try program.errors.line()?.hasPrefix("tribunectl: connected to the bus again") == true)
+    }
+    #expect(try bus.bus.tribunectl("ask", "host.shouldReboot").status == 1)
+    #expect(try bus.bus.tribunectl("post", "unit.didStart").status == 0)
+    #expect(try observer.output.line() == #"{"interrupted":true}"#)
+    #expect(try observer.output.line()?.contains("unit.didStart") == true)
+  }
+
+  @Test("when both die and a service manager has the log, what was held is held until its holder is back")
+  func bothDieManaged() throws {
+    let bus = try RestartedBus(isManaged: true)
+    let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
+    let (holder, welcome) = try RawClient.welcomed(bus)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldSuspend", text: "a recording")
+    try bus.die()
+    bus.keeper.die()
+    // Who is first to be served asks.
+    let asker = try RawClient(bus.bus)
+    try asker.send { buffer in
+      Hello().append(to: buffer)
+      for (serial, name) in [(1, "host.shouldReboot"), (2, "host.shouldSuspend")] as [(Serial, String)] {
+        buffer.appendFrame(Ask(), serial: serial, name: name)
+      }
+    }
+    try bus.startKeeper()
+    try bus.start()
+    _ = try asker.readHello()
+    for reason in ["backup", "a recording"] {
+      let verdict = try asker.nextVerdict()
+      #expect(verdict.verdict == .vetoed)
+      #expect(verdict.outcomes.map(\.reason) == [reason])
+    }
+    #expect(try hold.errors.line()?.contains("; the hold has stood all the time") == true)
+    // Its holder is back, and the other one has said so.
+    let successor = try RawClient.greeted(bus)
+    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
+    _ = try successor.next(.ok)
+    #expect(try asker.ask("host.shouldSuspend", serial: 3).verdict == .allowed)
+    #expect(try asker.ask("host.shouldReboot", serial: 4).outcomes.map(\.reason) == ["backup"])
+  }
+
+  // MARK: A keeper with little room
+
+  @Test("a connection that the keeper has no room for works, and is listed as one that does not survive")
+  func full() throws {
+    // The state, the listening socket, and two connections.
+    let bus = try RestartedBus(room: 4)
+    let clients = try (0..<3).map { _ in try RawClient.welcomed(bus) }
+    for (client, welcome) in clients {
+      try client.observe("load.*", serial: 1)
+      guard welcome.connection != clients[2].welcome.connection else { continue }
+      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
+    }
+    let (first, third) = (clients[0].client, clients[2])
+    try bus.bus.waitForLog("the keeper has no space for 1 descriptor")
+    #expect(try surviving(first) == [true, true, false])
+    try third.client.send(Post(), serial: 2, name: "load.unit")
+    #expect(try third.client.next().name == "load.unit")
+
+    let listed = try bus.bus.tribunectl("list").lines.filter {
+      $0.split(separator: " ").first == "\(third.welcome.connection)"
+    }
+    #expect(listed.count == 1)
+    #expect(listed.first?.contains("  not surviving  ") == true)
+    let status = try bus.bus.tribunectl("status", "\(third.welcome.connection)")
+    #expect(status.output.contains("State: not surviving: a restart of the bus closes it\n"))
+    let object = try bus.bus.tribunectl("status", "\(third.welcome.connection)", "-j").object()
+    #expect(object["surviving"] as? Bool == false)
+
+    // It has the place of one that goes.
+    try clients[1].client.leave()
+    try bus.bus.wait(serving: first) { try surviving(first) == [true, true] }
+  }
+}

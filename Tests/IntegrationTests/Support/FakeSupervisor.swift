@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import TribuneSystem
+import TribuneTestSupport
+
+/// A service manager of a bus, which stores what a daemon sends it, and passes that to the next one, together with a
+/// socket to listen on (sd_notify(3), `FDSTORE=1`).
+final class FakeSupervisor {
+  struct Stored {
+    let name: String
+    let descriptor: CInt
+    /// Whether it is to be dropped when its other end has gone.
+    let isPolled: Bool
+  }
+
+  let notifySocket: NotifySocket
+  private(set) var stored: [Stored]
+
+  init(in folder: TestFolder) throws {
+    notifySocket = try NotifySocket(path: nil)
+    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
+    stored = [Stored(name: "bus", descriptor: listener.release(), isPolled: false)]
+  }
+
+  deinit { for one in stored { close(one.descriptor) } }
+
+  var names: [String] { stored.map(\.name).sorted() }
+
+  func store(_ name: String, _ descriptor: consuming FileDescriptor, isPolled: Bool = true) {
+    stored.append(Stored(name: name, descriptor: descriptor.release(), isPolled: isPolled))
+  }
+
+  /// Closes what is stored under a name.
+  func drop(_ name: String) {
+    for one in stored where one.name == name { close(one.descriptor) }
+    stored.removeAll { $0.name == name }
+  }
+
+  /// Closes what is watched and of which the other end has gone.
+  func dropEnded() {
+    stored.removeAll { one in
+      var watched = pollfd(fd: one.descriptor, events: 0, revents: 0)
+      guard one.isPolled, unsafe poll(&watched, 1, 0) > 0 else { return false }
+      close(one.descriptor)
+      return true
+    }
+  }
+
+  /// Takes notifications up to the one with this assignment.
+  @discardableResult
+  func wait(for assignment: String) throws -> String {
+    while true {
+      let message = try notifySocket.receive()
+      let lines = message.text.split(separator: "\n")
+      func value(_ name: String) -> String? {
+        lines.first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+      }
+      let name = value("FDNAME") ?? "stored"
+      if value("FDSTOREREMOVE") != nil { drop(name) }
+      for descriptor in message.descriptors {
+        store(name, FileDescriptor(owning: descriptor), isPolled: value("FDPOLL") != "0")
+      }
+      if lines.contains(Substring(assignment)) { return message.text }
+    }
+  }
+
+  /// A command that the daemon's own is appended to.
+  static let wrapper = Activation.wrapper([.init(kind: .stored)])
+
+  /// The standard input of that command, from which it takes all that is stored.
+  func passing() throws -> FileHandle {
+    let pair = try UnixSocket.makePair()
+    let names = Array(stored.map(\.name).joined(separator: " ").utf8)
+    let sent = try UnixSocket.send(unsafe names.span.bytes, passing: stored.map(\.descriptor), to: pair.one)
+    guard sent == names.count else { throw Errno.again }
+    return FileHandle(fileDescriptor: try pair.other.duplicate().release(), closeOnDealloc: true)
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneServer
+import TribuneSystem
+import TribuneWire
+
+/// One end of the connection between a bus and a keeper, which a test plays.
+final class KeeperPeer {
+  struct Ended: Error {}
+
+  /// A message, and the descriptors that came with it, which whoever takes it closes.
+  struct Reception {
+    let message: KeeperMessage
+    let descriptors: [CInt]
+  }
+
+  private let socket: FileDescriptor
+
+  /// Plays the bus to the keeper that listens at `path`.
+  init(connectingTo path: String) throws {
+    socket = try UnixSocket.makeForPackets()
+    try UnixSocket.connect(socket, to: path)
+  }
+
+  /// Plays the keeper to the next bus that connects to `listener`.
+  init(acceptedAt listener: borrowing FileDescriptor) throws {
+    try Self.wait(for: listener)
+    guard let accepted = try UnixSocket.accept(listener) else { throw Errno.again }
+    socket = accepted
+  }
+
+  /// Where a test plays the keeper.
+  static func listening(at path: String) throws -> FileDescriptor {
+    let listener = try UnixSocket.makeForPackets()
+    try UnixSocket.bind(listener, to: path)
+    try UnixSocket.listen(listener)
+    return listener
+  }
+
+  private static func wait(for socket: borrowing FileDescriptor) throws {
+    guard try Poll.wait(for: socket, forWriting: false, timeout: .seconds(Programs.patienceSeconds)) else {
+      throw Errno.timedOut
+    }
+  }
+
+  func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws {
+    let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
+    message.append(to: buffer)
+    try send([UInt8](buffer.bytes), passing: descriptors)
+  }
+
+  /// Sends a packet, whatever it is.
+  func send(_ bytes: [UInt8], passing descriptors: [CInt] = []) throws {
+    let buffer = ByteBuffer(capacity: bytes.count)
+    buffer.append(bytes)
+    guard try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0 else { throw Errno.again }
+  }
+
+  /// - Throws: `Ended` when the other end has hung up.
+  func receive() throws -> Reception {
+    try Self.wait(for: socket)
+    let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
+    var passed = PassedDescriptors()
+    do throws(Errno) {
+      guard case .bytes = try UnixSocket.receiveMany(from: socket, into: buffer, &passed) else {
+        throw Errno.connectionReset
+      }
+    } catch {
+      throw error.isDisconnection ? Ended() : error
+    }
+    let message = try KeeperMessage(buffer.bytes, descriptorCount: passed.count)
+    return Reception(message: message, descriptors: passed.releaseAll())
+  }
+
+  /// Receives what the other end has to say now.
+  func expect(_ message: KeeperMessage) throws {
+    let reception = try receive()
+    for descriptor in reception.descriptors { close(descriptor) }
+    guard reception.message == message else {
+      throw Programs.Missing(description: "\(message) was to come, and not \(reception.message)")
+    }
+  }
+
+  /// Acknowledges what a bus has kept, up to a message; nil is for what it says first.
+  func serve(until last: KeeperMessage? = nil) throws {
+    while true {
+      let reception = try receive()
+      for descriptor in reception.descriptors { close(descriptor) }
+      switch reception.message {
+      case last: return
+      case .attach:
+        try send(.taken(count: 0))
+        if last == nil { return }
+      case .batch(let items): try send(.taken(count: items.count))
+      case .forget: try send(.taken(count: 0))
+      default: throw Programs.Missing(description: "a bus says \(reception.message)")
+      }
+    }
+  }
+
+  func hangUp() { UnixSocket.shutdown(socket) }
+
+  /// Takes what the keeper gives, up to the end of that.
+  func receiveAll() throws -> [KeptItem: CInt] {
+    var all: [KeptItem: CInt] = [:]
+    while true {
+      let reception = try receive()
+      switch reception.message {
+      case .batch(let items):
+        for (item, descriptor) in zip(items, reception.descriptors) { all[item] = descriptor }
+        try send(.taken(count: items.count))
+      // It has nothing.
+      case .end, .taken: return all
+      default: throw Programs.Missing(description: "what it has was to come, and not \(reception.message)")
+      }
+    }
+  }
+}

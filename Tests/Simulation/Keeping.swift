@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSimulatedKernel
+import Glibc
+import TribuneServer
+import TribuneSystem
+import TribuneTestSupport
+
+/// What keeps the bus's descriptors: a keeper, the real one, and systemd, which has the log and the lease, starts one
+/// daemon after the other, and starts another keeper when one has died.
+final class Keeping {
+  let capacity: Int
+  private let listener: Socket
+  private var keeper: Keeper
+  /// What systemd has stored.
+  private var stored: [(name: String, descriptor: CInt)] = []
+  /// There was a log, and it has not been lost here.
+  private(set) var mustHaveState = false
+
+  init(capacity: Int) throws(Errno) {
+    let socket = sim_listen_for_packets()
+    guard socket != -1 else { throw .current }
+    self.capacity = capacity
+    listener = Socket(FileDescriptor(owning: socket))
+    keeper = try Self.keeper(on: listener, capacity)
+    sim_set_keeper_listener(socket)
+  }
+
+  private static func keeper(on listener: Socket, _ capacity: Int) throws(Errno) -> Keeper {
+    let copy = try listener.descriptor.duplicate()
+    sim_keep(copy.rawValue, 1)
+    return try Keeper(
+      on: copy, endedBy: try SignalDescriptor([SIGUSR2]), capacity: capacity,
+      log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
+  }
+
+  /// The keeper takes what has come.
+  func turn() {
+    do throws(Errno) {
+      guard try keeper.turn(isPatient: false) else { preconditionFailure("nobody ends the keeper") }
+    } catch {
+      preconditionFailure("the keeper cannot go on: \(error)")
+    }
+  }
+
+  /// The keeper takes all that has come, of a bus that says nothing more.
+  func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
+
+  /// The keeper dies, and systemd starts another one.
+  func killKeeper() throws(Errno) {
+    keeper = try Self.keeper(on: listener, capacity)
+  }
+
+  // MARK: What is there
+
+  func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
+  var hasState: Bool { stored.contains { $0.name == "state" } || keeperHasState }
+  var keeperHasState: Bool { keeper.items.contains { $0.kind == .state } }
+  /// What is kept of connections and files.
+  var left: [KeptItem] { keeper.items.filter { $0.kind == .connection || $0.kind == .file } }
+
+  // MARK: systemd
+
+  /// A notification has come.
+  func take(_ text: String, _ descriptors: [CInt]) {
+    let name =
+      text.split(separator: "\n").first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
+    if text.hasPrefix("FDSTOREREMOVE=1") { return close { one, _ in one == name } }
+    if name == "state" { mustHaveState = true }
+    stored += descriptors.map { (name, $0) }
+  }
+
+  /// Loses the log, if the keeper does not have it either.
+  func loseState() {
+    guard !keeperHasState else { return }
+    close { name, _ in name == "state" }
+    mustHaveState = false
+  }
+
+  /// Copies for the next daemon, in any order.
+  func passed(using random: inout SplitMix64) -> [(descriptor: CInt, name: String)] {
+    close { name, descriptor in name == "lease" && Self.hasHungUp(descriptor) }
+    return stored.shuffled(using: &random).map { one in
+      (descriptor: fcntl(one.descriptor, F_DUPFD_CLOEXEC, 0), name: one.name)
+    }
+  }
+
+  /// A lease whose other end is closed goes by itself.
+  private static func hasHungUp(_ descriptor: CInt) -> Bool {
+    var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+    return unsafe poll(&watched, 1, 0) == 1 && Int32(watched.revents) & POLLHUP != 0
+  }
+
+  private func close(_ isMeant: (String, CInt) -> Bool) {
+    stored.removeAll { name, descriptor in
+      guard isMeant(name, descriptor) else { return false }
+      sim_keep(descriptor, 0)
+      _ = Glibc.close(descriptor)
+      return true
+    }
+  }
+
+  func end() {
+    close { _, _ in true }
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneServer
+
+@Suite("The daemon's command line")
+struct DaemonArgumentsTests {
+  private func parse(_ line: String) throws -> DaemonArguments {
+    try DaemonArguments(
+      parsing: line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
+  }
+
+  @Test("nothing at all is the system's bus, which nothing outlives")
+  func nothing() throws {
+    let arguments = try DaemonArguments(parsing: [])
+    #expect(arguments == DaemonArguments())
+    #expect(arguments.action == .serve && arguments.keeperPath == nil && !arguments.replaces)
+  }
+
+  @Test("a value comes with its option or behind it", arguments: ["=", " "])
+  func values(separator: String) throws {
+    let arguments = try parse(
+      ["--listen", "--keeper", "--config"].map { "\($0)\(separator)/\($0.dropFirst(2))" }.joined(
+        separator: " "))
+    #expect(arguments.listenPath == "/listen")
+    #expect(arguments.keeperPath == "/keeper")
+    #expect(arguments.configurationDirectory == "/config")
+    #expect(arguments.action == .serve)
+  }
+
+  @Test("a keeper listens where it is told to, or where the service manager does")
+  func keeper() throws {
+    #expect(try parse("--keep").action == .keep)
+    #expect(try parse("--keep").listenPath == nil)
+    let arguments = try parse("--keep --listen=/run/keeper")
+    #expect(arguments.action == .keep && arguments.listenPath == "/run/keeper")
+  }
+
+  @Test("a bus is replaced over its keeper, whichever of the two is named first")
+  func replace() throws {
+    for line in ["--replace --keeper=/run/keeper", "--keeper /run/keeper --replace"] {
+      let arguments = try parse(line)
+      #expect(arguments.replaces && arguments.keeperPath == "/run/keeper")
+    }
+  }
+
+  @Test("what else the daemon does is asked for by name")
+  func actions() throws {
+    #expect(try parse("--check-config --user").action == .checkConfiguration)
+    #expect(try parse("--check-config --user").isUserInstance)
+    #expect(try parse("--version").action == .version)
+    #expect(try parse("--help").action == .help && parse("-h").action == .help)
+  }
+
+  @Test(
+    "what makes no sense is an error that says why",
+    arguments: [
+      ("--replace", "--replace needs --keeper=PATH, over which the bus is handed over"),
+      ("--replace --listen=/run/bus", "--replace needs --keeper=PATH, over which the bus is handed over"),
+      ("--keeper=", "--keeper needs a value"), ("--keeper", "--keeper needs a value"),
+      ("--keep=/run/keeper", "--keep takes no value"),
+      ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),
+      ("--keep-it", "unknown option --keep-it"), ("bus", "unexpected argument bus"),
+    ])
+  func errors(line: String, reason: String) {
+    let error = #expect(throws: DaemonArguments.UsageError.self) { _ = try parse(line) }
+    #expect(error?.description == reason)
+  }
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneCore
+import TribuneLog
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneServer
+
+/// A bus's link, and a keeper that says what the test has it say.
+@MainActor
+private final class ScriptedKeeper: EventLoopTarget {
+  let script: KeeperScript
+  let link: KeeperLink
+  let passed = PassedAtStart()
+  private let loop: EventLoop
+
+  init(_ steps: [KeeperScript.Step]) throws {
+    script = try KeeperScript(steps)
+    loop = try EventLoop(hostsMainQueue: false)
+    let log = Log(level: .error, destination: .standardError)
+    link = KeeperLink(path: script.path, manager: nil, loop: loop, log: log)
+  }
+
+  /// Waits until something has happened because of what the keeper has said.
+  func wait(until hasHappened: () -> Bool) throws {
+    while !hasHappened() {
+      if case .down = link.state { throw KeeperLink.Failure(description: "the keeper is gone") }
+      _ = try loop.iterate(for: self)
+    }
+  }
+
+  var isUp: Bool { if case .up = link.state { true } else { false } }
+
+  /// Leaves the keeper, and waits for its end.
+  func end() async {
+    link.leave(because: "the test ends")
+    await script.expectEnd()
+  }
+
+  let hasWork = false
+  let wantsIdle = false
+  func beginIteration() {}
+  func isReady(_ token: WatchToken, _ readiness: Readiness) { link.isReady() }
+  func isIdle() {}
+  func endIteration() -> Bool {
+    link.flush()
+    return true
+  }
+}
+
+/// What a keeper has.
+private struct Kept {
+  let connection: WatchedConnection
+  let log: WriteAheadLog
+  let items: [KeptItem]
+  let state: UInt64
+
+  init() throws {
+    connection = try WatchedConnection()
+    log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
+    state = try #require(FileDescriptor.lending(log.rawDescriptor) { $0.inode })
+    items = [.connection(connection.cookie), .state(state)]
+  }
+
+  /// How a keeper gives it, once.
+  ///
+  /// - Parameter more: what has no descriptor.
+  func given(to attachment: KeeperAttachment, and more: [KeptItem] = []) throws -> [KeeperScript.Step] {
+    let descriptors = [connection.passed, try FileDescriptor.duplicate(of: log.rawDescriptor).release()]
+    return [.hears(.attach(attachment)), .gives(items + more, descriptors), .hears(.taken(count: 2))]
+  }
+}
+
+private let replace = KeeperAttachment.replace(logVersion: WriteAheadLog.version)
+
+@MainActor
+@Suite("A bus that takes over what a keeper has", .timeLimit(.minutes(15)))
+struct KeeperLinkResumingTests {
+  @Test("has it, and it is kept at once; the rest is forgotten")
+  func resumes() async throws {
+    let (kept, other) = (try Kept(), try WatchedConnection())
+    let bus = try ScriptedKeeper(
+      try kept.given(to: .resume(state: 0)) + [
+        .says(.leaving), .gives([.connection(other.cookie)], [other.passed]), .hears(.taken(count: 1)),
+        .says(.end(count: 3)), .hears(.forget([.connection(other.cookie)])), .says(.taken(count: 0)),
+        .hearsEnd,
+      ])
+    try bus.link.resume(into: bus.passed)
+    #expect(bus.passed.connectionCookies == [kept.connection.cookie, other.cookie].sorted())
+    #expect(bus.passed.stateInode == kept.state)
+    for item in kept.items {
+      bus.link.keep(item, lending: kept.log.rawDescriptor)
+      #expect(bus.link.isKept(item))
+    }
+    bus.link.forgetRest()
+    let isWhole = bus.link.flush(within: .seconds(60))
+    #expect(isWhole)
+    await bus.end()
+  }
+
+  @Test("says which state it has been passed elsewhere")
+  func means() async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper([
+      .hears(.attach(.resume(state: kept.state))), .says(.taken(count: 0)), .hearsEnd,
+    ])
+    var given = PassedDescriptors()
+    given.append(owning: try FileDescriptor.duplicate(of: kept.log.rawDescriptor).release())
+    bus.passed.take([.state(kept.state)], given)
+    try bus.link.resume(into: bus.passed)
+    #expect(bus.isUp)
+    await bus.end()
+  }
+
+  @Test("does not start where the keeper serves another bus")
+  func refused() async throws {
+    let bus = try ScriptedKeeper([
+      .hears(.attach(.resume(state: 0))), .says(.refusal("another one is served")),
+    ])
+    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.resume(into: bus.passed) }
+    #expect(error?.description == "the keeper at \(bus.script.path): another one is served")
+    await bus.script.expectEnd()
+  }
+
+  /// What a keeper says that dies in between, or makes no sense.
+  private nonisolated static let nonsense: [[KeeperScript.Step]] = [
+    [], [.says(.end(count: 1))], [.says(.yours)], [.says(.wanted(logVersion: 1))], [.says(.over)],
+    [.says(.attach(.begin))], [.says(.forget([]))], [.says(.ready)], [.saysBytes([1, 2, 3])],
+  ]
+
+  @Test("goes on with what there is when a keeper does not give everything", arguments: nonsense.indices)
+  func nonsense(_ index: Int) async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper(
+      try kept.given(to: .resume(state: 0)) + Self.nonsense[index]
+        // The next keeper is sent everything.
+        + [.hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hears(.batch([.file(1)]))]
+        + [.says(.taken(count: 1)), .hearsEnd])
+    try bus.link.resume(into: bus.passed)
+    #expect(!bus.isUp)
+    #expect(bus.passed.connectionCookies == [kept.connection.cookie])
+    bus.link.keep(.file(1), lending: kept.log.rawDescriptor)
+    #expect(!bus.link.isKept(.file(1)))
+    bus.link.tick(at: bus.link.now)
+    try bus.wait { bus.link.isKept(.file(1)) }
+    await bus.end()
+  }
+
+  @Test("has what this process has room for")
+  func lost() async throws {
+    let connection = try WatchedConnection()
+    let bus = try ScriptedKeeper([
+      .hears(.attach(.resume(state: 0))),
+      .gives([.connection(connection.cookie), .connection(1)], [connection.passed]), .hears(.taken(count: 1)),
+      .says(.end(count: 2)), .hearsEnd,
+    ])
+    try bus.link.resume(into: bus.passed)
+    #expect(bus.isUp)
+    #expect(bus.passed.connectionCookies == [connection.cookie])
+    await bus.end()
+  }
+}
+
+@MainActor
+@Suite("A bus that replaces another one", .timeLimit(.minutes(15)))
+struct KeeperLinkReplacingTests {
+  @Test(
+    "has the place when the keeper says so, whatever else is in the keeper's mind",
+    arguments: [[.yours], [.leaving, .yours]] as [[KeeperMessage]])
+  func takesPlace(_ words: [KeeperMessage]) async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper(
+      try kept.given(to: replace) + [.says(.end(count: 2)), .hears(.ready)] + words.map { .says($0) }
+        + [.hearsEnd])
+    try bus.link.replace(into: bus.passed)
+    #expect(bus.passed.stateInode == kept.state)
+    try bus.link.takePlace()
+    #expect(bus.isUp)
+    await bus.end()
+  }
+
+  @Test(
+    "fails where it is refused before it is ready", arguments: [.refusal("not now"), nil] as [KeeperMessage?])
+  func refused(_ word: KeeperMessage?) async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper(try kept.given(to: replace) + (word.map { [.says($0)] } ?? []))
+    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
+    let reason = word == nil ? "it has hung up" : "not now"
+    #expect(error?.description == "cannot take the place of the bus: \(reason)")
+    await bus.script.expectEnd()
+  }
+
+  @Test(
+    "fails where it is refused when it is ready",
+    arguments: [.refusal("not now"), nil, .over, .wanted(logVersion: 1)] as [KeeperMessage?])
+  func refusedAtLast(_ word: KeeperMessage?) async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper(
+      try kept.given(to: replace) + [.says(.end(count: 2)), .hears(.ready)] + (word.map { [.says($0)] } ?? [])
+    )
+    try bus.link.replace(into: bus.passed)
+    #expect(throws: KeeperLink.Failure.self) { try bus.link.takePlace() }
+    await bus.script.expectEnd()
+  }
+
+  @Test("fails where it has no room for everything: the other bus has")
+  func lost() async throws {
+    let kept = try Kept()
+    let bus = try ScriptedKeeper(
+      try kept.given(to: replace, and: [.connection(1)]) + [.says(.end(count: 3))])
+    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
+    #expect(
+      error?.description.hasPrefix("cannot take the place of the bus: 1 descriptor did not come, and ")
+        == true)
+    await bus.script.expectEnd()
+  }
+
+  @Test("fails where the other bus has no state that it could go on with")
+  func withoutState() async throws {
+    let connection = try WatchedConnection()
+    let bus = try ScriptedKeeper([
+      .hears(.attach(replace)), .gives([.connection(connection.cookie)], [connection.passed]),
+      .hears(.taken(count: 1)), .says(.end(count: 1)),
+    ])
+    #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
+    await bus.script.expectEnd()
+  }
+}
+
+@MainActor
+@Suite("A bus that is asked for its place", .timeLimit(.minutes(15)))
+struct KeeperLinkYieldingTests {
+  /// A bus that has promised its place.
+  private static func asked(_ steps: [KeeperScript.Step]) throws -> ScriptedKeeper {
+    let bus = try ScriptedKeeper(
+      [.hears(.attach(.begin)), .says(.taken(count: 0)), .says(.wanted(logVersion: 3))] + steps)
+    bus.link.tick(at: bus.link.now)
+    try bus.wait { bus.link.wish != .none }
+    #expect(bus.link.wish == .heard(logVersion: 3))
+    bus.link.wish = .promised
+    return bus
+  }
+
+  @Test(
+    "has lost it when the keeper says so, whatever else is in the keeper's mind",
+    arguments: [[.over], [.leaving, .over]] as [[KeeperMessage]])
+  func lost(_ words: [KeeperMessage]) async throws {
+    let bus = try Self.asked([.hears(.yours)] + words.map { .says($0) })
+    try bus.link.givePlace()
+    await bus.script.expectEnd()
+  }
+
+  @Test("has lost it also when that was the last thing that the keeper has said")
+  func lostAtLast() async throws {
+    let bus = try Self.asked([.hearsBatch, .says(.over)])
+    let file = try SharedFile(length: 1)
+    bus.link.keep(.file(1), lending: file.rawDescriptor)
+    bus.link.flush()
+    await bus.script.expectEnd()
+    try bus.link.givePlace()
+    #expect(!bus.isUp)
+  }
+
+  @Test("goes on with its keeper when the other bus has gone")
+  func refused() async throws {
+    let bus = try Self.asked([
+      .hears(.yours), .says(.refusal("it has gone")), .hears(.batch([.file(1)])), .says(.taken(count: 1)),
+      .hearsEnd,
+    ])
+    #expect(throws: KeeperChannel.Failure.refused("it has gone")) { try bus.link.givePlace() }
+    // Whoever asks next is another one.
+    bus.link.refusePlace(because: "it has been refused")
+    let file = try SharedFile(length: 1)
+    bus.link.keep(.file(1), lending: file.rawDescriptor)
+    let isWhole = bus.link.flush(within: .seconds(60))
+    #expect(isWhole)
+    await bus.end()
+  }
+
+  @Test(
+    "goes on without its keeper when that dies, or makes no sense",
+    arguments: [nil, .yours, .end(count: 1)] as [KeeperMessage?])
+  func keeperDies(_ word: KeeperMessage?) async throws {
+    let bus = try Self.asked([.hears(.yours)] + (word.map { [.says($0)] } ?? []))
+    #expect(throws: KeeperChannel.Failure.self) { try bus.link.givePlace() }
+    #expect(!bus.isUp)
+    await bus.script.expectEnd()
+  }
+
+  @Test("waits for no other keeper while it hands over")
+  func keeperDiesEarly() async throws {
+    let file = try SharedFile(length: 1)
+    let bus = try Self.asked([
+      .hears(.batch([.file(1)])), .hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hearsEnd,
+    ])
+    bus.link.keep(.file(1), lending: file.rawDescriptor)
+    let isWhole = bus.link.flush(within: .seconds(60))
+    #expect(!isWhole)
+    #expect(throws: KeeperChannel.Failure.ended) { try bus.link.givePlace() }
+    bus.link.tick(at: bus.link.now.advanced(byMilliseconds: 200))
+    try bus.wait { bus.isUp }
+    // The other keeper has asked for nothing.
+    #expect(throws: KeeperChannel.Failure.ended) { try bus.link.givePlace() }
+    #expect(bus.isUp)
+    await bus.end()
+  }
+
+  @Test("says why it stays")
+  func stays() async throws {
+    let bus = try Self.asked([.hears(.refusal("not now")), .hearsEnd])
+    bus.link.refusePlace(because: "not now")
+    bus.link.refusePlace(because: "it has been refused")
+    #expect(bus.link.wish == .none)
+    await bus.end()
+  }
+
+  /// A bus that has left its keeper, which has said this to it.
+  private func hasLeft(_ steps: [KeeperScript.Step]) async throws {
+    let file = try SharedFile(length: 1)
+    let bus = try Self.asked([.hears(.batch([.file(1)]))] + steps + [.hearsEnd])
+    bus.link.keep(.file(1), lending: file.rawDescriptor)
+    bus.link.flush()
+    #expect(throws: KeeperLink.Failure.self) { try bus.wait { false } }
+    #expect(bus.link.wish == .none && !bus.link.isKept(.file(1)))
+    await bus.script.expectEnd()
+  }
+
+  @Test(
+    "leaves a keeper that says what is not to be said now",
+    arguments: [
+      .attach(.begin), .batch([]), .forget([]), .taken(count: 0), .end(count: 0), .over, .yours, .ready,
+      .wanted(logVersion: 4),
+    ] as [KeeperMessage])
+  func nonsense(_ word: KeeperMessage) async throws {
+    try await hasLeft([.says(.taken(count: 1)), .says(word)])
+  }
+
+  @Test("leaves a keeper that sends no message, or passes descriptors, or has taken more than it was sent")
+  func garbage() async throws {
+    let file = try SharedFile(length: 1)
+    try await hasLeft([.saysBytes([1, 2, 3])])
+    try await hasLeft([.gives([.file(2)], [try FileDescriptor.duplicate(of: file.rawDescriptor).release()])])
+    try await hasLeft([.says(.taken(count: 2))])
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneCore
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneServer
+
+/// A bus's link, and the keepers that it finds one after the other, all stepped by the test.
+@MainActor
+private final class LinkedKeeper {
+  private final class Clock {
+    var now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
+  }
+
+  let keeper: SteppedKeeper
+  let link: KeeperLink
+  private let loop: EventLoop
+  private let clock = Clock()
+
+  init(capacity: Int = 10_000) throws {
+    keeper = try SteppedKeeper(capacity: capacity)
+    loop = try EventLoop(hostsMainQueue: false)
+    let log = Log(level: .error, destination: .standardError)
+    link = KeeperLink(path: keeper.path, manager: nil, loop: loop, log: log) { [clock] in clock.now }
+  }
+
+  /// Has so many descriptors kept, of which nobody looks at what they are.
+  func keep(_ range: Range<Int>) throws {
+    for key in range {
+      link.keep(.connection(UInt64(key)), owning: try UnixSocket.make(nonblocking: true))
+    }
+  }
+
+  func forget(_ range: Range<Int>) { for key in range { link.forget(.connection(UInt64(key))) } }
+
+  /// Has both sides do what they can, until nothing changes.
+  func settle(seconds: UInt64 = 0, keeperTurns: Bool = true) throws {
+    clock.now = clock.now.advanced(byNanoseconds: seconds * 1_000_000_000)
+    for _ in 0..<20 {
+      link.tick(at: clock.now)
+      link.flush()
+      if keeperTurns { try keeper.turn() }
+      link.isReady()
+    }
+  }
+
+  func keptCount(of range: Range<Int>) -> Int { range.count { link.isKept(.connection(UInt64($0))) } }
+}
+
+@MainActor
+@Suite("A bus and its keeper", .timeLimit(.minutes(15)))
+struct KeeperLinkTests {
+  @Test("everything is kept once the keeper has acknowledged it, and not before")
+  func kept() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<1000)
+    #expect(pair.keptCount(of: 0..<1000) == 0)
+    try pair.settle(seconds: 1, keeperTurns: false)
+    #expect(pair.keptCount(of: 0..<1000) == 0)
+    try pair.settle()
+    #expect(pair.keptCount(of: 0..<1000) == 1000)
+    #expect(pair.keeper.count == 1000)
+    #expect(pair.link.keepsAll)
+  }
+
+  @Test("what has ended is kept no more, wherever it was on its way")
+  func forgotten() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<100)
+    try pair.settle(seconds: 1)
+    try pair.keep(100..<200)
+    pair.forget(50..<150)
+    try pair.settle()
+    #expect(pair.keeper.count == 100)
+    #expect(pair.keptCount(of: 0..<200) == 100)
+  }
+
+  @Test("what comes again under the name of what has ended is kept")
+  func again() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<100)
+    try pair.settle(seconds: 1)
+    pair.forget(0..<100)
+    try pair.keep(0..<50)
+    pair.forget(0..<50)
+    try pair.keep(0..<25)
+    try pair.settle()
+    #expect(pair.keeper.count == 25)
+    #expect(pair.keptCount(of: 0..<100) == 25)
+  }
+
+  @Test("a keeper that ends is replaced, and the next one is sent everything")
+  func refilled() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<500)
+    try pair.settle(seconds: 1)
+    pair.keeper.die()
+    try pair.settle()
+    #expect(pair.keptCount(of: 0..<500) == 0)
+    pair.forget(0..<100)
+    try pair.keep(500..<600)
+    try pair.keeper.start()
+    try pair.settle(seconds: 1)
+    #expect(pair.keeper.count == 500)
+    #expect(pair.keptCount(of: 100..<600) == 500)
+  }
+
+  @Test("a keeper that is to end may, and the next one is sent everything")
+  func leaving() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<500)
+    try pair.settle(seconds: 1)
+    try pair.keeper.signal()
+    while try pair.keeper.turn() { pair.link.isReady() }
+    #expect(pair.keptCount(of: 0..<500) == 0)
+    pair.keeper.die()
+    try pair.keeper.start()
+    try pair.settle(seconds: 1)
+    #expect(pair.keptCount(of: 0..<500) == 500)
+  }
+
+  @Test("a keeper that does not answer keeps nothing after 5 s, and everything again when it goes on")
+  func hung() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<500)
+    try pair.settle(seconds: 1)
+    #expect(pair.keptCount(of: 0..<500) == 500)
+    try pair.keep(500..<501)
+    try pair.settle(keeperTurns: false)
+    try pair.settle(seconds: 4, keeperTurns: false)
+    #expect(pair.keptCount(of: 0..<501) == 500)
+    try pair.settle(seconds: 2, keeperTurns: false)
+    #expect(pair.keptCount(of: 0..<501) == 0)
+    try pair.settle(seconds: 1)
+    #expect(pair.keptCount(of: 0..<501) == 501)
+    #expect(pair.keeper.count == 501)
+  }
+
+  @Test("what a keeper has no space for is not kept, and nobody waits for that")
+  func full() throws {
+    let pair = try LinkedKeeper(capacity: 300)
+    try pair.keep(0..<500)
+    try pair.settle(seconds: 1)
+    #expect(pair.keeper.count == 300)
+    #expect(pair.keptCount(of: 0..<500) == 300)
+    #expect(!pair.link.keepsAll)
+    let isWhole = pair.link.flush(within: .seconds(60))
+    #expect(!isWhole)
+  }
+
+  @Test("a bus that ends for good leaves nothing, and looks for no other keeper")
+  func over() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<10)
+    try pair.settle(seconds: 1)
+    pair.link.end()
+    try pair.settle(seconds: 100)
+    #expect(pair.keeper.count == 0)
+    #expect(pair.link.nextDue == nil)
+  }
+}

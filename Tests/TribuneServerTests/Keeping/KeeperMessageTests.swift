@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneServer
+import TribuneTestSupport
+import TribuneWire
+
+/// What a bus and its keeper say to each other, as bytes.
+@Suite("The messages between a bus and its keeper")
+struct KeeperMessageTests {
+  static let kinds: [KeptItem.Kind] = [.state, .connection, .file, .listener, .lease]
+  /// As many as one message can have.
+  static let items = (0..<KeeperMessage.itemsMax).map {
+    KeptItem(kinds[$0 % kinds.count], UInt64($0) << 32 | 1)
+  }
+
+  /// One of each kind at least, with the ends of what each field can be.
+  static let all: [KeeperMessage] = [
+    .attach(.begin), .attach(.resume(state: 0)), .attach(.resume(state: .max)),
+    .attach(.replace(logVersion: 0)), .attach(.replace(logVersion: .max)), .batch([]), .batch(items),
+    .forget([]), .forget(items), .taken(count: 0), .taken(count: 253), .end(count: 0),
+    .end(count: Int(UInt32.max)), .leaving, .over, .wanted(logVersion: .max), .yours, .ready, .refusal(""),
+    .refusal("nö"),
+  ]
+
+  private static func bytes(_ message: KeeperMessage) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
+    message.append(to: buffer)
+    return buffer.array
+  }
+
+  @Test("what is written is what is read, and fits into a packet", arguments: all)
+  func roundTrip(_ message: KeeperMessage) throws {
+    let bytes = Self.bytes(message)
+    #expect(bytes.count <= KeeperMessage.lengthMax)
+    var count = 0
+    if case .batch(let items) = message { count = items.count }
+    #expect(try KeeperMessage(bytes.raw, descriptorCount: count) == message)
+  }
+
+  @Test("a message lies in its packet as its documentation says")
+  func layout() {
+    #expect(Self.bytes(.ready) == [0, 0, 0, 0, 11, 0, 0, 0])
+    #expect(
+      Self.bytes(.attach(.resume(state: 0x0102)))
+        == [10, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0])
+    #expect(
+      Self.bytes(.batch([.connection(5)]))
+        == [13, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 2, 5, 0, 0, 0, 0, 0, 0, 0])
+  }
+
+  @Test("what a newer side says of an item besides is passed over")
+  func newerRecord() throws {
+    let bytes: [UInt8] = [14, 0, 0, 0, 2, 1, 0, 0, 10, 0, 0, 0, 2, 5, 0, 0, 0, 0, 0, 0, 0, 99]
+    #expect(try KeeperMessage(bytes.raw, descriptorCount: 1) == .batch([.connection(5)]))
+  }
+
+  @Test("descriptors can be fewer than a batch has, and never more", arguments: all)
+  func descriptorCounts(_ message: KeeperMessage) throws {
+    let bytes = Self.bytes(message)
+    #expect(try KeeperMessage(bytes.raw, descriptorCount: 0) == message)
+    guard message != .batch(Self.items) else { return }
+    let code = refusal { () throws(WireError) in _ = try KeeperMessage(bytes.raw, descriptorCount: 1) }
+    #expect(code == .malformedFrame)
+  }
+
+  @Test("a reason that is too long is cut, and its message still is one")
+  func longReason() throws {
+    let bytes = Self.bytes(.refusal(String(repeating: "ö", count: 10_000)))
+    #expect(
+      try KeeperMessage(bytes.raw, descriptorCount: 0) == .refusal(String(repeating: "ö", count: 2048)))
+  }
+
+  @Test(
+    "what makes no sense is refused",
+    arguments: [
+      // No head; a length that is not the packet's; kinds that there are not; descriptors of what has none.
+      ([], .malformedFrame), ([0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0], .malformedFrame),
+      ([1, 0, 0, 0, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0, 0, 1], .malformedFrame),
+      ([0xFF, 0xFF, 0xFF, 0xFF, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
+      ([0, 0, 0, 0, 12, 0, 0, 0], .invalidValue), ([0, 0, 0, 0, 6, 1, 0, 0], .malformedFrame),
+      // Bodies that end early.
+      ([1, 0, 0, 0, 1, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 2, 1, 0, 0], .malformedFrame),
+      ([1, 0, 0, 0, 3, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 4, 0, 0, 0], .malformedFrame),
+      ([2, 0, 0, 0, 8, 0, 0, 0, 9, 0], .malformedFrame), ([0, 0, 0, 0, 9, 0, 0, 0], .malformedFrame),
+      // A version and a way that there are not.
+      ([10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], .unsupportedVersion),
+      ([10, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
+      // Records of no length, of one that they do not have, and of no kind.
+      ([4, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0], .malformedFrame),
+      ([5, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 1], .malformedFrame),
+      ([13, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
+    ] as [([UInt8], ErrorCode)])
+  func malformed(_ bytes: [UInt8], _ code: ErrorCode) {
+    let refused = refusal { () throws(WireError) in _ = try KeeperMessage(bytes.raw, descriptorCount: 0) }
+    #expect(refused == code)
+  }
+
+  @Test("whatever is damaged is refused, or read as what is written and read alike", arguments: Seeds.all)
+  func damaged(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for message in Self.all {
+      for _ in 0..<30 {
+        var bytes = Self.bytes(message)
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8(truncatingIfNeeded: random.next())
+        }
+        do throws(WireError) {
+          let read = try KeeperMessage(bytes.raw, descriptorCount: 0)
+          let readAgain = try KeeperMessage(Self.bytes(read).raw, descriptorCount: 0)
+          #expect(readAgain == read)
+        } catch {
+          #expect([.malformedFrame, .invalidValue, .unsupportedVersion].contains(error.code))
+        }
+      }
+    }
+  }
+}

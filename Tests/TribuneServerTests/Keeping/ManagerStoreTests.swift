@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneCore
+import TribuneSystem
+import TribuneTestSupport
+
+@testable import TribuneServer
+
+/// What the service manager keeps beside the keeper. Each test has a process of its own: it changes the environment.
+@Suite("What is stored with the service manager", .timeLimit(.minutes(15)))
+struct ManagerStoreTests {
+  @Test("is the state, of which there is one, and the lease, which goes with its keeper")
+  func stores() async {
+    await #expect(processExitsWith: .success) {
+      try await MainActor.run {
+        let manager = try NotifySocket.ofThisProcess()
+        #expect(ManagerStore.isThere)
+        let store = try ManagerStore(log: Log(destination: .standardError))
+        let connection = try WatchedConnection()
+        store.store(state: connection.passed)
+        store.store(lease: connection.passed)
+        store.remove("c")
+        let messages = try (0..<4).map { _ in try manager.receive() }
+        #expect(
+          messages.map(\.text) == [
+            "FDSTOREREMOVE=1\nFDNAME=state", "FDSTORE=1\nFDNAME=state\nFDPOLL=0", "FDSTORE=1\nFDNAME=lease",
+            "FDSTOREREMOVE=1\nFDNAME=c",
+          ])
+        #expect(messages.map(\.descriptors.count) == [0, 1, 1, 0])
+        for descriptor in messages.flatMap(\.descriptors) {
+          let cookie = try UnixSocket.cookie(of: FileDescriptor(owning: descriptor))
+          #expect(cookie == connection.cookie)
+        }
+        #expect(store.nextDue == nil)
+      }
+    }
+  }
+
+  @Test("is sent later where the manager does not read, in its order, and nobody waits for that")
+  func stuck() async {
+    await #expect(processExitsWith: .success) {
+      // What waits in the kernel is ended by nothing else.
+      alarm(60)
+      try await MainActor.run {
+        let manager = try NotifySocket.ofThisProcess()
+        let filling = try manager.fill()
+        let store = try ManagerStore(log: Log(destination: .standardError))
+        let connection = try WatchedConnection()
+        var isSent: Bool?
+        store.store(lease: connection.passed) { isSent = $0 }
+        store.store(state: connection.passed)
+        #expect(isSent == nil)
+        // It has copies.
+        close(connection.passed)
+        let due = try #require(store.nextDue)
+        try manager.drain(filling)
+        store.tick(at: Instant(nanoseconds: due.nanoseconds - 1))
+        #expect(try !manager.waits(milliseconds: 0))
+        store.tick(at: due)
+        #expect(isSent == true)
+        #expect(try manager.next() == "FDSTORE=1\nFDNAME=lease")
+        #expect(try manager.next() == "FDSTOREREMOVE=1\nFDNAME=state")
+        #expect(try manager.next() == "FDSTORE=1\nFDNAME=state\nFDPOLL=0")
+        #expect(store.nextDue == nil)
+        #expect(try connection.isClosed)
+      }
+    }
+  }
+
+  @Test("is given up, and logged, where the socket leads nowhere")
+  func nowhere() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        try await MainActor.run {
+          unsafe setenv("NOTIFY_SOCKET", "/nowhere/notify", 1)
+          let store = try ManagerStore(log: Log(destination: .standardError))
+          let connection = try WatchedConnection()
+          var isSent: Bool?
+          store.store(lease: connection.passed) { isSent = $0 }
+          close(connection.passed)
+          #expect(store.nextDue == nil)
+          #expect(isSent == false)
+          #expect(try connection.isClosed)
+        }
+      })
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 1)
+    #expect(lines.first?.hasPrefix("tribuned: cannot store a descriptor at $NOTIFY_SOCKET: ") == true)
+  }
+
+  @Test("is nothing where nobody manages the service")
+  func nobody() async {
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        unsafe unsetenv("NOTIFY_SOCKET")
+        #expect(!ManagerStore.isThere)
+      }
+    }
+  }
+}

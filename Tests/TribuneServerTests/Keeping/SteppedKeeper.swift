@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneServer
+import TribuneSystem
+
+/// A keeper whose turns the test makes, and others that take its place.
+@MainActor
+final class SteppedKeeper {
+  /// Tests share a thread, and a signal that one keeper has not taken must not end another one.
+  private static var signalCount: CInt = 0
+  private let number: CInt
+
+  let folder: TemporaryFolder
+  private(set) var keeper: Keeper?
+  var path: String { "\(folder.path)/keeper" }
+
+  init(capacity: Int = 10_000) throws {
+    folder = try TemporaryFolder()
+    number = __libc_current_sigrtmin() + Self.signalCount % 24
+    Self.signalCount += 1
+    try start(capacity: capacity)
+  }
+
+  /// Starts another one.
+  func start(capacity: Int = 10_000) throws {
+    // Whoever waits for something that does not come waits no longer than a beat.
+    keeper = try Keeper(
+      on: try Keeper.listener(at: path), endedBy: try SignalDescriptor([number]), capacity: capacity,
+      log: Log(level: .error, destination: .standardError), beatMilliseconds: 100, beat: {})
+  }
+
+  /// Sends it the signal that is to end it.
+  func signal() throws { try #require(raise(number) == 0) }
+
+  /// As if it had been killed.
+  func die() { keeper = nil }
+
+  var count: Int { keeper?.count ?? 0 }
+
+  /// Has it do all that there is to do.
+  ///
+  /// - Returns: whether it goes on.
+  @discardableResult
+  func turn() throws -> Bool {
+    for _ in 0..<50 {
+      guard try keeper?.turn(isPatient: false) == true else { return false }
+    }
+    return true
+  }
+
+  /// Has it do what there is to do until something has happened in another process.
+  func turn(until hasHappened: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !hasHappened() {
+      try #require(ContinuousClock.now < deadline, "what a test waits for does not happen")
+      try #require(try keeper?.turn(isPatient: true) == true)
+    }
+  }
+
+  /// A bus that has connected, and has said nothing.
+  func bus() throws -> ScriptedBus { try ScriptedBus(of: self) }
+
+  /// A bus that is served, and has begun with nothing.
+  func servedBus() throws -> ScriptedBus {
+    let bus = try bus()
+    #expect(try bus.ask(.attach(.begin)) == .taken(count: 0))
+    return bus
+  }
+}
+
+/// A bus that says what the test has it say.
+@MainActor
+final class ScriptedBus {
+  private let keeper: SteppedKeeper
+  private let channel: KeeperChannel
+  /// Descriptors of the last message that was heard.
+  private(set) var passed: [CInt] = []
+
+  fileprivate init(of keeper: SteppedKeeper) throws {
+    self.keeper = keeper
+    channel = try KeeperChannel.connect(to: keeper.path)
+  }
+
+  deinit { for descriptor in passed { close(descriptor) } }
+
+  func say(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws {
+    let isSent = try channel.send(message, passing: descriptors)
+    try #require(isSent)
+  }
+
+  /// Whether the keeper has said something that nobody has heard yet.
+  var isAddressed: Bool {
+    get throws { try channel.wait(atMost: .zero) }
+  }
+
+  /// Has a packet of these bytes be what the bus says.
+  func say(bytes: [UInt8]) throws {
+    let socket = channel.rawValue
+    try #require(unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
+  }
+
+  /// What the keeper says next, of what it says at once; nil if that is nothing.
+  func hear() throws -> KeeperMessage? {
+    try keeper.turn()
+    for descriptor in passed { close(descriptor) }
+    passed = []
+    guard case .message(let message, var passed) = try channel.receive() else { return nil }
+    self.passed = passed.releaseAll()
+    return message
+  }
+
+  func ask(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws -> KeeperMessage? {
+    try say(message, passing: descriptors)
+    return try hear()
+  }
+
+  /// Has connections kept. This process has them no more.
+  ///
+  /// - Returns: how many were taken.
+  func keep(_ connections: [WatchedConnection], and more: [KeptItem] = [], _ descriptors: [CInt] = []) throws
+    -> Int
+  {
+    let own = connections.map(\.passed) + descriptors
+    let answer = try ask(.batch(connections.map { .connection($0.cookie) } + more), passing: own)
+    for descriptor in own { close(descriptor) }
+    guard case .taken(let count)? = answer else {
+      Issue.record("\(String(describing: answer))")
+      return 0
+    }
+    return count
+  }
+
+  /// What the keeper gives, which is acknowledged and closed.
+  func takeAll() throws -> [KeptItem] {
+    var items: [KeptItem] = []
+    while true {
+      try keeper.turn { try isAddressed }
+      switch try hear() {
+      case .batch(let batch)?:
+        #expect(passed.count == batch.count)
+        for (item, descriptor) in zip(batch, passed) where item.kind == .connection {
+          let copy = try FileDescriptor.duplicate(of: descriptor)
+          let cookie = try UnixSocket.cookie(of: copy)
+          #expect(cookie == item.key)
+        }
+        items += batch
+        try say(.taken(count: batch.count))
+      case .end(let count)?:
+        #expect(count == items.count)
+        return items
+      case let other:
+        Issue.record("\(String(describing: other))")
+        return items
+      }
+    }
+  }
+
+  /// What the keeper says before it hangs up; nil if it does not.
+  func lastWords() throws -> [KeeperMessage]? {
+    try keeper.turn()
+    var words: [KeeperMessage] = []
+    do throws(KeeperChannel.Failure) {
+      while case .message(let message, _) = try channel.receive() { words.append(message) }
+      return nil
+    } catch {
+      #expect(error == .ended)
+      return words
+    }
+  }
+
+  func hangUp() { channel.hangUp() }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneServer
+
+/// For whom a keeper keeps what it has. Bus 1 is served first, bus 2 wants its place, and 3 comes from elsewhere.
+@Suite("The tenure of a keeper")
+struct TenureTests {
+  private static let now = Instant(nanoseconds: 1_000_000_000)
+  private static func after(seconds: UInt64) -> Instant {
+    now.advanced(byNanoseconds: seconds * 1_000_000_000)
+  }
+
+  private static let gone = "the one that wanted the place has gone"
+  private static let awaited = Tenure.State.awaited(until: after(seconds: 30))
+
+  enum Situation: CaseIterable {
+    case vacant, owned, yielding, askedInVain, yielded, awaited
+
+    fileprivate func tenure(hasLease: Bool = false) -> Tenure {
+      var tenure = Tenure()
+      guard self != .vacant else { return tenure }
+      _ = tenure.attach(1, .begins)
+      if hasLease { tenure.leaseCame() }
+      if [.yielding, .askedInVain, .yielded].contains(self) { _ = tenure.attach(2, .replaces) }
+      switch self {
+      case .vacant, .owned, .yielding: break
+      case .askedInVain: _ = tenure.depart(2, at: now)
+      case .yielded: _ = tenure.yields(1)
+      case .awaited: _ = tenure.depart(1, at: now)
+      }
+      return tenure
+    }
+
+    fileprivate var state: Tenure.State {
+      switch self {
+      case .vacant: .vacant
+      case .owned: .owned(by: 1)
+      case .yielding: .yielding(from: 1, to: 2)
+      case .askedInVain: .askedInVain(1)
+      case .yielded: .yielded(from: 1, to: 2)
+      case .awaited: TenureTests.awaited
+      }
+    }
+  }
+
+  // MARK: Coming
+
+  @Test("each situation comes about as it is said to", arguments: Situation.allCases)
+  func situations(_ situation: Situation) {
+    let owner: Int? = [.vacant, .awaited].contains(situation) ? nil : 1
+    #expect(situation.tenure().state == situation.state)
+    #expect(situation.tenure().owner == owner)
+  }
+
+  @Test("who comes begins anew, goes on, asks for the place or is refused")
+  func attaching() {
+    let refusal = Tenure.Action.refuse(3, "another bus is served")
+    let cases: [(Situation, Tenure.Attachment, Tenure.Action, Tenure.State)] = [
+      (.vacant, .begins, .serveAnew(3), .owned(by: 3)),
+      (.vacant, .resumes(isKept: true), .serveAnew(3), .owned(by: 3)),
+      (.vacant, .replaces, .serveAnew(3), .owned(by: 3)),
+      (.owned, .begins, refusal, .owned(by: 1)),
+      (.owned, .resumes(isKept: true), refusal, .owned(by: 1)),
+      (.owned, .replaces, .askToYield(1), .yielding(from: 1, to: 3)),
+      (.awaited, .begins, .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resumes(isKept: false), .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resumes(isKept: true), .give(3), .owned(by: 3)),
+      (.awaited, .replaces, .give(3), .owned(by: 3)),
+    ]
+    for (situation, attachment, action, state) in cases {
+      var tenure = situation.tenure()
+      #expect(tenure.attach(3, attachment) == action, "\(situation), \(attachment)")
+      #expect(tenure.state == state, "\(situation), \(attachment)")
+    }
+  }
+
+  @Test(
+    "nobody else comes while a bus is asked for its place",
+    arguments: [Situation.yielding, .askedInVain, .yielded])
+  func attachingMeanwhile(_ situation: Situation) {
+    for attachment in [.begins, .resumes(isKept: true), .replaces] as [Tenure.Attachment] {
+      var tenure = situation.tenure()
+      #expect(tenure.attach(3, attachment) == .refuse(3, "another bus is served"))
+      // It is sent away, which changes nothing.
+      #expect(tenure.depart(3, at: Self.now) == .nothing)
+      #expect(tenure.state == situation.state)
+    }
+  }
+
+  // MARK: Replacing
+
+  private static let left = "the bus that was asked for its place has left the keeper"
+
+  private enum Event {
+    case yields, refuses, over, ownerDeparts, newcomerDeparts
+
+    func happen(to tenure: inout Tenure) -> Tenure.Action {
+      switch self {
+      case .yields: tenure.yields(1)
+      case .refuses: tenure.refuses(1, "no")
+      case .over: tenure.over(1)
+      case .ownerDeparts: tenure.depart(1, at: now)
+      case .newcomerDeparts: tenure.depart(2, at: now)
+      }
+    }
+  }
+
+  @Test("whatever happens while a bus is asked for its place, one of the two has it, or is awaited")
+  func replacing() {
+    let ownerHasGone = Tenure.Action.refuse(2, "the bus that was asked for its place has gone")
+    let ownerHasLeft = Tenure.Action.clearAndRefuse(2, Self.left)
+    let cases: [(Situation, Event, Tenure.Action, Tenure.State)] = [
+      (.yielding, .yields, .give(2), .yielded(from: 1, to: 2)),
+      (.yielding, .refuses, .refuse(2, "no"), .owned(by: 1)),
+      (.yielding, .over, ownerHasLeft, .vacant),
+      (.yielding, .ownerDeparts, ownerHasGone, Self.awaited),
+      (.yielding, .newcomerDeparts, .nothing, .askedInVain(1)),
+      (.askedInVain, .yields, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      (.askedInVain, .refuses, .nothing, .owned(by: 1)),
+      (.askedInVain, .over, .clear, .vacant),
+      (.askedInVain, .ownerDeparts, .nothing, Self.awaited),
+      (.yielded, .yields, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .refuses, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .over, ownerHasLeft, .vacant),
+      (.yielded, .ownerDeparts, ownerHasGone, Self.awaited),
+      (.yielded, .newcomerDeparts, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      // Answers that nobody has asked for.
+      (.owned, .yields, .nothing, .owned(by: 1)),
+      (.owned, .refuses, .nothing, .owned(by: 1)),
+      (.vacant, .yields, .nothing, .vacant),
+    ]
+    for (situation, event, action, state) in cases {
+      var tenure = situation.tenure()
+      #expect(event.happen(to: &tenure) == action, "\(situation), \(event)")
+      #expect(tenure.state == state, "\(situation), \(event)")
+    }
+  }
+
+  @Test("a bus that is ready has the place, and can be asked for it itself")
+  func settled() {
+    var tenure = Situation.yielded.tenure()
+    tenure.settle()
+    #expect(tenure.state == .owned(by: 2))
+    #expect(tenure.depart(1, at: Self.now) == .nothing)
+    #expect(tenure.attach(3, .replaces) == .askToYield(2))
+  }
+
+  @Test("who is not the one that is asked answers nothing", arguments: [2, 3])
+  func strangers(_ bus: Int) {
+    for situation in Situation.allCases {
+      var tenure = situation.tenure()
+      #expect(tenure.yields(bus) == .nothing)
+      #expect(tenure.refuses(bus, "no") == .nothing)
+      #expect(tenure.over(bus) == .nothing)
+      #expect(tenure.state == situation.state)
+    }
+  }
+
+  // MARK: Going
+
+  @Test("without a lease, a bus is awaited for 30 s")
+  func patience() {
+    var tenure = Situation.awaited.tenure()
+    #expect(tenure.nextDue == Self.after(seconds: 30))
+    #expect(tenure.tick(at: Self.after(seconds: 29)) == .nothing)
+    #expect(tenure.tick(at: Self.after(seconds: 30)) == .clear)
+    #expect(tenure.state == .vacant && tenure.nextDue == nil)
+  }
+
+  @Test("with a lease, a bus is awaited until that has ended")
+  func lease() {
+    var tenure = Situation.awaited.tenure(hasLease: true)
+    #expect(tenure.nextDue == nil)
+    #expect(tenure.tick(at: Self.after(seconds: 100_000)) == .nothing)
+    #expect(tenure.leaseEnded() == .clear)
+    #expect(tenure.state == .vacant)
+  }
+
+  @Test("a lease that ends while a bus is there takes nothing from it, and the next one is awaited for 30 s")
+  func leaseOfOwner() {
+    for situation in [.owned, .yielding, .askedInVain, .yielded] as [Situation] {
+      var tenure = situation.tenure(hasLease: true)
+      #expect(tenure.leaseEnded() == .nothing)
+      #expect(tenure.state == situation.state)
+      _ = tenure.depart(1, at: Self.now)
+      #expect(tenure.nextDue == Self.after(seconds: 30))
+    }
+  }
+
+  @Test("a lease is the next bus's too, unless that begins anew")
+  func leaseOfTheNext() {
+    var tenure = Situation.awaited.tenure(hasLease: true)
+    _ = tenure.attach(2, .resumes(isKept: true))
+    _ = tenure.depart(2, at: Self.now)
+    #expect(tenure.state == .awaited(until: nil))
+    _ = tenure.attach(3, .begins)
+    _ = tenure.depart(3, at: Self.now)
+    #expect(tenure.state == Self.awaited)
+  }
+
+  @Test("a bus that ends for good leaves nothing")
+  func over() {
+    var tenure = Situation.owned.tenure(hasLease: true)
+    #expect(tenure.over(1) == .clear)
+    #expect(tenure.depart(1, at: Self.now) == .nothing)
+    #expect(tenure.state == .vacant)
+  }
+
+  // MARK: The keeper's end
+
+  @Test("a keeper that has nothing ends at once")
+  func endVacant() {
+    var tenure = Tenure()
+    #expect(tenure.end(at: Self.now) == .exit)
+  }
+
+  @Test("a keeper ends when its bus says that it may, and no other one")
+  func endOwned() {
+    var tenure = Situation.owned.tenure()
+    #expect(tenure.asksToLeave() == .nothing)
+    #expect(tenure.mayLeave(by: 1) == .nothing)
+    #expect(tenure.end(at: Self.now) == .askToLeave(1))
+    #expect(tenure.asksToLeave() == .askToLeave(1))
+    #expect(tenure.mayLeave(by: 2) == .nothing)
+    #expect(tenure.mayLeave(by: 1) == .exit)
+  }
+
+  @Test("a keeper whose bus has gone gives the next one everything before it ends")
+  func endAwaited() {
+    var tenure = Situation.awaited.tenure()
+    #expect(tenure.end(at: Self.now) == .nothing)
+    #expect(tenure.attach(2, .resumes(isKept: true)) == .give(2))
+    #expect(tenure.asksToLeave() == .askToLeave(2))
+    #expect(tenure.mayLeave(by: 2) == .exit)
+  }
+
+  @Test("a keeper of which a bus wants another one's place asks when one of the two has it")
+  func endReplacing() {
+    for situation in [.yielding, .askedInVain, .yielded] as [Situation] {
+      var tenure = situation.tenure()
+      #expect(tenure.end(at: Self.now) == .nothing)
+      #expect(tenure.asksToLeave() == .nothing)
+      #expect(tenure.mayLeave(by: 1) == .nothing && tenure.mayLeave(by: 2) == .nothing)
+      #expect(tenure.tick(at: Self.after(seconds: 8)) == .exit)
+    }
+    var settled = Situation.yielded.tenure()
+    _ = settled.end(at: Self.now)
+    settled.settle()
+    #expect(settled.asksToLeave() == .askToLeave(2))
+    for (situation, event) in [(.yielding, .refuses), (.askedInVain, .yields), (.yielded, .newcomerDeparts)]
+      as [(Situation, Event)]
+    {
+      var tenure = situation.tenure()
+      _ = tenure.end(at: Self.now)
+      _ = event.happen(to: &tenure)
+      #expect(tenure.asksToLeave() == .askToLeave(1), "\(situation), \(event)")
+    }
+  }
+
+  @Test("a keeper that is to end does not stay for a bus that begins anew, nor for one that ends")
+  func endAnyway() {
+    var tenure = Situation.awaited.tenure()
+    _ = tenure.end(at: Self.now)
+    #expect(tenure.attach(2, .begins) == .exit)
+    tenure = Situation.owned.tenure()
+    _ = tenure.end(at: Self.now)
+    #expect(tenure.over(1) == .exit)
+    tenure = Situation.yielding.tenure()
+    _ = tenure.end(at: Self.now)
+    #expect(tenure.over(1) == .clearAndRefuse(2, Self.left))
+  }
+
+  @Test(
+    "a keeper that is to end stays for 8 s at most, however often it is told", arguments: Situation.allCases)
+  func endLimit(_ situation: Situation) {
+    var tenure = situation.tenure(hasLease: true)
+    _ = tenure.end(at: Self.now)
+    _ = tenure.end(at: Self.after(seconds: 5))
+    #expect(tenure.nextDue == Self.after(seconds: 8))
+    #expect(tenure.tick(at: Self.after(seconds: 7)) == .nothing)
+    #expect(tenure.tick(at: Self.after(seconds: 8)) == .exit)
+  }
+}

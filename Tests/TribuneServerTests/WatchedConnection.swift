@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TribuneSystem
+
+/// A connection of which one end is passed on, and the other one tells whether anybody has that still.
+final class WatchedConnection {
+  /// Whoever it is passed to owns it.
+  let passed: CInt
+  let cookie: UInt64
+  private let peer: FileDescriptor
+
+  init() throws {
+    let pair = try UnixSocket.makePair()
+    cookie = try UnixSocket.cookie(of: pair.one)
+    passed = try pair.one.duplicate().release()
+    peer = try pair.other.duplicate()
+  }
+
+  /// Waits for that: a process that another test has just started has all descriptors until it begins its program.
+  var isClosed: Bool {
+    get throws {
+      var byte: UInt8 = 0
+      let hasEnded = try Poll.wait(for: peer, forWriting: false, timeout: .seconds(60))
+      return unsafe hasEnded && recv(peer.rawValue, &byte, 1, CInt(MSG_DONTWAIT)) <= 0
+    }
+  }
+
+  /// Sends something to the end that was passed on.
+  func write() throws {
+    let count = unsafe send(peer.rawValue, "x", 1, CInt(MSG_NOSIGNAL))
+    guard count == 1 else { throw Errno.current }
+  }
+}

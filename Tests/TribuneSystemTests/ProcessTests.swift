@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+
+@Suite("What a process asks of its host", .timeLimit(.minutes(15)))
+struct ProcessTests {
+  @Test("local time, and back", arguments: [0, 1_700_000_000, 1_772_366_445, 4_102_444_800])
+  func localTime(seconds: UInt64) throws {
+    let time = try #require(LocalTime(microsecondsSince1970: seconds * 1_000_000 + 999_999))
+    #expect(time.microsecondsSince1970 == seconds * 1_000_000)
+  }
+
+  @Test("a day out of its month, and a time that cannot be had")
+  func strangeTimes() {
+    let lastOfFebruary = LocalTime(year: 2024, month: 2, day: 29)
+    let beforeMarch = LocalTime(year: 2024, month: 3, day: 0)
+    #expect(beforeMarch.microsecondsSince1970 == lastOfFebruary.microsecondsSince1970)
+    #expect(LocalTime(year: 1969, month: 1, day: 1).microsecondsSince1970 == nil)
+    #expect(LocalTime(microsecondsSince1970: .max) != nil)
+  }
+
+  @Test("a library's functions")
+  func libraries() throws {
+    let library = try DynamicLibrary("libc.so.6")
+    let absolute: @convention(c) (CInt) -> CInt = unsafe try library.function("abs")
+    #expect(absolute(-3) == 3)
+    let missing = #expect(throws: DynamicLibrary.LoadError.self) {
+      let _: @convention(c) () -> Void = unsafe try library.function("tribune_has_no_such_function")
+    }
+    #expect(missing?.description.contains("tribune_has_no_such_function") == true)
+    let absent = #expect(throws: DynamicLibrary.LoadError.self) {
+      _ = try DynamicLibrary("libtribune-absent.so.0")
+    }
+    #expect(absent?.description.contains("libtribune-absent.so.0") == true)
+  }
+
+  @Test("more on standard error than a pipe takes at once, whole")
+  func standardError() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        StandardError.write(String(repeating: "x", count: 300_000))
+        StandardError.writeLine("end")
+      })
+    #expect(String(decoding: result.standardErrorContent, as: UTF8.self).hasSuffix("xend\n"))
+    #expect(result.standardErrorContent.count >= 300_004)
+  }
+
+  @Test("a signal that came before the wait ends it, and is cleared")
+  func wakeup() throws {
+    let wakeup = try Wakeup()
+    wakeup.signal()
+    wakeup.wait(atMost: .seconds(600))
+    let isStillThere = try Poll.wait(for: wakeup, timeout: .zero)
+    #expect(!isStillThere)
+  }
+}

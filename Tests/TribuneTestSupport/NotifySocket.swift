@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+package import TribuneSystem
+import TribuneWire
+
+/// The service manager's end of sd_notify(3).
+package final class NotifySocket: Sendable {
+  /// A notification, and the descriptors that came with it, which whoever takes it closes.
+  package struct Message {
+    package let text: String
+    package let descriptors: [CInt]
+  }
+
+  private static let patienceMilliseconds: CInt = 60_000
+
+  /// What `$NOTIFY_SOCKET` says: a path, or `@` and a name in the abstract namespace.
+  package let address: String
+  private let descriptor: FileDescriptor
+  private let folder: (any AnyObject & Sendable)?
+  private let taken = Mutex<[String]>([])
+
+  /// - Parameters:
+  ///   - path: nil for a name in the abstract namespace.
+  ///   - folder: goes with the socket.
+  package init(path: String?, in folder: (any AnyObject & Sendable)? = nil) throws {
+    self.folder = folder
+    descriptor = try Self.makeDatagram()
+    if let path { try UnixSocket.bind(descriptor, to: path) } else { try descriptor.takeName() }
+    address = try path ?? "@\(descriptor.abstractName())"
+  }
+
+  private static func makeDatagram() throws -> FileDescriptor {
+    let type = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+  }
+
+  // MARK: Taking
+
+  /// All notifications that were taken, in order.
+  package var received: [String] { taken.withLock { $0 } }
+
+  /// The next notification.
+  ///
+  /// - Throws: `Errno.again` when none comes.
+  package func receive() throws -> Message {
+    guard try waits(milliseconds: Self.patienceMilliseconds) else { throw Errno.again }
+    let bytes = ByteBuffer(capacity: 65_536)
+    var passed = PassedDescriptors()
+    _ = try UnixSocket.receiveMany(from: descriptor, into: bytes, &passed)
+    let text = String(decoding: [UInt8](bytes.bytes), as: UTF8.self)
+    taken.withLock { $0.append(text) }
+    return Message(text: text, descriptors: passed.releaseAll())
+  }
+
+  /// The text of the next notification, each assignment a line.
+  package func next() throws -> String {
+    let message = try receive()
+    for descriptor in message.descriptors { close(descriptor) }
+    return message.text
+  }
+
+  /// Takes so many, or all that have come.
+  package func drain(_ count: Int? = nil) throws {
+    if let count {
+      for _ in 0..<count { _ = try next() }
+    } else {
+      while try waits(milliseconds: 0) { _ = try next() }
+    }
+  }
+
+  /// Whether a notification is there, or comes within that time.
+  package func waits(milliseconds: CInt) throws -> Bool {
+    var watched = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+    return try retrying { unsafe poll(&watched, 1, milliseconds) } > 0
+  }
+
+  /// Waits for a notification with this assignment, going past others.
+  ///
+  /// - Returns: the whole notification.
+  @discardableResult
+  package func wait(for assignment: String) throws -> String {
+    try wait { $0.split(separator: "\n").contains(Substring(assignment)) }
+  }
+
+  /// Waits for a notification that is meant, going past others.
+  @discardableResult
+  package func wait(until isMeant: (String) -> Bool) throws -> String {
+    while true {
+      let notification = try next()
+      if isMeant(notification) { return notification }
+    }
+  }
+
+  // MARK: Filling
+
+  /// Leaves no room for another notification, as a manager does that is sent much and reads nothing.
+  ///
+  /// - Returns: how many that took.
+  package func fill() throws -> Int {
+    let sender = try Self.makeDatagram()
+    try UnixSocket.connect(sender, to: address)
+    let socket = sender.rawValue
+    var count = 0
+    while true {
+      do throws(Errno) {
+        _ = try retrying { unsafe send(socket, "X_FILLING=1", 11, CInt(MSG_DONTWAIT)) }
+        count += 1
+      } catch {
+        guard error == .again else { throw error }
+        return count
+      }
+    }
+  }
+}
+
+extension FileDescriptor {
+  /// Has the kernel give a socket an abstract name of its own (unix(7), "autobind").
+  package func takeName() throws {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let socket = rawValue
+    _ = try retrying {
+      unsafe withUnsafePointer(to: &address) { address in
+        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          unsafe bind(socket, address, socklen_t(MemoryLayout<sa_family_t>.size))
+        }
+      }
+    }
+  }
+
+  /// The name that `takeName()` got, without the zero that all abstract names begin with.
+  package func abstractName() throws -> String {
+    var address = sockaddr_un()
+    var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let socket = rawValue
+    _ = try retrying {
+      unsafe withUnsafeMutablePointer(to: &address) { address in
+        unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          unsafe getsockname(socket, address, &length)
+        }
+      }
+    }
+    let start = MemoryLayout<sa_family_t>.size + 1
+    return unsafe withUnsafeBytes(of: &address) { bytes in
+      unsafe String(decoding: bytes[start..<Int(length)], as: UTF8.self)
+    }
+  }
+}

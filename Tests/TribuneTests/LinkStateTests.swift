@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+import TribuneWire
+
+@testable import Tribune
+
+/// The state of a connection as a value, without sockets and with a time of its own.
+@Suite struct LinkStateTests {
+  private let now = ContinuousClock.now
+  private let broken = TribuneError(.connectionLost, "writing failed")
+
+  // MARK: Phases
+
+  @Test func aWelcomeOpensTheConnectionOnce() {
+    var state = LinkState(patience: .seconds(1))
+    #expect(state.word == "connecting")
+    _ = state.receive(welcome(7), takesFiles: true)
+    #expect(state.word == "open")
+    #expect(state.session?.connection == ConnectionID(rawValue: 7) && state.session?.takesFiles == true)
+    _ = state.receive(welcome(8), takesFiles: false)
+    #expect(state.session?.connection == ConnectionID(rawValue: 7))
+  }
+
+  @Test func aWelcomeAfterTheEndChangesNothing() {
+    var state = LinkState(patience: .seconds(1))
+    _ = state.end(.taskCancelled)
+    _ = state.receive(welcome(7), takesFiles: true)
+    #expect(state.word == "ended cancelled" && state.session == nil)
+  }
+
+  @Test func theEndOfTheStreamInterruptsOnlyAConnectionThatIsOpen() {
+    var state = openState()
+    #expect(state.endOfStream(received: 0).word == "reconnect")
+    #expect(state.word == "interrupted")
+
+    var impatient = openState(patience: .zero)
+    #expect(impatient.endOfStream(received: 0).word == "end connectionLost")
+
+    var connecting = LinkState(patience: .seconds(1))
+    #expect(connecting.endOfStream(received: 0).word == "connect again")
+
+    var closing = openState()
+    #expect(closing.close(by: now) == true)
+    #expect(closing.endOfStream(received: 0).word == "end")
+    #expect(closing.word == "closing")
+
+    var ended = openState()
+    _ = ended.end(nil)
+    #expect(ended.endOfStream(received: 0).word == "end")
+    #expect(ended.word == "ended")
+  }
+
+  @Test func aConnectionThatHasEndedIsNotReopened() throws {
+    var state = openState()
+    _ = state.endOfStream(received: 0)
+    #expect(state.settleInterruption(at: now) != nil)
+    _ = state.end(nil)
+    #expect(state.reopen(at: now) == nil)
+    #expect(state.word == "ended")
+  }
+
+  @Test func aFailedWriteEndsItsOwnConnectionOnly() {
+    var state = openState()
+    state.noteFailedWrite(broken)
+    #expect(state.noteLastWords(.closed, .restarted) == false)
+    #expect(state.endOfStream(received: 0).word == "end connectionLost: writing failed")
+
+    // A caller that is late.
+    var survivor = openState()
+    _ = survivor.endOfStream(received: 0)
+    survivor.noteFailedWrite(broken)
+    #expect(survivor.settleInterruption(at: now) != nil)
+    #expect(survivor.reopen(at: now) != nil)
+    #expect(survivor.word == "open")
+    #expect(survivor.endOfStream(received: 0).word == "reconnect")
+
+    var closing = openState()
+    closing.noteFailedWrite(broken)
+    #expect(closing.close(by: now) == true)
+    #expect(closing.endOfStream(received: 0).word == "end connectionLost: writing failed")
+  }
+
+  @Test(arguments: [
+    (ErrorCode.restarted, false, false), (.shuttingDown, true, false), (.tooManyConnections, true, false),
+    (.outOfMemory, true, false), (.helloTimeout, true, false), (.tooSlow, true, true),
+  ])
+  func whatTheBusSaysLastDecidesWhetherItIsLookedFor(
+    _ code: ErrorCode, isFinalWhenOpen: Bool, isFinalWhenInterrupted: Bool
+  ) {
+    var state = openState()
+    #expect(state.noteLastWords(.closed, code) == isFinalWhenOpen)
+    var impatient = openState(patience: .zero)
+    #expect(impatient.noteLastWords(.closed, code) == true)
+    _ = state.endOfStream(received: 0)
+    #expect(state.noteLastWords(broken, code) == isFinalWhenInterrupted)
+    #expect((state.interruption?.failure == nil) == isFinalWhenInterrupted)
+    #expect(state.close(by: now) == true)
+    #expect(state.word == "interrupted, closing")
+  }
+
+  // MARK: Closing
+
+  @Test func closingEndsWritingOnceNobodyWritesAndStopsAtItsDeadline() throws {
+    var state = openState()
+    let batch = try #require(post(&state).batch)
+    #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
+    #expect(state.close(by: now.advanced(by: .seconds(9))) == false)
+    #expect(state.nextStep(at: now).word == "close")
+    #expect(state.callerWrote(batch, bytes: 0, .whole).wake == true)
+    #expect(state.nextStep(at: now).word == "close, end writing")
+    #expect(state.nextStep(at: now).word == "close")
+    #expect(state.nextStep(at: now.advanced(by: .seconds(5))).word == "end")
+  }
+
+  @Test func whoClosesBetweenTwoConnectionsWaitsForPostsUntilTheDeadline() throws {
+    var state = openState()
+    _ = state.endOfStream(received: 0)
+    #expect(state.settleInterruption(at: now) != nil)
+    _ = post(&state)
+    #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
+    #expect(!state.isAsking && state.isServing)
+    let due = state.takeDue(at: now)
+    #expect(!due.isOver && due.next == now.advanced(by: .seconds(5)))
+    #expect(state.takeDue(at: now.advanced(by: .seconds(5))).isOver)
+    #expect(state.reopen(at: now) != nil)
+    #expect(state.word == "closing")
+  }
+
+  @Test func whoClosesBetweenTwoConnectionsWithoutPostsIsOver() {
+    var state = openState()
+    _ = state.endOfStream(received: 0)
+    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
+    #expect(state.takeDue(at: now).isOver)
+  }
+
+  // MARK: Writing
+
+  @Test func aBurstOfPostsIsLeftToTheThread() throws {
+    var outbox = Outbox(survives: true)
+    for serial in 1...16 as ClosedRange<Serial> {
+      let duty = outbox.append(Post(), serial: serial, name: "a", at: 5)
+      let written = outbox.wrote(try #require(duty.batch), bytes: 0, .whole)
+      #expect(!written.wake)
+    }
+    let duty = outbox.append(Post(), serial: 17, name: "a", at: 5)
+    #expect(duty.isWake)
+    let left = outbox.nextForThread()
+    _ = outbox.wrote(try #require(left), bytes: 0, .whole)
+    let nothing = outbox.nextForThread()
+    #expect(nothing == nil && outbox.isIdle)
+    let next = outbox.append(Post(), serial: 18, name: "a", at: 6)
+    #expect(next.batch != nil)
+  }
+
+  @Test func theThreadContinuesWhatACallerCouldNotWrite() throws {
+    var outbox = Outbox(survives: true)
+    let duty = outbox.append(Post(), serial: 1, name: "a")
+    let batch = try #require(duty.batch)
+    let second = outbox.append(Post(), serial: 2, name: "b")
+    #expect(second.batch == nil)
+    let written = outbox.wrote(batch, bytes: 0, .fullOfFiles)
+    #expect(written.wake && outbox.isFullOfFiles && !outbox.isStuck && !outbox.isIdle)
+    let next = outbox.nextForThread()
+    #expect(next === batch)
+    _ = outbox.wrote(batch, bytes: 0, .stuck)
+    #expect(outbox.isStuck && !outbox.isFullOfFiles)
+  }
+
+  @Test func whatIsAppendedForAPeerThatIsGoneForGoodIsDropped() throws {
+    var outbox = Outbox(survives: false)
+    let duty = outbox.append(Post(), serial: 1, name: "a")
+    let written = outbox.wrote(try #require(duty.batch), bytes: 0, .failed(.connectionReset))
+    #expect(!written.wake)
+    let second = outbox.append(Post(), serial: 2, name: "b")
+    #expect(second.batch == nil && outbox.unwritten == 0 && outbox.isIdle && !outbox.hasUnsent)
+  }
+
+  // MARK: Between two connections
+
+  @Test func aRequestThatTheBusMayHaveReceivedFails() async throws {
+    var state = openState()
+    let result = await Reply<Okay>.wait { reply -> Okay? in
+      let batch = ask(&state, .okay(reply), serial: 1, deadline: 0).batch
+      if let batch { _ = state.callerWrote(batch, bytes: 0, .whole) }
+      _ = state.endOfStream(received: 0)
+      carryOut(state.settleInterruption(at: now) ?? [])
+      return nil
+    }
+    #expect(result.failure == .unknownOutcome)
+  }
+
+  @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {
+    var state = openState()
+    let result = await Reply<Okay>.wait { reply -> Okay? in
+      let batch = ask(&state, .okay(reply), serial: 1, deadline: 1000).batch
+      _ = state.endOfStream(received: 0)
+      // Its caller is still writing.
+      #expect(state.settleInterruption(at: now) == nil)
+      if let batch { #expect(state.callerWrote(batch, bytes: 0, .stuck).wake == true) }
+      #expect(state.settleInterruption(at: now)?.isEmpty == true)
+      let due = state.takeDue(at: now)
+      #expect(due.actions.isEmpty && due.next == now.advanced(by: .seconds(1)))
+      carryOut(state.takeDue(at: now.advanced(by: .seconds(1))).actions)
+      return nil
+    }
+    #expect(result.failure == .neverSent)
+    #expect(state.takeDue(at: now).next == nil)
+  }
+
+  @Test func whoTakesSomethingBackBeforeTheInterruptionIsSettledIsAnswered() async throws {
+    var state = openState()
+    let result = await Reply<Okay>.wait { reply -> Okay? in
+      _ = state.endOfStream(received: 0)
+      let serial = state.nextSerial()
+      state.requests[serial] = .takingBack(reply)
+      _ = state.outbox.append(Cancel(target: 1), serial: serial)
+      carryOut(state.settleInterruption(at: now) ?? [])
+      #expect(state.reopen(at: now) != nil)
+      #expect(state.outbox.hasUnsent, "the next bus is not asked")
+      carryOut([state.okay(serial, Okay())])
+      return nil
+    }
+    #expect(result.failure == nil)
+  }
+
+  @Test func whatWasMissedCountsForEachConnectionThatWasLost() throws {
+    var state = openState()
+    _ = state.endOfStream(received: 3)
+    #expect(state.settleInterruption(at: now) != nil)
+    for id in 8...12 as ClosedRange<UInt64> {
+      _ = state.beginRenewal()
+      _ = state.receive(welcome(id), takesFiles: true)
+      #expect(state.noteLost(5) == true)
+      carryOut(state.abandonRenewal(isWelcomed: true, because: broken))
+    }
+    // The two oldest are too many, and nobody asks about them.
+    let interruption = try #require(state.interruption)
+    #expect(interruption.predecessors.map(\.predecessor.rawValue) == [9, 10, 11, 12])
+    #expect(interruption.missed == 0 && !interruption.isLossKnown)
+    _ = state.beginRenewal()
+    _ = state.receive(welcome(13), takesFiles: true)
+    #expect(!state.nextRenewals().isEmpty)
+    for serial in state.requests.keys.sorted() { carryOut([state.okay(serial, Okay())]) }
+    #expect(state.interruption?.renewal?.isComplete == true)
+    #expect(state.noteLost(2) == true)
+    let reopening = state.reopen(at: now)
+    #expect(reopening?.missed == 2 && reopening?.isLossKnown == false)
+    #expect(state.noteLost(1) == false)
+  }
+
+  @Test func pausesBetweenAttemptsGrowAlsoOverConnectionsThatDoNotLast() {
+    var looking = Reconnection(until: now.advanced(by: .seconds(9)), after: nil, at: now)
+    #expect(looking.pause == .zero)
+    for _ in 0..<3 { looking.waitForNext(at: now) }
+    #expect(looking.pause == .milliseconds(40))
+    for _ in 0..<9 { looking.waitForNext(at: now) }
+    #expect(looking.pause == .seconds(1))
+    let soon = Reconnection(
+      until: now, after: (now, .milliseconds(40)), at: now.advanced(by: .milliseconds(9)))
+    #expect(soon.pause == .milliseconds(80))
+    let late = Reconnection(until: now, after: (now, .milliseconds(40)), at: now.advanced(by: .seconds(1)))
+    #expect(late.pause == .zero)
+  }
+}
+
+// MARK: - Made states
+
+private func welcome(_ id: UInt64) -> Welcome {
+  Welcome(
+    connection: ConnectionID(rawValue: id), payloadMax: 1 << 20, observationsMax: 9, delegatesMax: 9,
+    queriesMax: 9, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test")
+}
+
+private func openState(patience: Duration = .seconds(1)) -> LinkState {
+  var state = LinkState(patience: patience)
+  _ = state.receive(welcome(7), takesFiles: true)
+  return state
+}
+
+private func post(_ state: inout LinkState) -> Outbox.Duty {
+  state.outbox.append(Post(), serial: state.nextSerial(), name: "a.b")
+}
+
+private func ask(
+  _ state: inout LinkState, _ request: LinkState.Request, serial: Serial, deadline: UInt32
+) -> Outbox.Duty {
+  do throws(TribuneError) {
+    return try state.send(
+      request, Ask(deadline: deadline), Link.Message(name: "a.should"), serial: serial, at: .now)
+  } catch {
+    Issue.record("not sent: \(error)")
+    return .none
+  }
+}
+
+/// Resumes calls; there are no other actions in these tests.
+private func carryOut(_ actions: [LinkState.Action]) {
+  for action in actions {
+    if case .okay(let reply, let result) = action { reply.resume(returning: result) }
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+extension Outbox.Duty {
+  fileprivate var batch: OutgoingBatch? { if case .write(let batch) = self { batch } else { nil } }
+  fileprivate var isWake: Bool { if case .wake = self { true } else { false } }
+}
+
+extension LinkState {
+  fileprivate var word: String {
+    switch phase {
+    case .connecting: "connecting"
+    case .open: "open"
+    case .interrupted(let interruption):
+      interruption.closingDeadline == nil ? "interrupted" : "interrupted, closing"
+    case .closing: "closing"
+    case .ended(let error): error.map { "ended \($0.code)" } ?? "ended"
+    }
+  }
+}
+
+extension LinkState.StreamEnd {
+  fileprivate var word: String {
+    switch self {
+    case .connectAgain: "connect again"
+    case .reconnect: "reconnect"
+    case .end(let error):
+      error.map { "end \($0.code)" + ($0.message == "writing failed" ? ": writing failed" : "") } ?? "end"
+    }
+  }
+}
+
+extension LinkState.Step {
+  fileprivate var word: String {
+    switch self {
+    case .greet: "greet"
+    case .receive: "receive"
+    case .reconnect: "reconnect"
+    case .close(_, let endsWriting): endsWriting ? "close, end writing" : "close"
+    case .end: "end"
+    }
+  }
+}
