@@ -38,6 +38,9 @@ package final class KeeperChannel {
 
   private init(unchecked socket: consuming FileDescriptor) { self.socket = socket }
 
+  /// The other end sees that at once, also while a process that is just being started has a copy of the socket.
+  deinit { UnixSocket.shutdown(socket) }
+
   /// - Parameter socket: one of sequenced packets. Its peer has to be root, who runs the service manager, or the user
   ///   of this process.
   package static func over(_ socket: consuming FileDescriptor) throws(Failure) -> KeeperChannel {

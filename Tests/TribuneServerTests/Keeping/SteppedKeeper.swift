@@ -14,6 +14,7 @@ final class SteppedKeeper {
 
   let folder: TemporaryFolder
   private(set) var keeper: Keeper?
+  private var listener: FileDescriptor?
   var path: String { "\(folder.path)/keeper" }
 
   init(capacity: Int = 10_000) throws {
@@ -25,17 +26,23 @@ final class SteppedKeeper {
 
   /// Starts another one.
   func start(capacity: Int = 10_000) throws {
+    let socket = try Keeper.listener(at: path)
+    listener = try socket.duplicate()
     // Whoever waits for something that does not come waits no longer than a beat.
     keeper = try Keeper(
-      on: try Keeper.listener(at: path), endedBy: try SignalDescriptor([number]), capacity: capacity,
+      on: socket, endedBy: try SignalDescriptor([number]), capacity: capacity,
       log: Log(level: .error, destination: .standardError), beatMilliseconds: 100, beat: {})
   }
 
   /// Sends it the signal that is to end it.
   func signal() throws { try #require(raise(number) == 0) }
 
-  /// As if it had been killed.
-  func die() { keeper = nil }
+  /// As if it had been killed. A process that another test is just starting has a copy of the listening socket; nobody is
+  /// to connect to that.
+  func die() {
+    keeper = nil
+    if let socket = listener.take() { UnixSocket.shutdown(socket) }
+  }
 
   var count: Int { keeper?.count ?? 0 }
 
