@@ -14,7 +14,8 @@ final class Poster: Sendable {
   }
 
   /// Posts until it is to stop: some that nobody confirms, then one that the bus does, which confirms them all,
-  /// because it takes what a connection sends in order.
+  /// because it takes what a connection sends in order. Where the connection was made anew in between, some may have been
+  /// lost with the old one.
   func post(seed: UInt64, _ account: Account, until stopping: Flag) async {
     var random = SplitMix64(seed: seed)
     var last = 0
@@ -22,16 +23,19 @@ final class Poster: Sendable {
     while !stopping.isRaised, !over.isRaised {
       let burst = last + 1...last + Int.random(in: 1...8, using: &random)
       last = burst.upperBound
+      let id = connection.id
       do {
         for number in burst.dropLast() {
           try await connection.post("load.\(name)", userInfo: userInfo(number, &random))
         }
         try await connection.postAcknowledged("load.\(name)", userInfo: userInfo(last, &random))
+        if connection.id != id { await account.write(burst.dropLast().map { "unsure \(name) \($0)" }) }
         await account.progress()
       } catch {
         await account.write(burst.map { "unsure \(name) \($0)" })
         await account.write("broken \(name) \(error)")
         if error.code != .connectionLost { break }
+        while !over.isRaised, await !connection.isAnswered() {}
       }
     }
     await account.write("posted \(name) \(last)")
@@ -51,6 +55,20 @@ final class Poster: Sendable {
   }
 }
 
+extension Connection {
+  /// Waits until the bus has answered.
+  ///
+  /// - Returns: false if the connection was lost meanwhile.
+  fileprivate func isAnswered() async -> Bool {
+    do {
+      try await postAcknowledged("settled")
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
 /// Counts what comes.
 final class Observer: Sendable {
   let name: String
@@ -65,17 +83,8 @@ final class Observer: Sendable {
 
   /// Returns when the bus has answered, at the second time if the connection was lost and made anew meanwhile.
   func settle() async throws {
-    if await speaks() { return }
-    try await connection.postAcknowledged("settled.\(name)")
-  }
-
-  private func speaks() async -> Bool {
-    do {
-      try await connection.postAcknowledged("settled.\(name)")
-      return true
-    } catch {
-      return false
-    }
+    if await connection.isAnswered() { return }
+    try await connection.postAcknowledged("settled")
   }
 
   /// Observes to the post that ends it all, and writes what came.
