@@ -123,6 +123,14 @@ final class Container {
     try RunningProgram(inside + [program] + arguments, input: input)
   }
 
+  /// Starts a command of a user inside that stays. It ends with the test, which one that runuser(1) starts does not.
+  func start(as user: String, _ uid: String, _ command: String...) throws -> RunningProgram {
+    try start(
+      "setpriv",
+      ["--reuid=\(user)", "--regid=\(user)", "--init-groups", "setpriv", "--pdeathsig=KILL"]
+        + ["env", "XDG_RUNTIME_DIR=/run/user/\(uid)"] + command)
+  }
+
   /// Writes a file inside.
   func write(_ text: String, to path: String, mode: Int = 0o644) throws {
     let file = URL(fileURLWithPath: root + path)

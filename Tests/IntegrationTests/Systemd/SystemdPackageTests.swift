@@ -158,11 +158,8 @@ struct SystemdPackageTests {
     }
     try machine.does("systemctl", "--user", "--machine=\(uids[0])@", "enable", "--now", "tribuned.socket")
     let hold = try machine.start(
-      "runuser",
-      [
-        "-u", "first", "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uids[0])", "tribunectl", "--reconnect=0",
-        "hold", "disk.shouldPrune", "--why=a restore is running",
-      ])
+      as: "first", uids[0], "tribunectl", "--reconnect=0", "hold", "disk.shouldPrune",
+      "--why=a restore is running")
     #expect(try hold.errors.line()?.hasPrefix("holding ") == true)
     let pid = try service("MainPID", of: uids[0])
 

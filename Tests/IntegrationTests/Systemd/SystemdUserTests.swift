@@ -69,11 +69,7 @@ struct SystemdUserTests {
     #expect(
       try machine.does("stat", "--format=%U %a", "/run/user/\(uid)/tribune-keeper/socket") == "tester 600")
     let observer = try machine.start(
-      "runuser",
-      [
-        "-u", "tester", "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uid)", "tribunectl", "--reconnect=0",
-        "observe", "disk.*",
-      ])
+      as: "tester", uid, "tribunectl", "--reconnect=0", "observe", "disk.*")
     #expect(try observer.errors.line()?.hasPrefix("observing ") == true)
     // What the bus has had from others since, its keeper has as well.
     for _ in 0..<2 { try asTester(machine, uid, "tribunectl", "list") }
