@@ -67,7 +67,7 @@ extension Bus {
   }
 
   /// Bytes buffered for a connection; nil if it is not suspended.
-  package func heldByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].held?.byteCount }
+  package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
   /// All retained notifications, or those that one connection posted, by name and then by object.
   package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {

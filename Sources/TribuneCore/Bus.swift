@@ -52,7 +52,7 @@ package struct Bus: ~Copyable {
     var count = 0
     /// Bytes buffered for all of them.
     var byteCount = 0
-    /// Those for which something was buffered, until `popHeld` returns them.
+    /// Those for which something was buffered, until `popBuffered` returns them.
     var slots: [ConnectionSlot] = []
   }
 
@@ -146,7 +146,7 @@ package struct Bus: ~Copyable {
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
     settleOwed(by: slot, at: now)
-    forgetHeld(for: slot)
+    forgetBuffered(for: slot)
     closeAccount(of: slot)
     connections.remove(at: slot)
     settleGone(delegates, at: now)

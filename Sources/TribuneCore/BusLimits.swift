@@ -33,9 +33,9 @@ package struct BusLimits: Equatable, Sendable {
   /// Protocols in all. Those in files count, but are never refused. One can take 32 KiB, with what it inherits.
   package var protocolsMax = 4096
   /// Bytes buffered for a connection while it is suspended.
-  package var heldMax = 1 << 20
+  package var bufferMax = 1 << 20
   /// Bytes buffered for all suspended connections. Over this limit, each has an even share of it.
-  package var heldTotalMax = 256 << 20
+  package var bufferTotalMax = 256 << 20
   /// Bytes retained for one user, and for all.
   package var retainedUserMax = 4 << 20
   package var retainedMax = 32 << 20
@@ -63,7 +63,7 @@ package struct BusLimits: Equatable, Sendable {
     (lifted.queriesMax, lifted.participantsMax, lifted.questionsMax, lifted.answersMax) = (
       much, much, much, much
     )
-    (lifted.definitionsMax, lifted.protocolsMax, lifted.heldMax, lifted.heldTotalMax) = (
+    (lifted.definitionsMax, lifted.protocolsMax, lifted.bufferMax, lifted.bufferTotalMax) = (
       much, much, much, much
     )
     (lifted.retainedUserMax, lifted.retainedMax, lifted.awaitedMax) = (much, much, much)

@@ -37,7 +37,7 @@ struct Connection {
   /// Numbers of the awaited posts that wait for this connection.
   var owed: Set<Int> = []
   /// nil unless the connection is suspended.
-  var held: HeldNotifications?
+  var buffered: BufferedNotifications?
 
   /// A free place in the table.
   fileprivate var isFree: Bool { id.rawValue == 0 }

@@ -33,7 +33,7 @@ package enum Effect {
   case waitsNoMore(UInt64)
   /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes
   /// first.
-  case held(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
+  case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One notification of the snapshot that an observation requested. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
   /// The result of an awaited post. The tail is its name and object, for monitors; nil if there are none.
@@ -47,7 +47,7 @@ extension Effect {
     case .spent, .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .held(let slot, _, _, _), .retained(let slot, _, _, _, _),
+      .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _),
       .awaited(let slot, _, _, _):
       slot
     }

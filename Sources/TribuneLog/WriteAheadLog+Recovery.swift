@@ -12,8 +12,8 @@ extension WriteAheadLog {
 
   /// To be called after adopting a log, before anything else is read from it.
   package func beginRecovery() {
-    let begun = Self.unfinishedRecoveries(in: mapping)
-    mapping.publish(CheckedWord(begun + 1).bits, at: LogHeader.recoveriesOffset)
+    let count = Self.unfinishedRecoveries(in: mapping)
+    mapping.publish(CheckedWord(count + 1).bits, at: LogHeader.recoveriesOffset)
   }
 
   /// Clears the count. Call when the recovery has succeeded, or has failed for a reason other than the log.

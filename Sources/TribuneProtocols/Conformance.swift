@@ -54,20 +54,20 @@ extension ProtocolLibrary {
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern]
   ) throws(NonConformance) {
     var findings = NonConformance(protocolName: required.name)
-    var heirs: [DelegateProtocol] = []
+    var others: [DelegateProtocol] = []
     var isStated = false
     for name in names {
       if name == required.name {
         isStated = true
       } else if let stated = self[name] {
         guard stated.isOrInherits(from: required.name) else { continue }
-        heirs.append(stated)
+        others.append(stated)
       } else {
         findings.unknownProtocols.append(name)
       }
     }
-    findings.lacksProtocol = !isStated && heirs.isEmpty
-    let methods = Self.methods(of: [required] + heirs)
+    findings.lacksProtocol = !isStated && others.isEmpty
+    let methods = Self.methods(of: [required] + others)
     var isUsed = patterns.map { _ in false }
     for method in methods {
       var isMatched = false

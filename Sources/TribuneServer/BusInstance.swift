@@ -48,38 +48,42 @@ package final class BusInstance {
     if replaces { try keeper?.takePlace() }
   }
 
-  /// The state that another daemon has left, or an empty one.
+  /// The log that another daemon has left, or an empty one.
   ///
   /// - Parameter isStrict: whether to throw if what was left cannot be taken over: who has left it can go on with it.
   private static func log(
     _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink?, _ log: Log, isStrict: Bool
   ) throws -> WriteAheadLog {
-    if let descriptor = passed.takeState() {
+    if let descriptor = passed.takeLog() {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
-        if wal.segmentCapacity / 2 < configuration.stateMaxBytes {
+        if wal.segmentCapacity / 2 < configuration.logMaxBytes {
           log.notice(
-            "the state that was kept has room for \(wal.segmentCapacity) bytes, less than twice StateMax=")
+            "the log that was kept has room for \(wal.segmentCapacity) bytes, less than twice LogMax=")
         }
-        keeper?.keep(state: wal.rawDescriptor)
+        keeper?.keep(log: wal.rawDescriptor)
+        // A keeper may have it alone.
+        if !passed.storedNames.contains(StoredName.log.rawValue) {
+          keeper?.manager?.store(log: wal.rawDescriptor)
+        }
         return wal
       } catch {
         guard !isStrict else {
           throw KeeperLink.Failure(
-            description: "cannot take the place of the bus: its state cannot be taken over: \(error)")
+            description: "cannot take the place of the bus: its log cannot be taken over: \(error)")
         }
-        log.warning("the state that was kept cannot be taken over, and the bus starts without: \(error)")
+        log.warning("the log that was kept cannot be taken over, and the bus starts without: \(error)")
       }
     }
     let wal = try emptyLog(configuration)
-    keeper?.keep(state: wal.rawDescriptor)
-    keeper?.manager?.store(state: wal.rawDescriptor)
+    keeper?.keep(log: wal.rawDescriptor)
+    keeper?.manager?.store(log: wal.rawDescriptor)
     return wal
   }
 
-  /// A state that can be as long as any configuration lets it become, if this process may have something that long: for
+  /// A log that can be as long as any configuration lets it become, if this process may have something that long: for
   /// as long as there is this bus, it is only ever passed on.
-  private static func emptyLog(_ configuration: Configuration) throws(NoState) -> WriteAheadLog {
+  private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
         slotCount: BusServer.slotCount, segmentCapacity: WriteAheadLog.segmentCapacityMax)
@@ -87,22 +91,22 @@ package final class BusInstance {
       // What follows from what is let in has as much room as that, and what is retained has its own limit.
       let length = min(
         WriteAheadLog.segmentCapacityMax,
-        2 * configuration.stateMaxBytes + configuration.notifications.retainedMaxBytes)
+        2 * configuration.logMaxBytes + configuration.notifications.retainedMaxBytes)
       do throws(Errno) {
         return try WriteAheadLog(slotCount: BusServer.slotCount, segmentCapacity: length)
       } catch {
-        throw NoState(length: length, cause: error)
+        throw NoMemory(length: length, cause: error)
       }
     }
   }
 
-  /// The state finds no room in what this process may have.
-  private struct NoState: Error, CustomStringConvertible {
+  /// The log finds no room in what this process may have.
+  private struct NoMemory: Error, CustomStringConvertible {
     let length: Int
     let cause: Errno
 
     var description: String {
-      "cannot make room for the state of the bus, twice \(length) bytes by StateMax= and RetainedMax=: \(cause)"
+      "cannot make room for the log of the bus, twice \(length) bytes by LogMax= and RetainedMax=: \(cause)"
     }
   }
 
@@ -127,7 +131,7 @@ package final class BusInstance {
   }
 
   /// Has the end of the first iteration end the take-over: what clients had sent meanwhile has been taken by then, and
-  /// the state is one that the bus can go on with.
+  /// the log is one that the bus can go on with.
   ///
   /// - Parameter served: called then.
   package func start(_ served: @escaping () -> Void = {}) {
@@ -171,6 +175,9 @@ package final class BusInstance {
     }
     // Whatever is missing then, the next daemon finds more than nothing.
     server.seal()
+    if !keeper.isUp {
+      log.notice("waiting for a keeper, for \(Self.handOverLimit.components.seconds) s at most")
+    }
     if keeper.flush(within: Self.handOverLimit) {
       log.info("handed over \(count.counted("connection"))")
     } else {

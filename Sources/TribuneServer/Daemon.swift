@@ -97,7 +97,7 @@ package final class Daemon {
     do {
       try daemon.listen(mode: configuration.socketMode)
     } catch {
-      // The state is not why.
+      // The log is not why.
       daemon.bus.endTakeOver()
       throw error
     }

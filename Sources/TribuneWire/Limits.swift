@@ -16,7 +16,7 @@ package enum WireLimits {
   /// Name patterns in one `attach`.
   package static let patternsPerDelegate = 128
   /// Patterns of the replacement delegate that an `ended` lists.
-  package static let patternsOfHeir = 16
+  package static let patternsOfReplacement = 16
   /// Protocols that one `attach` conforms to.
   package static let protocolsPerDelegate = 32
   /// Bytes in the name of a protocol.

@@ -126,7 +126,7 @@ struct ObservingCommandTests {
     let list = try bus.tribunectl("list")
     #expect(list.lines.contains { $0.contains(" \(observer.pid) ") && $0.contains("  suspended  ") })
     let people = try bus.tribunectl("status", id)
-    #expect(people.output.contains("State: suspended; \(held) bytes are held for it\n"))
+    #expect(people.output.contains("State: suspended; \(held) bytes are buffered for it\n"))
     #expect(people.lines.contains { $0.split(separator: " ") == ["a.**", "any", "hold", "yes"] })
     let programs = try bus.tribunectl("status", id, "-j").object()
     let observations = try #require(programs["observations"] as? [[String: Any]])

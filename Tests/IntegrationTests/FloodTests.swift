@@ -197,7 +197,7 @@ struct FloodTests {
     "what is posted to somebody who stays suspended takes bounded memory, and is told as lost on resuming",
     arguments: TribuneWire.SuspensionBehavior.allCases)
   func suspended(_ behavior: TribuneWire.SuspensionBehavior) throws {
-    let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nHeldMax=256K\n")
+    let bus = try TestBus(configuration: Self.configuration + "[Notifications]\nBufferMax=256K\n")
     let (asker, delegate) = try Self.conversation(on: bus)
     let observer = try Self.suspended(on: bus, behavior)
     let poster = try RawClient.greeted(bus)
@@ -233,7 +233,7 @@ struct FloodTests {
   @Test("two hundred that are suspended for ever hold no more than there is memory for, and all is counted")
   func manySuspended() throws {
     // All together have a quarter of that, or what one may hold.
-    let bus = try TestBus(configuration: "[Queue]\nMemoryMax=16M\n[Notifications]\nHeldMax=1M\n")
+    let bus = try TestBus(configuration: "[Queue]\nMemoryMax=16M\n[Notifications]\nBufferMax=1M\n")
     let clients = try (0..<200).map { _ in try Self.suspended(on: bus, .hold) }
     let poster = try RawClient.greeted(bus)
     let before = try bus.privateMemory()

@@ -101,7 +101,7 @@ struct FlowTests {
   }
 
   @Test("a poster that is not read is not closed for the frame that it cannot end meanwhile")
-  func begunFrame() throws {
+  func partialFrame() throws {
     let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=100ms\n" + Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
     let (poster, welcome) = try RawClient.welcomed(bus)

@@ -55,7 +55,7 @@ struct MemoryLimitTests {
     try other.settle()
   }
 
-  @Test("a daemon without room for its state says so, and does not start")
+  @Test("a daemon without room for its log says so, and does not start")
   func state() throws {
     let folder = try TestFolder()
     let daemon = try FinishedProgram([
@@ -63,6 +63,6 @@ struct MemoryLimitTests {
       "--config=\(folder.path)",
     ])
     #expect(daemon.status == 1)
-    #expect(daemon.errors.contains("StateMax="), "\(daemon.errors)")
+    #expect(daemon.errors.contains("LogMax="), "\(daemon.errors)")
   }
 }

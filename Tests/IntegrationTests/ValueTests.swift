@@ -47,9 +47,9 @@ struct ValueTests {
       try await connection.postAcknowledged(name, object: "window/1")
     }
     try await connection.postAcknowledged("window.didClose", object: "window/2")
-    let heir = Observer()
+    let replacement = Observer()
     let other = try await bus.connect()
-    try await other.set(heir, to: "window/1", respondingTo: ["window.*"], label: "heir")
+    try await other.set(replacement, to: "window/1", respondingTo: ["window.*"], label: "heir")
     #expect(await window.next(3) == ["window.willClose", "window.didClose", "replaced by heir"])
     #expect(
       try await other.explain("window.shouldClose", object: "window/1").delegates.map(\.label) == ["heir"])

@@ -12,11 +12,11 @@ struct VerifyTests {
     folder = try TestFolder()
     try folder.write("protocol A { optional should a () }\nprotocol B {}\n", to: "right.protocol")
     try folder.write("protocol C : A {\n  required did c ()\n}\nprotocol D : X {}\n", to: "wrong.protocol")
-    try folder.write("protocol D : A {}", to: "heir.protocol")
+    try folder.write("protocol D : A {}", to: "child.protocol")
   }
 
   private func verify(_ arguments: String..., address: String = "unix:/nowhere") throws -> FinishedProgram {
-    let names = ["right.protocol", "wrong.protocol", "heir.protocol", "none.protocol"]
+    let names = ["right.protocol", "wrong.protocol", "child.protocol", "none.protocol"]
     let arguments = arguments.map { names.contains($0) ? "\(folder.path)/\($0)" : $0 }
     return try FinishedProgram(
       [Programs.path(of: "tribunectl"), "--address=\(address)", "verify"] + arguments)
@@ -28,8 +28,8 @@ struct VerifyTests {
     #expect(one.status == 0)
     #expect(one.output == "2 protocols in 1 file are right\n")
     #expect(one.errors == "")
-    // The heir comes first: files are linked together.
-    #expect(try verify("heir.protocol", "right.protocol").output == "3 protocols in 2 files are right\n")
+    // The child comes first: files are linked together.
+    #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are right\n")
     #expect(try verify("-q", "right.protocol").output == "")
     #expect(try verify("-", "-q").status == 0)
     #expect(try verify("-").output == "0 protocols in 1 file are right\n")
@@ -52,11 +52,11 @@ struct VerifyTests {
 
   @Test("gives an object for each mistake in JSON")
   func json() throws {
-    let verified = try verify("--json=short", "heir.protocol")
+    let verified = try verify("--json=short", "child.protocol")
     #expect(verified.status == 1)
     #expect(
       verified.output == """
-        {"file":"\(folder.path)/heir.protocol","line":1,"column":14,"message":"there is no protocol \\"A\\""}
+        {"file":"\(folder.path)/child.protocol","line":1,"column":14,"message":"there is no protocol \\"A\\""}
 
         """)
     #expect(verified.errors == "")

@@ -15,7 +15,7 @@ final class Keeping {
   /// What systemd has stored.
   private var stored: [(name: String, descriptor: CInt)] = []
   /// There was a log, and it has not been lost here.
-  private(set) var mustHaveState = false
+  private(set) var mustHaveLog = false
 
   init(capacity: Int) throws(Errno) {
     let socket = sim_listen_for_packets()
@@ -54,8 +54,8 @@ final class Keeping {
   // MARK: What is there
 
   func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
-  var hasState: Bool { stored.contains { $0.name == "state" } || keeperHasState }
-  var keeperHasState: Bool { keeper.items.contains { $0.kind == .state } }
+  var hasLog: Bool { stored.contains { $0.name == "state" } || keeperHasLog }
+  var keeperHasLog: Bool { keeper.items.contains { $0.kind == .log } }
   /// What is kept of connections and files.
   var left: [KeptItem] { keeper.items.filter { $0.kind == .connection || $0.kind == .file } }
 
@@ -66,15 +66,15 @@ final class Keeping {
     let name =
       text.split(separator: "\n").first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
     if text.hasPrefix("FDSTOREREMOVE=1") { return close { one, _ in one == name } }
-    if name == "state" { mustHaveState = true }
+    if name == "state" { mustHaveLog = true }
     stored += descriptors.map { (name, $0) }
   }
 
   /// Loses the log, if the keeper does not have it either.
   func loseState() {
-    guard !keeperHasState else { return }
+    guard !keeperHasLog else { return }
     close { name, _ in name == "state" }
-    mustHaveState = false
+    mustHaveLog = false
   }
 
   /// Copies for the next daemon, in any order.

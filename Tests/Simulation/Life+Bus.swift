@@ -142,7 +142,7 @@ extension Life {
     Kernel.liveOn()
     keeping.settle()
     // The bus may just have left its keeper, which has nothing then.
-    if !keeping.keeperHasState { doubtFiles() }
+    if !keeping.keeperHasLog { doubtFiles() }
     noteDeath()
     endingsExplained += 1
   }

@@ -81,8 +81,8 @@ extension Life {
   /// A daemon is about to start: what systemd has lost by now is not there.
   func noteMissing() throws(Violation) {
     // A bus that finds nothing begins anew.
-    if !keeping.hasState {
-      try require(!keeping.mustHaveState, "the bus has taken its state out of the store")
+    if !keeping.hasLog {
+      try require(!keeping.mustHaveLog, "the bus has taken its log out of the store")
       for link in known where link.cookie != 0 { link.fate = .ends }
       for link in known where link.detachedUntil != nil { forgetAll(of: link) }
       (retained, possiblyRetained, retainedOrReplaced, waiting) = ([], [], [], [])
@@ -104,7 +104,7 @@ extension Life {
   /// Nobody keeps its connection. What the log has of it stands until its client had time to connect again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
-    if keeping.hasState, !link.registrations.isEmpty, link.detachesBy == nil {
+    if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
   }

@@ -82,7 +82,7 @@ extension Life {
       let posts = link.operations.filter {
         if case .post = $0.what { $0.isTaken && !$0.isRefused } else { false }
       }
-      // A death forgets those that no sweep has counted.
+      // A death forgets those that no compaction has counted.
       let least = posts.count { $0.takenAt > diedAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
       try require(
         UInt64(least) <= entry.posted && entry.posted <= UInt64(posts.count),

@@ -90,7 +90,7 @@ extension Life {
       // What delegates receive is not suspended, and overtakes what is.
       if strongest == .delegate || strongestPossible == .delegate {
         for index in link.expected.indices where link.expected[index].isBuffered {
-          link.expected[index].wasHeld = true
+          link.expected[index].wasBuffered = true
         }
       }
       if strongest == .delegate { break }
@@ -127,7 +127,7 @@ extension Life {
         && (link.expected[index].coalesces || entry.coalesces)
       {
         // Where little can be held, it may have been dropped, and told, before it could be replaced.
-        if setting.configuration.notifications.heldMaxBytes == 1 << 20, entry.certainty == .certain,
+        if setting.configuration.notifications.bufferMaxBytes == 1 << 20, entry.certainty == .certain,
           entry.coalesces,
           link.expected[index].coalesces,
           link.expected[index].certainty == .certain
@@ -146,7 +146,7 @@ extension Life {
     // A notification that is held counts up to 2.6 times its size.
     let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
     let limit =
-      min(setting.configuration.queue.highMarkBytes, setting.configuration.notifications.heldMaxBytes) / 4
+      min(setting.configuration.queue.highMarkBytes, setting.configuration.notifications.bufferMaxBytes) / 4
     if post.isFile || link.pendingCount + bufferedCount > limit { link.mayLose = true }
   }
 
@@ -173,7 +173,7 @@ extension Life {
   func loseBuffered(of link: Link) {
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].isBuffered = false
-      link.expected[index].wasHeld = true
+      link.expected[index].wasBuffered = true
     }
   }
 

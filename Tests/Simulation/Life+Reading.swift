@@ -191,7 +191,7 @@ extension Life {
     let before = link.expected[..<index].indices.filter {
       let other = link.expected[$0]
       return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered
-        && !other.wasHeld
+        && !other.wasBuffered
         && other.post.link === post.link && other.post.style == post.style
     }
     let first = before.first.map { link.expected[$0].post.number } ?? 0

@@ -53,7 +53,7 @@ extension Life {
           quiet = 5
           continue
         }
-        // What lingers, what is paced, what waits for a second.
+        // Deferred flushes, what is paced, what waits for a second.
         Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
         if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }
       } else {

@@ -28,7 +28,7 @@ final class Life {
     var keepsAll: Bool { keeperCapacity == Self.ampleCapacity }
     private static let ampleCapacity = 200
     var configuration = Configuration()
-    /// Not all that is registered has room in the state.
+    /// Not all that is registered has room in the log.
     var isTight = false
     /// The bus lives for long before it dies for the first time, and what is retained is long: its log is then so long that
     /// it is swept in several steps.
@@ -40,14 +40,14 @@ final class Life {
       keeperCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
       configuration.queue.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
       configuration.queue.lowMarkBytes = configuration.queue.highMarkBytes / 4
-      configuration.notifications.heldMaxBytes = random.pick([4 << 10, 1 << 20])
+      configuration.notifications.bufferMaxBytes = random.pick([4 << 10, 1 << 20])
       configuration.delegateTimeoutNanoseconds = 1_000_000_000
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
       isTight = random.oneIn(4)
-      if isTight { configuration.stateMaxBytes = random.pick([8 << 10, 16 << 10, 24 << 10]) }
+      if isTight { configuration.logMaxBytes = random.pick([8 << 10, 16 << 10, 24 << 10]) }
       isLong = !isTight && random.oneIn(8)
-      if isLong { configuration.stateMaxBytes = 2 << 20 }
+      if isLong { configuration.logMaxBytes = 2 << 20 }
     }
   }
 

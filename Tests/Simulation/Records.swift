@@ -138,7 +138,7 @@ struct Expectation {
   /// A later one of its name and object replaces it meanwhile.
   var coalesces = false
   /// Something overtook it while it was held: its order says nothing.
-  var wasHeld = false
+  var wasBuffered = false
   /// Its predecessor was to receive it.
   var isInherited = false
   /// A later one of its poster and style has come: it is lost.

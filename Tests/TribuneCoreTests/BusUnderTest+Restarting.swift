@@ -101,7 +101,7 @@ extension BusUnderTest {
 
   func isConnected(_ slot: ConnectionSlot) -> Bool { bus.isConnected(slot) }
 
-  func heldCount(of slot: ConnectionSlot) -> UInt64 { bus.heldCount(of: slot) }
+  func bufferedCount(of slot: ConnectionSlot) -> UInt64 { bus.bufferedCount(of: slot) }
 
   func isRetained(_ name: String, _ object: String, of sender: UInt64, at posted: Instant) -> Bool {
     bus.isRetained(name: name, object: object, sender: ConnectionID(rawValue: sender), posted: posted)
@@ -146,9 +146,9 @@ extension BusUnderTest {
     for slot in peers.keys {
       #expect(other.isSuspended(slot) == bus.isSuspended(slot))
       let fields = ByteBuffer(capacity: 0)
-      let files = bus.appendHeld(of: slot, to: fields)
-      if bus.isSuspended(slot) { try other.restoreHeld(fields.bytes, attachments: files, for: slot) }
-      #expect(other.heldCount(of: slot) == bus.heldCount(of: slot))
+      let files = bus.appendBuffered(of: slot, to: fields)
+      if bus.isSuspended(slot) { try other.restoreBuffered(fields.bytes, attachments: files, for: slot) }
+      #expect(other.bufferedCount(of: slot) == bus.bufferedCount(of: slot))
     }
     let moment = now
     try bus.forEachUnderWay { (what, _, fields) throws(WireError) in
@@ -176,7 +176,7 @@ extension Bus {
       connection.registrationCount, connection.tokenCount, connection.delegateCount, connection.patternCount,
       connection.patternTokenCount, connection.waitCount, connection.participantCount,
       connection.questionByteCount, connection.answerByteCount, connection.awaitedCount,
-      connection.owed.count, connection.held?.byteCount ?? -1,
+      connection.owed.count, connection.buffered?.byteCount ?? -1,
     ]
   }
 }

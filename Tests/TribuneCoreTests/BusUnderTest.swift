@@ -372,7 +372,7 @@ extension Effect {
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
     case .notification(let slice, let receivers, let poster):
       return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
-    case .held(let slot, let slices, _, let lost):
+    case .buffered(let slot, let slices, _, let lost):
       return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
         + slices.map { ", \($0.summary)" }.joined()
     case .retained(let slot, let serial, let sender, let retained, let tail):

@@ -62,7 +62,7 @@ struct PatternTreeTests {
   }
 
   @Test("A key that is there many times under one pattern is found once")
-  func likeness() throws {
+  func dedupKey() throws {
     let tree = PatternTree<Int>()
     let pattern = try Pattern("a.*")
     for _ in 0..<1000 { tree.insert(1, pattern: pattern, object: "o") }

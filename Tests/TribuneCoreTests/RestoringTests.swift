@@ -276,28 +276,28 @@ struct RestoringTests {
         text: file == nil ? "x" : "")
       #expect(bus.send(frame, from: asker) == nil)
     }
-    #expect(bus.heldCount(of: observer) == 3)
+    #expect(bus.bufferedCount(of: observer) == 3)
     let other = BusUnderTest()
     for _ in 0..<3 { other.connect() }
     other.observe("a.*", by: observer, serial: 1, suspension: .hold)
     other.suspend(by: observer)
     let fields = ByteBuffer(capacity: 0)
-    let files = bus.bus.appendHeld(of: observer, to: fields)
+    let files = bus.bus.appendBuffered(of: observer, to: fields)
     #expect(files.map(\.length) == [70_001, 70_003])
     for wrong in [[], [files[0]], files + files] {
       #expect(
         refusal { () throws(WireError) in
-          try other.bus.restoreHeld(fields.bytes, attachments: wrong, for: observer)
+          try other.bus.restoreBuffered(fields.bytes, attachments: wrong, for: observer)
         } != nil)
     }
     #expect(
       refusal { () throws(WireError) in
-        try other.bus.restoreHeld(fields.bytes, attachments: files, for: asker)
+        try other.bus.restoreBuffered(fields.bytes, attachments: files, for: asker)
       } == .notFound)
-    #expect(other.heldCount(of: observer) == 0)
-    try other.bus.restoreHeld(fields.bytes, attachments: files, for: observer)
-    #expect(other.heldCount(of: observer) == 3)
-    #expect(other.bus.heldByteCount(at: observer) == bus.bus.heldByteCount(at: observer))
+    #expect(other.bufferedCount(of: observer) == 0)
+    try other.bus.restoreBuffered(fields.bytes, attachments: files, for: observer)
+    #expect(other.bufferedCount(of: observer) == 3)
+    #expect(other.bus.bufferedByteCount(at: observer) == bus.bus.bufferedByteCount(at: observer))
     for kept in bus.bus.allRetained() {
       let fields = ByteBuffer(capacity: 0)
       kept.append(to: fields)
@@ -309,7 +309,9 @@ struct RestoringTests {
     }
     var lengths: [Int?] = []
     other.onEffect = { effect in
-      if case .held(_, let slices, _, _) = effect { lengths += slices.map { $0.buffer.attachment?.length } }
+      if case .buffered(_, let slices, _, _) = effect {
+        lengths += slices.map { $0.buffer.attachment?.length }
+      }
       if case .retained(_, _, _, _, let tail) = effect {
         lengths.append(tail.slice.buffer.attachment?.length)
       }
@@ -320,7 +322,7 @@ struct RestoringTests {
   }
 
   @Test("What is held until something later takes its place is replaced in the next bus, too")
-  func heldLast() throws {
+  func bufferedLast() throws {
     bus.observe("a", by: delegate, serial: 1, suspension: .coalesce)
     bus.suspend(by: delegate)
     try bus.plain("a", "1")
@@ -334,15 +336,15 @@ struct RestoringTests {
 
   @Test(
     "What is held is counted with what was dropped, until the connection resumes", arguments: [false, true])
-  func heldCount(coalesces: Bool) throws {
-    bus.bus.limits.heldMax = 1000
+  func bufferedCount(coalesces: Bool) throws {
+    bus.bus.limits.bufferMax = 1000
     bus.observe("a", by: delegate, serial: 1, suspension: coalesces ? .coalesce : .hold)
-    #expect(bus.heldCount(of: delegate) == 0)
+    #expect(bus.bufferedCount(of: delegate) == 0)
     bus.suspend(by: delegate)
     for _ in 0..<5 { try bus.plain("a", "x", "y") }
-    #expect(bus.heldCount(of: delegate) == (coalesces ? 1 : 10))
+    #expect(bus.bufferedCount(of: delegate) == (coalesces ? 1 : 10))
     bus.suspend(false, by: delegate)
-    #expect(bus.heldCount(of: delegate) == 0)
+    #expect(bus.bufferedCount(of: delegate) == 0)
   }
 }
 

@@ -215,7 +215,7 @@ struct RetainedTests {
     #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a"])
   }
 
-  @Test("A snapshot for a suspended connection comes behind what is held for it")
+  @Test("A snapshot for a suspended connection comes behind what is buffered for it")
   func suspended() throws {
     let observer = bus.connect()
     bus.observe("a", by: observer, serial: 1, suspension: .hold)

@@ -79,7 +79,7 @@ struct SpoiltFieldsTests {
       for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1) {
         _ = bus.bus.isFor(receiver, run, count: 1)
       }
-      files = bus.bus.appendHeld(of: two, to: buffer)
+      files = bus.bus.appendBuffered(of: two, to: buffer)
     }
     #expect(buffer.count > 0)
     return (buffer.array, files)
@@ -94,7 +94,7 @@ struct SpoiltFieldsTests {
       case .parallel, .order, .collect, .overridden: try bus.bus.restoreQuery(bytes.raw, at: now)
       case .awaited: try bus.bus.restoreAwaitedPost(bytes.raw, at: now)
       case .retained, .retainedFile: try bus.bus.restoreRetained(bytes.raw, attachment: files.first)
-      case .held: try bus.bus.restoreHeld(bytes.raw, attachments: files, for: ConnectionSlot(index: 2))
+      case .held: try bus.bus.restoreBuffered(bytes.raw, attachments: files, for: ConnectionSlot(index: 2))
       }
     }
   }
@@ -102,7 +102,7 @@ struct SpoiltFieldsTests {
   private func state(of bus: BusUnderTest) -> [Int] {
     [
       bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.suspensions.byteCount,
-      Int(bus.heldCount(of: ConnectionSlot(index: 2))),
+      Int(bus.bufferedCount(of: ConnectionSlot(index: 2))),
     ]
   }
 
@@ -115,7 +115,7 @@ struct SpoiltFieldsTests {
     switch part {
     case .parallel, .order, .collect, .overridden, .awaited: bus.appendUnderWay(to: again)
     case .retained, .retainedFile: for kept in bus.bus.allRetained() { kept.append(to: again) }
-    case .held: _ = bus.bus.appendHeld(of: ConnectionSlot(index: 2), to: again)
+    case .held: _ = bus.bus.appendBuffered(of: ConnectionSlot(index: 2), to: again)
     }
     #expect(again.array == bytes)
     runOut(bus)

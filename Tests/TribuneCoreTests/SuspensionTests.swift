@@ -101,26 +101,26 @@ struct SuspensionTests {
   @Test("Held notifications have bounded room: the oldest go, and are told")
   func bounded() throws {
     var limits = BusLimits()
-    limits.heldMax = 10_000
+    limits.bufferMax = 10_000
     let bus = BusUnderTest(limits)
     let observer = bus.connect()
     bus.observe(by: observer, serial: 1, suspension: .hold)
     bus.suspend(by: observer)
     for number in 0..<1000 { try bus.plain("a", "\(number)", "again") }
     _ = bus.take()
-    #expect((bus.bus.heldByteCount(at: observer) ?? 0) <= 10_000)
+    #expect((bus.bus.bufferedByteCount(at: observer) ?? 0) <= 10_000)
     bus.suspend(false, by: observer)
     let line = try #require(bus.take().first)
     let held = line.split(separator: ",").dropFirst().flatMap { $0.split(separator: "+") }.count
     #expect(line.hasPrefix("A held lost \(2000 - held),"))
     #expect(held > 20 && line.hasSuffix("a 999 + a again"))
-    #expect(bus.bus.heldByteCount(at: observer) == nil)
+    #expect(bus.bus.bufferedByteCount(at: observer) == nil)
   }
 
   @Test("What was dropped for want of room is told, by the bus as well that takes another's place")
   func restored() throws {
     var limits = BusLimits()
-    limits.heldMax = 1000
+    limits.bufferMax = 1000
     let bus = BusUnderTest(limits)
     bus.log = []
     let observer = bus.connect()
@@ -138,15 +138,15 @@ struct SuspensionTests {
   @Test("All together have bounded room, too: past it, each has an even share")
   func boundedTogether() throws {
     var limits = BusLimits()
-    limits.heldMax = 10_000
-    limits.heldTotalMax = 20_000
+    limits.bufferMax = 10_000
+    limits.bufferTotalMax = 20_000
     let bus = BusUnderTest(limits)
     let observers = (0..<10).map { _ in bus.connect() }
     for observer in observers {
       bus.observe(by: observer, serial: 1, suspension: .hold)
       bus.suspend(by: observer)
     }
-    func held() -> [Int] { observers.map { bus.bus.heldByteCount(at: $0) ?? 0 } }
+    func held() -> [Int] { observers.map { bus.bus.bufferedByteCount(at: $0) ?? 0 } }
     for number in 0..<100 {
       try bus.plain("a", "\(number)")
       #expect(held().reduce(0, +) <= 20_000 + 10 * 300)
@@ -160,7 +160,7 @@ struct SuspensionTests {
     bus.suspend(by: observers[0])
     for number in 0..<100 { try bus.plain("a", "\(number)") }
     #expect(held0() > 9000, "who has gone has given back the room")
-    func held0() -> Int { bus.bus.heldByteCount(at: observers[0]) ?? 0 }
+    func held0() -> Int { bus.bus.bufferedByteCount(at: observers[0]) ?? 0 }
   }
 
   @Test("When the bus ends, what is held is delivered before that is announced")
@@ -171,7 +171,7 @@ struct SuspensionTests {
     _ = bus.take()
     bus.stop()
     #expect(bus.take() == ["B held, a.b 1", "willStop"])
-    #expect(bus.bus.heldByteCount(at: observer) == nil)
+    #expect(bus.bus.bufferedByteCount(at: observer) == nil)
   }
 
   @Test("A connection's questions, and what its delegates are told, are not suspended")

@@ -37,7 +37,7 @@ struct ConformanceTests {
   }
 
   @Test(
-    "who states the protocol or an heir, and responds to what is required and to nothing else, conforms",
+    "who states the protocol or a child of it, and responds to what is required and to nothing else, conforms",
     arguments: [
       (["Scroll"], ["scroll.didScroll"]), (["Scroll"], ["scroll.shouldScroll", "scroll.didScroll"]),
       (["Scroll"], ["**"]), (["Scroll"], ["*.*"]), (["Scroll"], ["scroll.*", "*.didScroll"]),
@@ -93,7 +93,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test("a delegate of the base protocol does not do for the object of an heir")
+  @Test("a delegate of the base protocol does not do for the object of a child")
   func base() throws {
     let found = try #require(
       try Self.findings(object: "Tap", stating: ["Scroll"], patterns: ["scroll.didScroll"]))
@@ -101,7 +101,7 @@ struct ConformanceTests {
     #expect(found.missing == ["tap.didTap"])
   }
 
-  @Test("an object's protocol holds after the library has lost it, and its heirs go by its name")
+  @Test("an object's protocol holds after the library has lost it, and its children go by its name")
   func lost() throws {
     var library = Self.library()
     let required = try #require(library["Scroll"])

@@ -16,13 +16,13 @@ struct InheritanceTests {
       protocol A { optional should a () }
       """)
     #expect(diagnostics == [])
-    let heir = try #require(library["C"])
-    #expect(heir.parents.map(\.name) == ["B", "X"])
-    #expect(heir.ancestors.map(\.name) == ["B", "A", "X"])
-    #expect(heir.methods.map { "\($0.origin) \($0.name)" } == ["C c", "B b", "A a", "X x.didY"])
-    #expect(heir.method(named: "a")?.origin == "A")
-    #expect(heir.method(named: "d") == nil)
-    #expect(["A", "B", "C", "X"].allSatisfy { heir.isOrInherits(from: $0) })
+    let child = try #require(library["C"])
+    #expect(child.parents.map(\.name) == ["B", "X"])
+    #expect(child.ancestors.map(\.name) == ["B", "A", "X"])
+    #expect(child.methods.map { "\($0.origin) \($0.name)" } == ["C c", "B b", "A a", "X x.didY"])
+    #expect(child.method(named: "a")?.origin == "A")
+    #expect(child.method(named: "d") == nil)
+    #expect(["A", "B", "C", "X"].allSatisfy { child.isOrInherits(from: $0) })
     #expect(try !#require(library["B"]).isOrInherits(from: "C"))
   }
 
@@ -38,14 +38,14 @@ struct InheritanceTests {
       """)
     #expect(diagnostics == [])
     for name in ["D", "E"] {
-      let heir = try #require(library[name])
-      #expect(heir.methods.map(\.name).sorted() == ["a", "b", "l"])
-      #expect(heir.method(named: "a")?.isRequired == true)
-      #expect(heir.method(named: "a")?.origin == "R")
-      #expect(heir.method(named: "b")?.isRequired == false)
-      #expect(Set(heir.ancestors.map(\.name)).count == heir.ancestors.count)
+      let child = try #require(library[name])
+      #expect(child.methods.map(\.name).sorted() == ["a", "b", "l"])
+      #expect(child.method(named: "a")?.isRequired == true)
+      #expect(child.method(named: "a")?.origin == "R")
+      #expect(child.method(named: "b")?.isRequired == false)
+      #expect(Set(child.ancestors.map(\.name)).count == child.ancestors.count)
       // Who inherits stands before what it inherits from.
-      #expect(heir.ancestors.last?.name == "A")
+      #expect(child.ancestors.last?.name == "A")
     }
     #expect(library["L"]?.method(named: "a")?.isRequired == false)
   }
@@ -58,10 +58,10 @@ struct InheritanceTests {
       protocol B : A { type V (t: []T, v: ?V) optional should b (v: V, u: U) type U (one, two) }
       """)
     #expect(diagnostics == [])
-    let heir = try #require(library["B"])
-    #expect(heir.types.keys.sorted() == ["T", "U", "V"])
-    #expect(heir.method(named: "a")?.types.keys.sorted() == ["T", "U"])
-    #expect(heir.method(named: "b")?.types.count == 3)
+    let child = try #require(library["B"])
+    #expect(child.types.keys.sorted() == ["T", "U", "V"])
+    #expect(child.method(named: "a")?.types.keys.sorted() == ["T", "U"])
+    #expect(child.method(named: "b")?.types.count == 3)
   }
 
   @Test(

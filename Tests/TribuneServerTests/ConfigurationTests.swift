@@ -76,11 +76,11 @@ struct ConfigurationTests {
       $0.frameTimeoutNanoseconds = 250_000_000
     },
     Good("[Bus]\nHelloTimeoutSec=3\n") { $0.helloTimeoutNanoseconds = 3_000_000_000 },
-    Good("[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=1M\n") {
-      $0.stateMaxBytes = 1 << 20
+    Good("[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=1M\n") {
+      $0.logMaxBytes = 1 << 20
       $0.notifications.retainedMaxBytes = 1 << 20
     },
-    Good("[Bus]\nStateMax=2G\n") { $0.stateMaxBytes = 2 << 30 },
+    Good("[Bus]\nLogMax=2G\n") { $0.logMaxBytes = 2 << 30 },
     Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
     Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
       $0.queue.lowMarkBytes = 0
@@ -91,9 +91,9 @@ struct ConfigurationTests {
       $0.queue.hardLimitBytes = 2 << 20
       $0.payloadMaxBytes = 1 << 20
     },
-    Good("[Queue]\nMemoryMax=1M\n[Notifications]\nHeldMax=0\nRetainedUserMax=1K\nRetainedMax=2K\n") {
+    Good("[Queue]\nMemoryMax=1M\n[Notifications]\nBufferMax=0\nRetainedUserMax=1K\nRetainedMax=2K\n") {
       $0.queue.memoryMaxBytes = 1 << 20
-      $0.notifications.heldMaxBytes = 0
+      $0.notifications.bufferMaxBytes = 0
       $0.notifications.retainedUserMaxBytes = 1 << 10
       $0.notifications.retainedMaxBytes = 2 << 10
     },
@@ -163,6 +163,7 @@ struct ConfigurationTests {
     Bad("[bus]\n", "t.conf:1: warning: there is no section [bus]; it is ignored"),
     Bad("[]\nMode=1", "t.conf:1: warning: there is no section []; it is ignored"),
     Bad("\n[Bus]\nLevel=x", "t.conf:3: warning: there is no Level= in [Bus]; it is ignored"),
+    Bad("[Bus]\nHeldMax=1M", "t.conf:2: warning: there is no HeldMax= in [Bus]; it is ignored"),
     Bad("[Bus]\nqueriesmax=1", "t.conf:2: warning: there is no queriesmax= in [Bus]; it is ignored"),
     Bad(
       "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
@@ -279,7 +280,7 @@ struct ConfigurationTests {
     ),
     Bad(
       "[Notifications]\nRetainedMax=65M",
-      "t.conf:2: warning: RetainedMax=65M is over StateMax=64M: what is retained can leave no room for anything else"
+      "t.conf:2: warning: RetainedMax=65M is over LogMax=64M: what is retained can leave no room for anything else"
     ),
     // One that could not be read says nothing about its neighbour.
     Bad(
@@ -299,6 +300,19 @@ struct ConfigurationTests {
   @Test("says what is wrong, and where", arguments: bad)
   func complains(bad: Bad) {
     #expect(read(bad.text).diagnostics == bad.expected)
+  }
+
+  @Test("reads the names that keys had before, and says what they are called now")
+  func formerNames() {
+    let (configuration, diagnostics) = read(
+      "[Bus]\nStateMax=2M\n[Notifications]\nHeldMax=3M\nRetainedMax=1M\n")
+    #expect(configuration.logMaxBytes == 2 << 20)
+    #expect(configuration.notifications.bufferMaxBytes == 3 << 20)
+    let expected = [
+      "t.conf:2: warning: StateMax= is called LogMax= now",
+      "t.conf:4: warning: HeldMax= is called BufferMax= now",
+    ]
+    #expect(diagnostics == expected)
   }
 
   @Test("takes a line of 198 bytes")

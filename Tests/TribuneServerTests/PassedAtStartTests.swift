@@ -49,7 +49,7 @@ extension PassedAtStart {
   fileprivate func connection(_ cookie: UInt64) -> CInt? { takeConnection(cookie: cookie)?.rawValue }
   fileprivate func file(_ inode: UInt64) -> CInt? { takeFile(inode: inode)?.rawValue }
   fileprivate func listener(_ inode: UInt64) -> CInt? { takeListener(inode: inode)?.rawValue }
-  fileprivate func state() -> CInt? { takeState()?.rawValue }
+  fileprivate func state() -> CInt? { takeLog()?.rawValue }
 
   /// What a keeper gives.
   fileprivate convenience init(_ items: [KeptItem], _ descriptors: CInt...) {
@@ -104,7 +104,7 @@ struct PassedBySystemdTests {
     }
   }
 
-  @Test("has the state, of which the first one counts, and the lease, which is nothing to the bus")
+  @Test("has the log, of which the first one counts, and the lease, which is nothing to the bus")
   func state() throws {
     let all = try Descriptors()
     let (state, inode) = try file()
@@ -116,9 +116,9 @@ struct PassedBySystemdTests {
     #expect(passed.takeListening().map(\.descriptor) == [all.listener])
     close(all.listener)
     #expect(passed.formerNames == [])
-    #expect(passed.stateInode == inode)
+    #expect(passed.logInode == inode)
     #expect(passed.state() == state)
-    #expect(passed.stateInode == nil && passed.state() == nil)
+    #expect(passed.logInode == nil && passed.state() == nil)
   }
 
   @Test("has what version 0.1.0 has stored: connections as \"c\", and files as \"f\" with a number")
@@ -180,13 +180,13 @@ struct PassedByKeeperTests {
   func items() throws {
     let all = try Descriptors()
     let connection = try WatchedConnection()
-    let (state, stateInode) = try file()
+    let (state, logInode) = try file()
     let (file, inode) = try file()
     let passed = PassedAtStart(
-      [.listener(7), .connection(connection.cookie), .file(inode), .state(stateInode)], all.listener,
+      [.listener(7), .connection(connection.cookie), .file(inode), .log(logInode)], all.listener,
       connection.passed, file, state)
     #expect(passed.connectionCookies == [connection.cookie])
-    #expect(passed.stateInode == stateInode)
+    #expect(passed.logInode == logInode)
     #expect(passed.takeListening() == [], "the last daemon's own are taken by their files")
     #expect(passed.listener(8) == nil)
     #expect(passed.listener(7) == all.listener && passed.listener(7) == nil)
@@ -201,7 +201,7 @@ struct PassedByKeeperTests {
     let (file, inode) = try file()
     let fileAgain = try FileDescriptor.duplicate(of: file).release()
     let passed = try PassedAtStart([(first.passed, "state")])
-    passed.take([.state(0), .file(inode), .file(inode)], [second.passed, file, fileAgain])
+    passed.take([.log(0), .file(inode), .file(inode)], [second.passed, file, fileAgain])
     #expect(try second.isClosed)
     #expect(passed.state() == first.passed)
     #expect(passed.file(inode) == file)
@@ -228,9 +228,9 @@ struct PassedByKeeperTests {
   func fewer() throws {
     let connection = try WatchedConnection()
     let passed = PassedAtStart(
-      [.connection(connection.cookie), .connection(1), .state(2)], connection.passed)
+      [.connection(connection.cookie), .connection(1), .log(2)], connection.passed)
     #expect(passed.connectionCookies == [connection.cookie])
-    #expect(passed.stateInode == nil)
+    #expect(passed.logInode == nil)
     #expect(passed.connection(connection.cookie) == connection.passed)
   }
 
@@ -239,7 +239,7 @@ struct PassedByKeeperTests {
     let connections = try (0..<2).map { _ in try WatchedConnection() }
     do {
       let passed = PassedAtStart(
-        [.connection(connections[0].cookie), .state(1)], connections[0].passed, connections[1].passed)
+        [.connection(connections[0].cookie), .log(1)], connections[0].passed, connections[1].passed)
       #expect(passed.connectionCount == 1)
     }
     for connection in connections { #expect(try connection.isClosed) }

@@ -141,17 +141,18 @@ struct QueueCountTests {
       (.others, lost, 0, 2), (.lost, post, 0, 1), (.lost, lost, 0, 4), (.lost, lost, 3, 3),
       (.lost, lost, 40, .max),
     ]
-    for (kind, bytes, begunCount, count) in bad {
+    for (kind, bytes, partialCount, count) in bad {
       var queue = OutboundQueue()
       let part = WaitingFrames(
-        kind: kind, slice: ByteSlice(bytes, 0..<bytes.count), begunCount: begunCount, count: count)
+        kind: kind, slice: ByteSlice(bytes, 0..<bytes.count), partialCount: partialCount, count: count)
       #expect(
-        refusal { () throws(WireError) in try queue.restore(part) } != nil, "\(kind) \(begunCount) \(count)")
+        refusal { () throws(WireError) in try queue.restore(part) } != nil, "\(kind) \(partialCount) \(count)"
+      )
       #expect(queue.isEmpty && queue.byteCount == 0)
     }
     var queue = OutboundQueue()
     queue.append(ByteSlice(post, 0..<post.count), isNotification: true)
-    let begun = WaitingFrames(kind: .notifications, slice: ByteSlice(post, 0..<3), begunCount: 3, count: 1)
+    let begun = WaitingFrames(kind: .notifications, slice: ByteSlice(post, 0..<3), partialCount: 3, count: 1)
     #expect(refusal { () throws(WireError) in try queue.restore(begun) } == .invalidValue)
     #expect(queue.byteCount == post.count)
   }

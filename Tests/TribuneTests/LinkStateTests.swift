@@ -186,7 +186,7 @@ import TribuneWire
       let batch = ask(&state, .okay(reply), serial: 1, deadline: 0).batch
       if let batch { _ = state.callerWrote(batch, bytes: 0, .whole) }
       _ = state.endOfStream(received: 0)
-      carryOut(state.settleInterruption(at: now) ?? [])
+      apply(state.settleInterruption(at: now) ?? [])
       return nil
     }
     #expect(result.failure == .unknownOutcome)
@@ -203,7 +203,7 @@ import TribuneWire
       #expect(state.settleInterruption(at: now)?.isEmpty == true)
       let due = state.takeDue(at: now)
       #expect(due.actions.isEmpty && due.next == now.advanced(by: .seconds(1)))
-      carryOut(state.takeDue(at: now.advanced(by: .seconds(1))).actions)
+      apply(state.takeDue(at: now.advanced(by: .seconds(1))).actions)
       return nil
     }
     #expect(result.failure == .neverSent)
@@ -217,10 +217,10 @@ import TribuneWire
       let serial = state.nextSerial()
       state.requests[serial] = .takingBack(reply)
       _ = state.outbox.append(Cancel(target: 1), serial: serial)
-      carryOut(state.settleInterruption(at: now) ?? [])
+      apply(state.settleInterruption(at: now) ?? [])
       #expect(state.reopen(at: now) != nil)
       #expect(state.outbox.hasUnsent, "the next bus is not asked")
-      carryOut([state.okay(serial, Okay())])
+      apply([state.okay(serial, Okay())])
       return nil
     }
     #expect(result.failure == nil)
@@ -234,7 +234,7 @@ import TribuneWire
       _ = state.beginRenewal()
       _ = state.receive(welcome(id), takesFiles: true)
       #expect(state.noteLost(5) == true)
-      carryOut(state.abandonRenewal(isWelcomed: true, because: broken))
+      apply(state.abandonRenewal(isWelcomed: true, because: broken))
     }
     // The two oldest are too many, and nobody asks about them.
     let interruption = try #require(state.interruption)
@@ -243,7 +243,7 @@ import TribuneWire
     _ = state.beginRenewal()
     _ = state.receive(welcome(13), takesFiles: true)
     #expect(!state.nextRenewals().isEmpty)
-    for serial in state.requests.keys.sorted() { carryOut([state.okay(serial, Okay())]) }
+    for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
     #expect(state.interruption?.renewal?.isComplete == true)
     #expect(state.noteLost(2) == true)
     let reopening = state.reopen(at: now)
@@ -297,7 +297,7 @@ private func ask(
 }
 
 /// Resumes calls; there are no other actions in these tests.
-private func carryOut(_ actions: [LinkState.Action]) {
+private func apply(_ actions: [LinkState.Action]) {
   for action in actions {
     if case .okay(let reply, let result) = action { reply.resume(returning: result) }
   }

@@ -108,8 +108,8 @@ private struct World: ~Copyable {
     if step & 0x20000 != 0 { while bus.deliverIdle() { perform() } }
     precondition(bus.nextDeadline.map { $0 > now } ?? true)
     for index in 0..<Self.connectionCount {
-      let held = bus.heldByteCount(at: ConnectionSlot(index: index))
-      precondition((held ?? 0) <= BusLimits.small.heldMax)
+      let held = bus.bufferedByteCount(at: ConnectionSlot(index: index))
+      precondition((held ?? 0) <= BusLimits.small.bufferMax)
     }
   }
 
@@ -172,8 +172,8 @@ extension BusLimits {
   /// What so little input reaches.
   fileprivate static var small: BusLimits {
     var limits = BusLimits()
-    limits.heldMax = 2_000
-    limits.heldTotalMax = 3_000
+    limits.bufferMax = 2_000
+    limits.bufferTotalMax = 3_000
     limits.retainedUserMax = 3_000
     limits.retainedMax = 3_000
     return limits

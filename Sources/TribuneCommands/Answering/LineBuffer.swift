@@ -4,7 +4,7 @@
 struct LineBuffer: Sendable {
   /// Bytes of a line that are kept; the rest is dropped.
   private let limit: Int
-  private var begun: [UInt8] = []
+  private var partial: [UInt8] = []
   private var hasBegun = false
 
   init(limit: Int) { self.limit = limit }
@@ -16,13 +16,13 @@ struct LineBuffer: Sendable {
     var lines: [[UInt8]] = []
     var rest = piece[...]
     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      begun += rest[..<end].prefix(limit - begun.count)
-      lines.append(begun)
-      begun = []
+      partial += rest[..<end].prefix(limit - partial.count)
+      lines.append(partial)
+      partial = []
       hasBegun = false
       rest = rest[(end + 1)...]
     }
-    begun += rest.prefix(limit - begun.count)
+    partial += rest.prefix(limit - partial.count)
     hasBegun = hasBegun || !rest.isEmpty
     return lines
   }
@@ -31,9 +31,9 @@ struct LineBuffer: Sendable {
   mutating func finish() -> [UInt8]? {
     guard hasBegun else { return nil }
     defer {
-      begun = []
+      partial = []
       hasBegun = false
     }
-    return begun
+    return partial
   }
 }

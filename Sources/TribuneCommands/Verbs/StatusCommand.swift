@@ -70,7 +70,8 @@ struct StatusCommand: Command {
     if connection.isPaused { rows.append(("State", "paused, so that its observers can catch up")) }
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
     if connection.isSuspended {
-      rows.append(("State", "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) held for it"))
+      rows.append(
+        ("State", "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) buffered for it"))
     }
     if !connection.isSurviving {
       rows.append(("State", "not surviving: a restart of the bus closes it"))

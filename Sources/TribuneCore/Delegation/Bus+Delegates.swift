@@ -25,12 +25,12 @@ extension Bus {
     try requireFresh(serial, from: slot)
 
     let connection = connections[slot]
-    let likeness = DelegateRegistration.likeness(
+    let dedupKey = DelegateRegistration.dedupKey(
       object: object, patterns: patterns, label: fields.label)
     let before = fields.isSet ? chains.delegates(of: object) : []
     let delegate: DelegateRegistration
-    let isNew = connection.likenesses[likeness] == nil
-    if let existing = connection.likenesses[likeness] {
+    let isNew = connection.likenesses[dedupKey] == nil
+    if let existing = connection.likenesses[dedupKey] {
       delegate = existing
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
@@ -63,12 +63,12 @@ extension Bus {
       connections[slot].delegates[serial] = delegate
       connections[slot].patternCount += patterns.count
       connections[slot].patternTokenCount += delegate.patternTokenCount
-      connections[slot].likenesses[likeness] = delegate
+      connections[slot].likenesses[dedupKey] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
     let replaced = before.filter { $0 !== delegate }
-    let heir = delegate.heirEntry
-    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: heir))) }
+    let replacement = delegate.replacementEntry
+    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: replacement))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
   }
@@ -81,7 +81,7 @@ extension Bus {
       giveBack(delegate.serial, from: delegate.slot)
       connections[delegate.slot].patternCount -= delegate.patterns.count
       connections[delegate.slot].patternTokenCount -= delegate.patternTokenCount
-      connections[delegate.slot].likenesses[delegate.likeness] = nil
+      connections[delegate.slot].likenesses[delegate.dedupKey] = nil
     }
     settleGone(delegates, at: now)
   }

@@ -56,13 +56,13 @@ package final class DelegateRegistration {
 
   /// The dedup key: registrations of one connection are the same if they have the same object, the same names in
   /// whatever order, and the same label. Neither object nor names contain a line break, so the key is unambiguous.
-  static func likeness(object: String, patterns: [Pattern], label: String) -> ExactText {
+  static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
   }
 
-  var likeness: ExactText {
-    Self.likeness(object: object, patterns: patterns, label: identity.label)
+  var dedupKey: ExactText {
+    Self.dedupKey(object: object, patterns: patterns, label: identity.label)
   }
 
   /// Queries that wait for it.
@@ -92,9 +92,9 @@ package final class DelegateRegistration {
 
   /// The entry that is sent to each delegate that this one has replaced. It has only the first few patterns: there can
   /// be thousands of replaced delegates, and their entries together must fit in the queue of one connection.
-  var heirEntry: DelegateEntry {
+  var replacementEntry: DelegateEntry {
     var entry = entry
-    entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfHeir))
+    entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))
     return entry
   }
 

@@ -112,8 +112,8 @@ extension Bus {
     let isSuspended = try frame.decode(Suspend.self).isSuspended
     if !isSuspended {
       resume(slot)
-    } else if connections[slot].held == nil {
-      connections[slot].held = HeldNotifications(of: slot)
+    } else if connections[slot].buffered == nil {
+      connections[slot].buffered = BufferedNotifications(of: slot)
       suspensions.count += 1
       center.setSuspended(true, slot)
     }
@@ -125,20 +125,20 @@ extension Bus {
 
   /// Resumes all suspended connections, and delivers what is buffered for them.
   mutating func resumeAll() {
-    for slot in connections.takenSlots where connections[slot].held != nil { resume(slot) }
+    for slot in connections.takenSlots where connections[slot].buffered != nil { resume(slot) }
   }
 
   private mutating func resume(_ slot: ConnectionSlot) {
-    flushHeld(for: slot)
-    forgetHeld(for: slot)
+    flushBuffered(for: slot)
+    forgetBuffered(for: slot)
   }
 
   /// Drops the buffer of a connection that resumes or has gone.
-  mutating func forgetHeld(for slot: ConnectionSlot) {
-    guard let held = connections[slot].held else { return }
-    suspensions.byteCount -= held.byteCount
+  mutating func forgetBuffered(for slot: ConnectionSlot) {
+    guard let buffered = connections[slot].buffered else { return }
+    suspensions.byteCount -= buffered.byteCount
     suspensions.count -= 1
-    connections[slot].held = nil
+    connections[slot].buffered = nil
     center.setSuspended(false, slot)
   }
 
@@ -155,37 +155,39 @@ extension Bus {
     switch receiver.way(for: options) {
     case .now: return true
     case .flush:
-      flushHeld(for: receiver.slot)
+      flushBuffered(for: receiver.slot)
       return true
     case .drop: return false
-    case .coalesce: hold(run, count: count, for: receiver.slot, coalesces: true)
-    case .hold: hold(run, count: count, for: receiver.slot, coalesces: false)
+    case .coalesce: buffer(run, count: count, for: receiver.slot, coalesces: true)
+    case .hold: buffer(run, count: count, for: receiver.slot, coalesces: false)
     }
     return false
   }
 
-  private mutating func hold(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
+  private mutating func buffer(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
     let key = coalesces ? run.coalescingKey : nil
     // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve
     // others.
-    let share = suspensions.byteCount > limits.heldTotalMax ? limits.heldTotalMax / suspensions.count : .max
-    let before = connections[slot].held?.byteCount ?? 0
-    connections[slot].held?.hold(
-      run, count: count, replacing: key, limit: min(limits.heldMax, share))
+    let share =
+      suspensions.byteCount > limits.bufferTotalMax ? limits.bufferTotalMax / suspensions.count : .max
+    let before = connections[slot].buffered?.byteCount ?? 0
+    connections[slot].buffered?.append(
+      run, count: count, replacing: key, limit: min(limits.bufferMax, share))
     if suspensions.slots.last != slot { suspensions.slots.append(slot) }
-    suspensions.byteCount += (connections[slot].held?.byteCount ?? 0) - before
+    suspensions.byteCount += (connections[slot].buffered?.byteCount ?? 0) - before
   }
 
   /// Removes and returns a connection for which something was buffered; nil if none is left.
-  package mutating func popHeld() -> ConnectionSlot? { suspensions.slots.popLast() }
+  package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
-  private mutating func flushHeld(for slot: ConnectionSlot) {
-    let byteCount = connections[slot].held?.byteCount ?? 0
-    guard let held = connections[slot].held?.take(), held.lost > 0 || !held.slices.isEmpty else {
+  private mutating func flushBuffered(for slot: ConnectionSlot) {
+    let byteCount = connections[slot].buffered?.byteCount ?? 0
+    guard let buffered = connections[slot].buffered?.take(), buffered.lost > 0 || !buffered.slices.isEmpty
+    else {
       return
     }
     suspensions.byteCount -= byteCount
-    emit(.held(slot, held.slices, count: held.count, lost: held.lost))
+    emit(.buffered(slot, buffered.slices, count: buffered.count, lost: buffered.lost))
   }
 
   // MARK: Retained notifications
@@ -222,7 +224,7 @@ extension Bus {
     of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
   ) {
     // Buffered notifications are older than retained ones.
-    flushHeld(for: slot)
+    flushBuffered(for: slot)
     for kept in retained.matching(observation.pattern, object: observation.object) {
       let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
       emit(.retained(slot, serial, sender: kept.sender, fields, kept.tail))

@@ -129,13 +129,13 @@ extension Bus {
   }
 
   package mutating func isSuspended(_ slot: ConnectionSlot) -> Bool {
-    isConnected(slot) && connections[slot].held != nil
+    isConnected(slot) && connections[slot].buffered != nil
   }
 
   /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: what it would miss
   /// if they were gone.
-  package mutating func heldCount(of slot: ConnectionSlot) -> UInt64 {
+  package mutating func bufferedCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
-    return connections[slot].held?.dueCount ?? 0
+    return connections[slot].buffered?.dueCount ?? 0
   }
 }

@@ -204,13 +204,13 @@ extension Bus {
 
   // MARK: Buffered notifications
 
-  /// Appends what is buffered for a suspended connection, for `restoreHeld`.
+  /// Appends what is buffered for a suspended connection, for `restoreBuffered`.
   ///
-  /// - Returns: the files that belong to it, in the order in which `restoreHeld` needs them. If the connection is not
+  /// - Returns: the files that belong to it, in the order in which `restoreBuffered` needs them. If the connection is not
   ///   suspended, there are none, and nothing is appended.
-  package mutating func appendHeld(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
+  package mutating func appendBuffered(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
-    return connections[slot].held?.append(to: buffer) ?? []
+    return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
   /// Restores notifications that another bus buffered for a suspended connection, after all that are buffered
@@ -218,15 +218,17 @@ extension Bus {
   ///
   /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if the connection is not
   ///   suspended.
-  package mutating func restoreHeld(
+  package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
-    guard isSuspended(slot) else { throw WireError(.notFound, "nothing is held for who is not suspended") }
+    guard isSuspended(slot) else {
+      throw WireError(.notFound, "nothing is buffered for who is not suspended")
+    }
     var reader = FieldReader(fields)
-    let restored = try RestoredHeld(from: &reader, attachments: attachments)
-    let before = connections[slot].held?.byteCount ?? 0
-    connections[slot].held?.restore(restored)
-    suspensions.byteCount += (connections[slot].held?.byteCount ?? 0) - before
+    let restored = try RestoredBuffer(from: &reader, attachments: attachments)
+    let before = connections[slot].buffered?.byteCount ?? 0
+    connections[slot].buffered?.restore(restored)
+    suspensions.byteCount += (connections[slot].buffered?.byteCount ?? 0) - before
   }
 }
 

@@ -19,7 +19,7 @@ struct Linker {
   /// For each declaration, how many parents among the declarations are not settled yet.
   private var waitingFor: [Int] = []
   /// For each declaration, the indexes of those that inherit from it.
-  private var heirs: [[Int]] = []
+  private var children: [[Int]] = []
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
@@ -53,12 +53,12 @@ struct Linker {
     }
     states = declarations.map { _ in .waiting }
     waitingFor = declarations.map { _ in 0 }
-    heirs = declarations.map { _ in [] }
+    children = declarations.map { _ in [] }
     for (index, declaration) in declarations.enumerated() {
       for parent in declaration.parents {
         guard let parent = indexes[parent.name] else { continue }
         waitingFor[index] += 1
-        heirs[parent].append(index)
+        children[parent].append(index)
       }
       if waitingFor[index] == 0 { ready.append(index) }
     }
@@ -89,9 +89,9 @@ struct Linker {
   }
 
   private mutating func release(heirsOf index: Int) {
-    for heir in heirs[index] {
-      waitingFor[heir] -= 1
-      if waitingFor[heir] == 0 { ready.append(heir) }
+    for child in children[index] {
+      waitingFor[child] -= 1
+      if waitingFor[child] == 0 { ready.append(child) }
     }
   }
 

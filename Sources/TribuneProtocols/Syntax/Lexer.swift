@@ -48,8 +48,8 @@ struct Lexer {
         skipComment()
         if lastTokenLine == lineOfComment {
           comment = nil
-        } else if let begun = comment, commentLine == lineOfComment - 1 {
-          comment = begun.lowerBound..<offset
+        } else if let previous = comment, commentLine == lineOfComment - 1 {
+          comment = previous.lowerBound..<offset
         } else {
           comment = start..<offset
         }

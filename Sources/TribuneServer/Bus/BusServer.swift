@@ -129,11 +129,13 @@ final class BusServer: EventLoopTarget {
     recorder.seal()
   }
 
-  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies.
+  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies. The next
+  /// bus is to find none of them, and to give their clients time to come back.
   func shutUnkept() {
     for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
       UnixSocket.shutdown(session.descriptor)
     }
+    keeper?.forgetUnkept()
   }
 
   private func finishInput() {

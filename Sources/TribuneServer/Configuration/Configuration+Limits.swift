@@ -16,11 +16,11 @@ extension Configuration {
     limits.queriesMax = queriesMax
     limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
     limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
-    limits.heldMax = notifications.heldMaxBytes
+    limits.bufferMax = notifications.bufferMaxBytes
     limits.retainedUserMax = notifications.retainedUserMaxBytes
     limits.retainedMax = notifications.retainedMaxBytes
-    limits.rememberedUserMax = stateMaxBytes / 4
-    limits.heldTotalMax = max(notifications.heldMaxBytes, queue.memoryMaxBytes / 4)
+    limits.rememberedUserMax = logMaxBytes / 4
+    limits.bufferTotalMax = max(notifications.bufferMaxBytes, queue.memoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
     return limits
   }

@@ -20,7 +20,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// The section of the same name.
   package struct Notifications: Equatable, Sendable {
     /// For one suspended connection.
-    package var heldMaxBytes = 1 << 20
+    package var bufferMaxBytes = 1 << 20
     package var retainedUserMaxBytes = 4 << 20
     package var retainedMaxBytes = 32 << 20
   }
@@ -38,7 +38,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// For all partial frames of more than 16 KiB together.
   package var partialFramesMemoryMaxBytes = 256 << 20
   /// For one of the two segments that hold the write-ahead log in turn.
-  package var stateMaxBytes = 64 << 20
+  package var logMaxBytes = 64 << 20
 
   package var queue = Queue()
   package var notifications = Notifications()

@@ -149,10 +149,12 @@ nonisolated package struct ConfigurationReader {
   private mutating func set(
     _ key: String, _ value: String, in section: String, _ file: String, _ line: Int
   ) {
-    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == key }) else {
+    let current = Setting.formerKeys[key] ?? key
+    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == current }) else {
       report(.warning, file, line, "there is no \(key.escaped)= in [\(section)]; it is ignored")
       return
     }
+    if key != current { report(.warning, file, line, "\(key)= is called \(current)= now") }
     var isValid = true
     if value.isEmpty {
       setting.copy(from: defaults, to: &configuration)
@@ -164,7 +166,7 @@ nonisolated package struct ConfigurationReader {
         report(.error, file, line, "\(key)=: \(error.message)")
       }
     }
-    origins[key] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
+    origins[current] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
     originsCount += 1
   }
 

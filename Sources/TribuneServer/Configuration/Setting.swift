@@ -32,13 +32,13 @@ nonisolated package struct Setting: Sendable {
     Setting("Bus", "HelloTimeoutSec", .span(\.helloTimeoutNanoseconds, millisecond...day)),
     Setting("Bus", "FrameTimeoutSec", .span(\.frameTimeoutNanoseconds, millisecond...day)),
     Setting("Bus", "PartialFramesMemoryMax", .size(\.partialFramesMemoryMaxBytes, 64 << 10...1 << 40)),
-    Setting("Bus", "StateMax", .size(\.stateMaxBytes, 1 << 20...1 << 31)),
+    Setting("Bus", "LogMax", .size(\.logMaxBytes, 1 << 20...1 << 31)),
     Setting("Queue", "HighMark", .size(\.queue.highMarkBytes, 1...1 << 40)),
     Setting("Queue", "LowMark", .size(\.queue.lowMarkBytes, 0...1 << 40)),
     Setting("Queue", "HardLimit", .size(\.queue.hardLimitBytes, 1...1 << 40)),
     Setting("Queue", "PaceMaxSec", .span(\.queue.paceMaxNanoseconds, 0...10 * second)),
     Setting("Queue", "MemoryMax", .size(\.queue.memoryMaxBytes, 64 << 10...1 << 40)),
-    Setting("Notifications", "HeldMax", .size(\.notifications.heldMaxBytes, 0...1 << 40)),
+    Setting("Notifications", "BufferMax", .size(\.notifications.bufferMaxBytes, 0...1 << 40)),
     Setting("Notifications", "RetainedUserMax", .size(\.notifications.retainedUserMaxBytes, 0...1 << 30)),
     Setting("Notifications", "RetainedMax", .size(\.notifications.retainedMaxBytes, 0...1 << 30)),
     Setting("Delegation", "DelegateTimeoutSec", .span(\.delegateTimeoutNanoseconds, millisecond...7 * day)),
@@ -48,6 +48,9 @@ nonisolated package struct Setting: Sendable {
     Setting("Socket", "Mode", .mode(\.socketMode)),
     Setting("Log", "Level", .level(\.logLevel)),
   ]
+
+  /// Keys that still go by the names that they had in 0.1.0.
+  static let formerKeys = ["StateMax": "LogMax", "HeldMax": "BufferMax"]
 
   private static let millisecond: UInt64 = 1_000_000
   private static let second = 1_000 * millisecond

@@ -27,8 +27,8 @@ nonisolated struct SettingRule: Sendable {
       "the longest payloads close the connections they are for"
     ) { $0.payloadMaxBytes <= $0.queue.hardLimitBytes },
     SettingRule(
-      .warning, "RetainedMax", "is over", "StateMax", "what is retained can leave no room for anything else"
-    ) { $0.notifications.retainedMaxBytes <= $0.stateMaxBytes },
+      .warning, "RetainedMax", "is over", "LogMax", "what is retained can leave no room for anything else"
+    ) { $0.notifications.retainedMaxBytes <= $0.logMaxBytes },
   ]
 
   private init(

@@ -95,7 +95,7 @@ extension Interpreter {
   /// - Returns: whether the connection receives it now, all the same.
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     let receivesNow = bus.value.isFor(receiver, run, count: count)
-    carryOutEffects()
+    applyEffects()
     recorder.noteBufferedOfAll()
     return receivesNow
   }

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Hands events to the core, and carries out what the core wants: its effects.
+/// Hands events to the core, and applies its effects.
 final class Interpreter {
   /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
   private static let copiedTailLength = 1024
@@ -39,7 +39,7 @@ final class Interpreter {
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
-    carryOutEffects()
+    applyEffects()
     recorder.endTransaction()
     settle()
   }
@@ -109,7 +109,7 @@ final class Interpreter {
   // MARK: Effects
 
   /// Queues what the core wants sent.
-  func carryOutEffects() {
+  func applyEffects() {
     repeat {
       var effects: [Effect] = []
       swap(&self.effects.value, &effects)
@@ -118,7 +118,7 @@ final class Interpreter {
         // Taken out of the array, so that nothing that it holds is copied.
         var effect = Effect.spent
         swap(&effect, &effects[index])
-        carryOut(consume effect)
+        apply(consume effect)
       }
       effects.removeAll(keepingCapacity: effects.capacity <= 1024)
       swap(&self.effects.value, &effects)
@@ -140,9 +140,9 @@ final class Interpreter {
     return true
   }
 
-  private func carryOut(_ effect: consuming Effect) {
+  private func apply(_ effect: consuming Effect) {
     switch consume effect {
-    case .spent: preconditionFailure("an effect was carried out before")
+    case .spent: preconditionFailure("an effect was applied before")
     case .okay(let slot, let serial, let okay):
       if let session = session(at: slot) { replier.say(okay, to: session, serial: serial) }
     case .refusal(let slot, let serial, let error):
@@ -174,7 +174,7 @@ final class Interpreter {
     case .waiting(let slice, let number, let poster, let uid):
       recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
     case .waitsNoMore(let number): recorder.recordDelivered(postponed: number)
-    case .held(let slot, let slices, let count, let lost):
+    case .buffered(let slot, let slices, let count, let lost):
       send(buffered: slices, lost: lost, to: slot)
       context.statistics.value.delivered += count
     case .retained(let slot, let serial, let poster, let retained, let tail):

@@ -21,9 +21,9 @@ nonisolated extension OutboundQueue {
     while index < entries.count, byteCount > target {
       let entry = entries[index]
       if entry.isNotification {
-        let isBegun = index == head && (headSent > 0 || begunLeft > 0)
-        let (begun, rest, count) = drop(from: entry, isBegun: isBegun, downTo: target)
-        if let begun { kept.append(begun) }
+        let isPartial = index == head && (headSent > 0 || partialLeft > 0)
+        let (partial, rest, count) = drop(from: entry, isPartial: isPartial, downTo: target)
+        if let partial { kept.append(partial) }
         if count > 0, firstDropped == nil { firstDropped = kept.count }
         if let rest { kept.append(rest) }
         dropped += count
@@ -54,23 +54,23 @@ nonisolated extension OutboundQueue {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
     // A frame that has been sent in part cannot change any more.
-    return found.flatMap { $0 > head || $0 == head && begunLeft == 0 ? $0 : nil }
+    return found.flatMap { $0 > head || $0 == head && partialLeft == 0 ? $0 : nil }
   }
 
   /// Drops the oldest frames of a notification entry, except a frame that has been sent in part.
   ///
   /// - Returns: the parts of the entry before and after the dropped frames, and the number of these.
   private mutating func drop(
-    from entry: Entry, isBegun: Bool, downTo target: Int
-  ) -> (begun: Entry?, rest: Entry?, count: UInt64) {
-    var (begun, rest) = (entry, entry)
+    from entry: Entry, isPartial: Bool, downTo target: Int
+  ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
+    var (partial, rest) = (entry, entry)
     var start = entry.slice.range.lowerBound
     let end = entry.slice.range.upperBound
-    if isBegun {
-      start += headSent + begunLeft
-      begun.slice.range = entry.slice.range.lowerBound..<start
-      begun.frameCount = begunLeft > 0 ? 1 : 0
-      rest.frameCount -= begun.frameCount
+    if isPartial {
+      start += headSent + partialLeft
+      partial.slice.range = entry.slice.range.lowerBound..<start
+      partial.frameCount = partialLeft > 0 ? 1 : 0
+      rest.frameCount -= partial.frameCount
     }
     var count: UInt64 = 0
     while start < end, byteCount > target {
@@ -83,7 +83,7 @@ nonisolated extension OutboundQueue {
     }
     rest.slice.range = start..<end
     rest.frameCount -= UInt32(count)
-    return (isBegun ? begun : nil, start < end ? rest : nil, count)
+    return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
   /// Replaces `entries[range]` with `kept`. Moves the entries before it or those after it, whichever are fewer.

@@ -17,19 +17,19 @@ nonisolated struct WaitingFrames {
   /// Unsent bytes: the rest of a partial frame, if there is one, and then whole frames.
   var slice: ByteSlice
   /// Bytes of that rest. Only the first part can have any.
-  var begunCount: Int
+  var partialCount: Int
   /// Frames that end in it; for a `lost` frame, the notifications that it reports.
   var count: UInt64
 
-  init(kind: Kind, slice: ByteSlice, begunCount: Int, count: UInt64) {
+  init(kind: Kind, slice: ByteSlice, partialCount: Int, count: UInt64) {
     self.kind = kind
     self.slice = slice
-    self.begunCount = begunCount
+    self.partialCount = partialCount
     self.count = count
   }
 
   /// The file that goes with the first byte, where that has not been sent.
-  var attachment: (any AttachedFile)? { begunCount == 0 ? slice.buffer.attachment : nil }
+  var attachment: (any AttachedFile)? { partialCount == 0 ? slice.buffer.attachment : nil }
 }
 
 /// How what waits goes over to a queue in another process, which goes on where this one stopped.
@@ -39,7 +39,7 @@ nonisolated extension OutboundQueue {
   mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
     completeEntry()
     var index = head
-    var begunCount = begunLeft
+    var partialCount = partialLeft
     while index < entries.count {
       var entry = entries[index]
       let unsentStart = entry.slice.range.lowerBound + (index == head ? headSent : 0)
@@ -58,9 +58,9 @@ nonisolated extension OutboundQueue {
       let kind: WaitingFrames.Kind = entry.isLost ? .lost : entry.isNotification ? .notifications : .others
       try body(
         WaitingFrames(
-          kind: kind, slice: entry.slice, begunCount: begunCount,
+          kind: kind, slice: entry.slice, partialCount: partialCount,
           count: entry.isLost ? entries[index].toldCount : UInt64(entry.frameCount)))
-      begunCount = 0
+      partialCount = 0
       index += 1
     }
   }
@@ -73,14 +73,14 @@ nonisolated extension OutboundQueue {
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     closeEntry()
-    let (slice, begunCount) = (part.slice, part.begunCount)
-    guard slice.count > 0, begunCount >= 0, begunCount <= slice.count, begunCount == 0 || isEmpty else {
-      throw WireError(.invalidValue, "\(begunCount) of \(slice.count) bytes that wait are no frame's rest")
+    let (slice, partialCount) = (part.slice, part.partialCount)
+    guard slice.count > 0, partialCount >= 0, partialCount <= slice.count, partialCount == 0 || isEmpty else {
+      throw WireError(.invalidValue, "\(partialCount) of \(slice.count) bytes that wait are no frame's rest")
     }
     switch part.kind {
     case .lost: try restoreLost(part)
     case .notifications, .others:
-      let count = try slice.bytes.countFrames(from: begunCount) + (begunCount > 0 ? 1 : 0)
+      let count = try slice.bytes.countFrames(from: partialCount) + (partialCount > 0 ? 1 : 0)
       guard UInt64(count) == part.count else {
         throw WireError(.invalidValue, "\(count) frames wait where \(part.count) are said to")
       }
@@ -90,15 +90,15 @@ nonisolated extension OutboundQueue {
       // The file of a partial frame has been sent.
       let own = part.attachment == nil ? slice.withoutAttachment : slice
       append(own, isNotification: part.kind == .notifications, count: count)
-      if begunCount > 0 { begunLeft = begunCount }
+      if partialCount > 0 { partialLeft = partialCount }
     }
   }
 
   private mutating func restoreLost(_ part: WaitingFrames) throws(WireError) {
     let buffer = ByteBuffer(capacity: Lost.frameLength)
     buffer.appendFrame(Lost(count: part.count), serial: 0)
-    let isWhole = part.begunCount == 0
-    guard part.slice.count == (isWhole ? Lost.frameLength : part.begunCount),
+    let isWhole = part.partialCount == 0
+    guard part.slice.count == (isWhole ? Lost.frameLength : part.partialCount),
       part.slice.count <= Lost.frameLength,
       buffer.bytes.extracting(last: part.slice.count).isEqual(to: part.slice.bytes)
     else { throw WireError(.invalidValue, "what waits does not tell of \(part.count) that are lost") }
@@ -113,8 +113,8 @@ nonisolated extension OutboundQueue {
     // At least what is still to be reported was dropped, whatever `restore(lostCount:)` was given.
     lostCount = max(lostCount, untoldLostCount)
     guard !isWhole else { return }
-    headSent = Lost.frameLength - part.begunCount
-    begunLeft = part.begunCount
+    headSent = Lost.frameLength - part.partialCount
+    partialLeft = part.partialCount
   }
 }
 

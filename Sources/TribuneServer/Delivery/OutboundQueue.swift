@@ -89,7 +89,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var head = 0
   var headSent = 0
   /// Unsent bytes of a frame that has been sent in part. They can extend into the second entry.
-  var begunLeft = 0
+  var partialLeft = 0
   var firstUnsettled = 0
   /// No entry before this index is a notification that can be dropped.
   var firstDroppable = 0
@@ -107,7 +107,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// The cost of dropping so far: entries that were examined or moved.
   var dropEffort = 0
   /// Whether a frame has been sent in part.
-  var isMidFrame: Bool { begunLeft > 0 }
+  var isMidFrame: Bool { partialLeft > 0 }
 
   init() {}
 
@@ -257,7 +257,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     var left = count
     while left > 0 {
       let rest = entries[head].slice.count - headSent
-      if begunLeft == 0 {
+      if partialLeft == 0 {
         if left >= rest, !entries[head].isCut {
           noteSent(UInt64(entries[head].frameCount))
           left -= rest
@@ -265,14 +265,14 @@ nonisolated struct OutboundQueue: ~Copyable {
           headSent = 0
           continue
         }
-        begunLeft = entries[head].slice.buffer.frameLength(
+        partialLeft = entries[head].slice.buffer.frameLength(
           at: entries[head].slice.range.lowerBound + headSent)
       }
-      let step = min(left, rest, begunLeft)
+      let step = min(left, rest, partialLeft)
       left -= step
-      begunLeft -= step
+      partialLeft -= step
       headSent += step
-      if begunLeft == 0 {
+      if partialLeft == 0 {
         noteSent(1)
         if !entries[head].isLost { entries[head].frameCount -= 1 }
       }
@@ -317,7 +317,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     openFrameCount = 0
     head = 0
     headSent = 0
-    begunLeft = 0
+    partialLeft = 0
     firstUnsettled = 0
     firstDroppable = 0
     lastLost = nil

@@ -198,14 +198,14 @@ final class Compactor {
   }
 
   private static let noSpace = WireError(
-    .limitExceeded, "the bus has no room to remember this, should it be restarted (StateMax=)")
+    .limitExceeded, "the bus has no room to remember this, should it be restarted (LogMax=)")
 
   private func tooLong(_ frame: FrameView) -> WireError {
     WireError(
       .limitExceeded,
       """
       the bus cannot remember \(frame.bytes.byteCount) bytes, should it be restarted: all that it remembers can have \
-      \(wal.admissionLimit) (StateMax=)
+      \(wal.admissionLimit) (LogMax=)
       """)
   }
 
@@ -216,7 +216,7 @@ final class Compactor {
     isFull = true
     context.log.warning(
       """
-      the state has no room for more (StateMax=): delegates, holds, declarations and queries are refused now, and what is \
+      the log has no room for more (LogMax=): delegates, holds, declarations and queries are refused now, and what is \
       observed now does not survive a restart
       """)
   }
@@ -235,6 +235,6 @@ final class Compactor {
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false
     refusedLength = 0
-    context.log.notice("the state has room again")
+    context.log.notice("the log has room again")
   }
 }

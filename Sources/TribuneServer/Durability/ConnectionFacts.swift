@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// What the state says of a connection.
+/// What the log says of a connection.
 nonisolated struct ConnectionFacts {
   var slot: Int
   /// What the kernel calls its socket, in whatever process that is open.

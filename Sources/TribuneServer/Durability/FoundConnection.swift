@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// What a state that is being replayed says of one connection.
+/// What a log that is being replayed says of one connection.
 struct FoundConnection {
   /// What is to become of it.
   enum Fate {
@@ -20,7 +20,7 @@ struct FoundConnection {
   var positions: LogPositions
   /// Frames that the bus had said, with their numbers.
   var said: [(number: UInt32, frame: ByteBuffer)] = []
-  /// Notifications that it had been queued, ever, and that were held for it.
+  /// Notifications that it had been queued, ever, and that were buffered for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
   /// What its counter slot said; empty where that is damaged.

@@ -8,8 +8,8 @@ import TribuneWire
 struct InFlightIO {
   /// What was read in part, and what waited to be read.
   var stream: ByteBuffer?
-  /// What was held while it was suspended.
-  var held: ByteBuffer?
+  /// What was buffered while it was suspended.
+  var buffered: ByteBuffer?
 }
 
 /// A file that another daemon has left.

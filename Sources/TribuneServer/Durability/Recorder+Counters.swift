@@ -48,12 +48,12 @@ extension Recorder {
 
   /// - Parameter before: those that are not buffered any more, but reported as lost.
   func bufferedCount(of slot: ConnectionSlot, before: UInt32) -> UInt32 {
-    before &+ UInt32(truncatingIfNeeded: bus.value.heldCount(of: slot))
+    before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
   /// What was buffered is counted before its poster is done with: nobody else knows of it.
   func noteBufferedOfAll() {
-    while let slot = bus.value.popHeld() { noteBuffered(for: slot) }
+    while let slot = bus.value.popBuffered() { noteBuffered(for: slot) }
   }
 
   // MARK: Writes under way

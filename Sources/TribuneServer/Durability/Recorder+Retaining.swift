@@ -85,7 +85,7 @@ struct RetainedFiles {
   }
 }
 
-/// What the state says of a retained notification: whether there is one, its file, and its fields.
+/// What the log says of a retained notification: whether there is one, its file, and its fields.
 enum LoggedRetention {
   /// Bytes before the fields.
   static let headLength = 1 + RecordedFile.length

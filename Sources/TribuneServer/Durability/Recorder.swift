@@ -49,7 +49,7 @@ final class Recorder {
     _ wal: WriteAheadLog, _ keeper: KeeperLink?, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ files: UserInfoFiles, _ context: ServerContext
   ) {
-    wal.admissionLimit = context.configuration.stateMaxBytes
+    wal.admissionLimit = context.configuration.logMaxBytes
     (self.wal, self.keeper, self.bus, self.sessions) = (wal, keeper, bus, sessions)
     (self.files, self.context) = (files, context)
     survivesDeath = keeper != nil
@@ -106,11 +106,11 @@ final class Recorder {
   /// - Parameters:
   ///   - isLogged: false for a frame that is refused whatever the core says.
   ///   - take: hands the frame to the core, or acts on it.
-  ///   - carryOut: queues what the core wants sent.
+  ///   - apply: queues what the core wants sent.
   /// - Returns: why the frame was not taken: there is no space in the log for what it registers or asks.
   func perform(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
-    _ take: () throws(WireError) -> Void, carryOut: () -> Void
+    _ take: () throws(WireError) -> Void, apply: () -> Void
   ) throws(WireError) -> WireError? {
     compactor.reserve(frame.bytes.byteCount, at: context.now)
     var position: EntryPosition?
@@ -135,7 +135,7 @@ final class Recorder {
       }
     }
     noteGivenIDs()
-    carryOut()
+    apply()
     switch kind {
     case .post: recordAwaitedPost(frame.header.serial, of: session)
     default: break
@@ -188,7 +188,7 @@ final class Recorder {
     let serial = frame.header.serial
     switch kind {
     case .answer: replaceAnswer(frame, at: position, of: session)
-    // What was held is counted on when it has been queued, together with what still is.
+    // What was buffered is counted on when it has been queued, together with what still is.
     case .suspend: session.positions.suspend = position
     case _ where !bus.value.hasRegistered(serial, kind, by: session.slot): break
     case .declare: session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
@@ -298,7 +298,7 @@ final class Recorder {
 
   /// Logs what the configuration in force decides, before anything that it decides.
   func recordConfiguration() {
-    wal.admissionLimit = context.configuration.stateMaxBytes
+    wal.admissionLimit = context.configuration.logMaxBytes
     compactor.noteSpace()
     let buffer = emptyBuffer()
     compactor.appendConfiguration(to: buffer)

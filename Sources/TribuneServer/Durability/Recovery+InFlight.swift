@@ -26,7 +26,7 @@ extension Recovery {
       body.append(entry.body)
       switch entry.kind {
       case .inFlight: streams[entry.connection.rawValue, default: InFlightIO()].stream = body
-      case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].held = body
+      case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].buffered = body
       case .handoverEnd: isWhole = entry.moment == moment
       default: break
       }
@@ -89,7 +89,7 @@ extension Recovery {
         try reader.restorePartial(partial, of: session)
         for inode in waiting { try restorePassedDescriptor(inode, of: session) }
       }
-      if let held = streams.held { try restoreHeld(held, of: session) }
+      if let buffered = streams.buffered { try restoreBuffered(buffered, of: session) }
     } catch {
       context.log.warning(
         "what was under way on connection \(session.id) cannot be made use of: \(error.message)")
@@ -101,14 +101,14 @@ extension Recovery {
     from reader: inout FieldReader, of session: Session
   ) throws(WireError) {
     let kind = try reader.value(WaitingFrames.Kind.self)
-    let begunCount = Int(try reader.integer(UInt32.self))
+    let partialCount = Int(try reader.integer(UInt32.self))
     let count = try reader.integer(UInt64.self)
     let file = try file(from: &reader)?.file
     let bytes = try reader.byteArray()
     let buffer = ByteBuffer(capacity: bytes.count, attachment: file)
     buffer.append(bytes.rawBytes)
     let part = WaitingFrames(
-      kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), begunCount: begunCount, count: count)
+      kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), partialCount: partialCount, count: count)
     try sender.changeQueue(of: session) { queue throws(WireError) in try queue.restore(part) }
     sender.scheduleFlush(session)
   }
@@ -145,23 +145,23 @@ extension Recovery {
 
   // MARK: Buffered notifications
 
-  private func restoreHeld(
-    _ held: ByteBuffer, of session: Session
+  private func restoreBuffered(
+    _ buffered: ByteBuffer, of session: Session
   ) throws(WireError) {
-    var fields = FieldReader(held.bytes)
+    var fields = FieldReader(buffered.bytes)
     let count = Int(try fields.integer(UInt32.self))
     var attached: [any AttachedFile] = []
     for _ in 0..<count {
       guard let file = try file(from: &fields) else {
-        throw WireError(.missingDescriptor, "a file that is held is none")
+        throw WireError(.missingDescriptor, "a file that is buffered is none")
       }
       attached.append(file.file)
     }
-    try bus.value.restoreHeld(
-      held.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
+    try bus.value.restoreBuffered(
+      buffered.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
       for: session.slot)
-    // They are held again, and not lost.
+    // They are buffered again, and not lost.
     session.output.bufferedBefore &-= UInt32(
-      truncatingIfNeeded: bus.value.heldCount(of: session.slot))
+      truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))
   }
 }

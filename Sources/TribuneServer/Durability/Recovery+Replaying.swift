@@ -5,14 +5,14 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// What is read out of a state.
+/// What is read out of a log.
 struct ReplayedLog {
   /// By id.
   var found: [UInt64: FoundConnection] = [:]
   var takenSlots: Set<Int> = []
   /// The ids that delegates and holds were given.
   var givenDelegates: Set<UInt64> = []
-  /// The inode of the file with what was under way, if the state was handed over, and when it was.
+  /// The inode of the file with what was under way, if the log was handed over, and when it was.
   var handedOver: (file: UInt64, moment: Instant)?
   /// Records that could not be made use of.
   var uselessCount = 0
@@ -28,9 +28,9 @@ extension FrameKind? {
   }
 }
 
-/// How a state becomes the bus again that wrote it: by receiving, once more, what it had received.
+/// How a log becomes the bus again that wrote it: by receiving, once more, what it had received.
 extension Recovery {
-  /// Replays the log of the state into the core, which must be empty. Nothing of what that causes is sent.
+  /// Replays the log into the core, which must be empty. Nothing of what that causes is sent.
   func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
     // What was allowed once is not refused by a limit that has been lowered since.
@@ -41,7 +41,7 @@ extension Recovery {
         if try !replay(entry, into: &replayed) { replayed.uselessCount += 1 }
       } catch {
         context.log.debug(
-          "entry \(entry.position.offset) of the state, a \(entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"), cannot be made use of: \(error.message)"
+          "entry \(entry.position.offset) of the log, a \(entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"), cannot be made use of: \(error.message)"
         )
         replayed.uselessCount += 1
       }

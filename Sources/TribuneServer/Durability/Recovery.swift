@@ -88,9 +88,9 @@ final class Recovery {
     }
     for slot in missing { bus.value.disconnect(slot, at: context.now) }
     bus.value.finishRestoring(at: context.now)
-    carryOutEffectsForThoseWhoAreThere()
+    applyEffectsToPresent()
     bus.value.advance(to: context.now)
-    interpreter.carryOutEffects()
+    interpreter.applyEffects()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
     // All of that becomes visible at once, and before any of it is sent: it was caused by something that no entry but
@@ -120,10 +120,10 @@ final class Recovery {
       query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
     sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }
-    context.log.warning("the state is damaged where it says which ids were given: they go on much higher")
+    context.log.warning("the log is damaged where it says which ids were given: they go on much higher")
   }
 
-  /// Closes the connections that the state does not know: neither what is under way on them nor what they have registered
+  /// Closes the connections that the log does not know: neither what is under way on them nor what they have registered
   /// can be told.
   private func closeUnknown() -> Int {
     let cookies = passed.connectionCookies
@@ -252,19 +252,19 @@ final class Recovery {
   }
 
   /// The core may want to speak to connections that have not come back.
-  private func carryOutEffectsForThoseWhoAreThere() {
+  private func applyEffectsToPresent() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
       return sessions.session(ifAt: slot.index) == nil && sessions.detached(at: slot) == nil
     })
-    interpreter.carryOutEffects()
+    interpreter.applyEffects()
   }
 
   /// Writes to the journal what was found.
   func logResult() {
-    if let damage { context.log.warning("the state is damaged: \(damage)") }
+    if let damage { context.log.warning("the log is damaged: \(damage)") }
     if replayed.uselessCount > 0 {
-      context.log.warning("\(replayed.uselessCount.counted("record")) of the state cannot be made use of")
+      context.log.warning("\(replayed.uselessCount.counted("record")) of the log cannot be made use of")
     }
     let refused = replayed.found.values.count { $0.isRefused }
     if refused > 0 {
@@ -273,18 +273,18 @@ final class Recovery {
           + "and must connect again")
     }
     if !missing.isEmpty {
-      let gone = missing.count.counted("connection of the state is", "connections of the state are")
+      let gone = missing.count.counted("connection of the log is", "connections of the log are")
       context.log.notice("\(gone) not there any more")
     }
     if unknownCount > 0 {
       let closed = unknownCount.counted("connection is", "connections are")
-      context.log.warning("\(closed) closed of which the state does not know")
+      context.log.warning("\(closed) closed of which the log does not know")
     }
     guard !replayed.found.isEmpty else { return }
     if wal.usedLength > wal.admissionLimit {
       context.log.warning(
         """
-        the state has \(wal.usedLength) bytes of what lasts, and StateMax= lets it grow to \(wal.admissionLimit): \
+        the log has \(wal.usedLength) bytes of what lasts, and LogMax= lets it grow to \(wal.admissionLimit): \
         until it is less, delegates, holds, declarations and queries are refused
         """)
     }

@@ -69,7 +69,7 @@ final class FrameTaker {
               .limitExceeded, "there is no snapshot for who has not read what was sent before"))
         default: try receive(frame, kind, in: slice, of: session, isShown: isShown)
         }
-      }, carryOut: { interpreter.carryOutEffects() })
+      }, apply: { interpreter.applyEffects() })
     if let refusal { replier.refuse(session, serial: header.serial, refusal) }
     interpreter.settle()
   }

@@ -68,7 +68,7 @@ final class Handover {
     recorder.compactNow()
   }
 
-  /// A log of what is under way on each connection, which ends at the moment at which the state's does.
+  /// A log of what is under way on each connection, which ends at the moment at which the bus's log does.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all
@@ -105,7 +105,7 @@ final class Handover {
     for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
     session.output.queue.forEachWaiting { part in
       buffer.append(part.kind.rawValue)
-      buffer.append(UInt32(part.begunCount))
+      buffer.append(UInt32(part.partialCount))
       buffer.append(part.count)
       files.append(part.attachment, to: buffer)
       buffer.append(UInt32(part.slice.count))
@@ -117,7 +117,7 @@ final class Handover {
   /// What is buffered for a suspended connection.
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
-    let attached = bus.value.appendHeld(of: session.slot, to: fields)
+    let attached = bus.value.appendBuffered(of: session.slot, to: fields)
     let buffer = ByteBuffer(capacity: fields.count + 8 + RecordedFile.length * attached.count)
     buffer.append(UInt32(attached.count))
     for file in attached { files.append(file, to: buffer) }
@@ -137,7 +137,7 @@ final class Handover {
     }
     if isEnding { return "the bus is ending" }
     guard logVersion >= WriteAheadLog.version else {
-      return "the bus's state has version \(WriteAheadLog.version), and \(logVersion) is the last known"
+      return "the bus's log has version \(WriteAheadLog.version), and \(logVersion) is the last known"
     }
     return nil
   }

@@ -85,18 +85,21 @@ package final class Keeper {
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
-    do throws(Errno) {
-      try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
-      throw Errno.addressInUse
-    } catch {
-      if error == .connectionRefused {
-        try SocketFile.remove(at: path)
-      } else if error != .noSuchFile {
-        throw error
+    // Two that start at once would both find nobody.
+    try Folder.withLock(Folder.parent(of: path)) { () throws(Errno) in
+      do throws(Errno) {
+        try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
+        throw Errno.addressInUse
+      } catch {
+        if error == .connectionRefused {
+          try SocketFile.remove(at: path)
+        } else if error != .noSuchFile {
+          throw error
+        }
       }
+      try UnixSocket.bind(socket, to: path, mode: 0o600)
+      try UnixSocket.listen(socket)
     }
-    try UnixSocket.bind(socket, to: path, mode: 0o600)
-    try UnixSocket.listen(socket)
     return socket
   }
 
@@ -191,9 +194,12 @@ package final class Keeper {
 
   private func accept() throws(Errno) {
     while let socket = try nextSocket() {
-      guard peers.count < Self.peersMax else { continue }
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel.over(socket)
+        guard peers.count < Self.peersMax else {
+          _ = try channel.send(.refusal("too many buses are connected"))
+          continue
+        }
         try watch(channel.rawValue, token: UInt64(nextPeer))
         peers[nextPeer] = Peer(channel)
         nextPeer += 1
@@ -231,8 +237,9 @@ package final class Keeper {
         case .message(let message, let passed): take(message, passed, from: bus)
         }
       } catch {
-        if error != .ended { log.warning("a bus is not served any more: \(error)") }
-        return depart(bus)
+        guard error != .ended else { return depart(bus) }
+        log.warning("a bus is not served any more: \(error)")
+        return end(bus, saying: "\(error)")
       }
     }
   }
@@ -240,12 +247,12 @@ package final class Keeper {
   private func take(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: Tenure.Bus) {
     switch message {
     case .attach(let attachment): attach(bus, attachment)
-    case .batch, .forget, .over, .leaving, .yours, .refusal:
+    case .batch, .forget, .over, .yours, .refusal:
       guard bus == tenure.owner else { return end(bus, saying: "attach first") }
       takeFromOwner(message, passed, bus)
     case .taken: taken(by: bus)
     case .ready: settle(with: bus)
-    case .end, .wanted: end(bus, saying: "what a keeper says, no bus does")
+    case .end, .wanted, .leaving: end(bus, saying: "what a keeper says, no bus does")
     }
   }
 
@@ -257,8 +264,8 @@ package final class Keeper {
     }
     switch attachment {
     case .begin: perform(tenure.attach(bus, .begins))
-    case .resume(let state):
-      perform(tenure.attach(bus, .resumes(isKept: state == 0 || kept.has(.state(state)))))
+    case .resume(let log):
+      perform(tenure.attach(bus, .resumes(isKept: log == 0 || kept.has(.log(log)))))
     case .replace(let logVersion):
       wantedLogVersion = logVersion
       perform(tenure.attach(bus, .replaces))
@@ -299,7 +306,6 @@ package final class Keeper {
       kept.forget(items)
       acknowledge(to: bus)
     case .over: perform(tenure.over(bus))
-    case .leaving: perform(tenure.mayLeave(by: bus))
     case .yours: perform(tenure.yields(bus))
     case .refusal(let reason):
       perform(tenure.refuses(bus, reason))

@@ -23,10 +23,9 @@ extension KeeperLink {
 
   // MARK: Coming
 
-  /// Takes over what the keeper has, into `passed`. Where it has nothing, or does not answer in time, a keeper is looked for
-  /// later.
+  /// Takes over what the keeper has, into `passed`. Where there is no keeper, one is looked for later.
   ///
-  /// - Throws: if the keeper serves another bus.
+  /// - Throws: if the keeper serves another bus, or does not answer: it may have what this bus would start without.
   func resume(into passed: PassedAtStart) throws(Failure) {
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {
@@ -36,11 +35,15 @@ extension KeeperLink {
     }
     do throws(KeeperChannel.Failure) {
       let missing = try attach(
-        .resume(state: passed.stateInode ?? 0), over: channel, into: passed, within: Self.givingLimit)
+        .resume(log: passed.logInode ?? 0), over: channel, into: passed, within: Self.givingLimit)
       if missing > 0 { log.warning(Self.complaint(missing)) }
     } catch {
       given = []
-      if case .refused(let reason) = error { throw Failure(description: "the keeper at \(path): \(reason)") }
+      switch error {
+      case .refused(let reason): throw Failure(description: "the keeper at \(path): \(reason)")
+      case .failed(.timedOut): throw Failure(description: "the keeper at \(path) does not answer")
+      default: break
+      }
       log.warning("the keeper does not give everything: \(error)")
       state = .down(until: now)
     }
@@ -61,7 +64,7 @@ extension KeeperLink {
     do throws(KeeperChannel.Failure) {
       let attachment = KeeperAttachment.replace(logVersion: WriteAheadLog.version)
       missing = try attach(attachment, over: channel, into: passed, within: Self.replacingLimit)
-      guard given.isEmpty || passed.stateInode != nil else { throw .malformed("a bus without a state") }
+      guard given.isEmpty || passed.logInode != nil else { throw .malformed("a bus without a log") }
     } catch {
       throw Failure(description: "cannot take the place of the bus: \(error)")
     }
@@ -194,6 +197,19 @@ extension KeeperLink {
       isReady()
     }
     return false
+  }
+
+  /// Has the keeper forget connections that it may have taken and has not acknowledged. Nobody waits for what it says.
+  func forgetUnkept() {
+    guard case .up(let channel) = state else { return }
+    let items = unkeptConnections
+    do throws(KeeperChannel.Failure) {
+      for start in stride(from: 0, to: items.count, by: KeeperMessage.itemsMax) {
+        _ = try channel.send(.forget(Array(items[start...].prefix(KeeperMessage.itemsMax))))
+      }
+    } catch {
+      log.debug("the keeper does not learn which connections have ended: \(error)")
+    }
   }
 
   private func wait(for channel: KeeperChannel) {

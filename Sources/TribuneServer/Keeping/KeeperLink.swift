@@ -172,6 +172,11 @@ final class KeeperLink {
 
   var keptCount: Int { entries.values.count { $0.progress == .kept } }
 
+  /// Connections that were sent, and not acknowledged.
+  var unkeptConnections: [KeptItem] {
+    entries.filter { $0.key.kind == .connection && $0.value.progress == .sent }.keys.sorted()
+  }
+
   var keepsAll: Bool { entries.values.allSatisfy { $0.progress == .kept } }
   private var isAttaching: Bool { if case .attaching = state { true } else { false } }
   var isUp: Bool { if case .up = state { true } else { false } }
@@ -183,8 +188,8 @@ final class KeeperLink {
     (!forgetting.isEmpty || waitingHead < waiting.count) && unacknowledged.count < KeeperMessage.windowMax
   }
 
-  func keep(state: CInt) {
-    keep(.state(FileDescriptor.lending(state) { $0.inode } ?? 0), lending: state)
+  func keep(log: CInt) {
+    keep(.log(FileDescriptor.lending(log) { $0.inode } ?? 0), lending: log)
   }
 
   // MARK: Sending
@@ -288,7 +293,6 @@ final class KeeperLink {
     case .leaving:
       // It is needed until the next daemon has everything.
       guard !isHandingOver else { return }
-      _ = try channel.send(.leaving)
       leave(because: "it is to end", isExpected: true)
     case .wanted(let logVersion):
       guard wish == .none else { throw .malformed("what is not to be said now") }
@@ -339,7 +343,8 @@ final class KeeperLink {
     if retryAt != nil { return flush() }
     // It may have answered while this process was stopped.
     isReady()
-    guard let due = nextDue, due <= now, isUp || isAttaching else { return }
+    // In a hand-over, there is no time for another one, and this one may still take everything.
+    guard !isHandingOver, let due = nextDue, due <= now, isUp || isAttaching else { return }
     leave(because: "it has not answered in time")
   }
 
@@ -391,7 +396,7 @@ final class KeeperLink {
     switch state {
     case .attaching(let channel), .up(let channel):
       // Nobody else is to go on with what it has, now or when it comes to read this.
-      if !isExpected { sayOver(on: channel) }
+      sayOver(on: channel)
       loop.unwatch(channel.rawValue)
       if case .up = state { level = isExpected ? .info : .warning } else { level = .debug }
     case .down, .over: return

@@ -32,7 +32,7 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   case taken(count: Int)
   /// Everything was given: so many descriptors.
   case end(count: Int)
-  /// From the keeper: it is to end, and asks whether it may. From the bus: it may.
+  /// From the keeper: it is to end. A bus that can do without it says `over`, and looks for the next keeper.
   case leaving
   /// From the bus: nobody is to resume it. From the keeper: another one has its place.
   case over
@@ -84,7 +84,7 @@ nonisolated package enum KeeperAttachment: Equatable, Sendable {
   /// With nothing: what is kept from before ends.
   case begin
   /// Takes over what is kept with the write-ahead log of this inode; with any one if it is 0.
-  case resume(state: UInt64)
+  case resume(log: UInt64)
   /// Takes the place of the bus that is served, if there is one. It knows logs up to this version.
   case replace(logVersion: UInt32)
 }
@@ -93,7 +93,7 @@ nonisolated package enum KeeperAttachment: Equatable, Sendable {
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     /// The write-ahead log.
-    case state = 1
+    case log = 1
     case connection = 2
     /// A file in memory.
     case file = 3
@@ -118,7 +118,7 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
 
   package static func connection(_ cookie: UInt64) -> KeptItem { KeptItem(.connection, cookie) }
   package static func file(_ inode: UInt64) -> KeptItem { KeptItem(.file, inode) }
-  package static func state(_ inode: UInt64) -> KeptItem { KeptItem(.state, inode) }
+  package static func log(_ inode: UInt64) -> KeptItem { KeptItem(.log, inode) }
   package static func listener(_ inode: UInt64) -> KeptItem { KeptItem(.listener, inode) }
   package static let lease = KeptItem(.lease, 0)
 }
@@ -152,7 +152,7 @@ nonisolated extension KeeperMessage {
       let number = try reader.integer(UInt64.self)
       switch way {
       case .begin: self = .attach(.begin)
-      case .resume: self = .attach(.resume(state: number))
+      case .resume: self = .attach(.resume(log: number))
       case .replace: self = .attach(.replace(logVersion: UInt32(clamping: number)))
       }
     case .batch: self = .batch(try Self.items(count: announced, &reader))
@@ -188,7 +188,7 @@ nonisolated extension KeeperMessage {
       let (way, number): (Way, UInt64) =
         switch attachment {
         case .begin: (.begin, 0)
-        case .resume(let state): (.resume, state)
+        case .resume(let log): (.resume, log)
         case .replace(let logVersion): (.replace, UInt64(logVersion))
         }
       buffer.append(way.rawValue)

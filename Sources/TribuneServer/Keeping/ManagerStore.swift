@@ -6,7 +6,7 @@ import TribuneSystem
 /// The names of what the service manager keeps.
 enum StoredName: String {
   /// The write-ahead log.
-  case state
+  case log = "state"
   /// The bus's end of the lease (`KeptItem`).
   case lease
 }
@@ -34,9 +34,9 @@ final class ManagerStore {
   }
 
   /// Replaces the write-ahead log that is stored, if there is one.
-  func store(state: CInt) {
-    remove(StoredName.state.rawValue)
-    send("FDSTORE=1\nFDNAME=\(StoredName.state.rawValue)\nFDPOLL=0", passing: state)
+  func store(log: CInt) {
+    remove(StoredName.log.rawValue)
+    send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
   }
 
   /// The manager drops it by itself when the keeper has gone.

@@ -45,7 +45,7 @@ nonisolated package struct Tenure: Equatable {
     case askToYield(Bus)
     /// Tell this bus that it keeps its place.
     case leaveInPlace(Bus, String)
-    /// Ask this bus whether the keeper may end.
+    /// Ask this bus to go on without this keeper, which is to end.
     case askToLeave(Bus)
     case exit
   }
@@ -175,7 +175,8 @@ nonisolated package struct Tenure: Equatable {
     .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.patienceNanoseconds))
   }
 
-  /// The bus says that nobody is to go on with what is kept: it has ended for good, or goes on without this keeper.
+  /// The bus says that nobody is to go on with what is kept: it has ended for good, or goes on without this keeper. One
+  /// that is to end can do so then.
   package mutating func over(_ bus: Bus) -> Action {
     switch state {
     case .owned(by: bus), .askedInVain(bus): return vacate()
@@ -196,11 +197,6 @@ nonisolated package struct Tenure: Equatable {
     case .yielding, .askedInVain, .yielded: .nothing
     case .awaited: .nothing
     }
-  }
-
-  /// The bus says that the keeper may end.
-  package func mayLeave(by bus: Bus) -> Action {
-    ending != .no && state == .owned(by: bus) ? .exit : .nothing
   }
 
   /// When `tick` is to be called; nil if there is no need.

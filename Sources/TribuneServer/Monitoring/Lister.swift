@@ -150,11 +150,11 @@ final class Lister {
     _ id: ConnectionID, at slot: ConnectionSlot, _ peer: PeerIdentity, since connected: Instant
   ) -> ConnectionEntry {
     let counts = bus.value.counts(at: slot)
-    let held = bus.value.heldByteCount(at: slot)
+    let buffered = bus.value.bufferedByteCount(at: slot)
     return ConnectionEntry(
       id: id, peer: peer, age: context.now.nanoseconds(since: connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
       queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0, isPaused: false,
-      isLossy: false, isSuspended: held != nil, held: UInt64(held ?? 0), isSurviving: false)
+      isLossy: false, isSuspended: buffered != nil, held: UInt64(buffered ?? 0), isSurviving: false)
   }
 }

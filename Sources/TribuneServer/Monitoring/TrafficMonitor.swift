@@ -68,7 +68,7 @@ final class TrafficMonitor {
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
   }
 
-  /// Shows what was held for a connection, and is delivered to it now.
+  /// Shows what was buffered for a connection, and is delivered to it now.
   func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Session) {
     showLoss(lost, of: observer)
     for slice in slices {

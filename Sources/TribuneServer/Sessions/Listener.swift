@@ -47,7 +47,7 @@ package final class Listener {
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32) throws(Failure) {
     self.path = path
-    let folder = path.lastIndex(of: "/").map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
+    let folder = Folder.parent(of: path)
     let failure: Failure?
     do throws(Errno) {
       try Folder.make(folder, mode: 0o755)

@@ -27,7 +27,7 @@ nonisolated package final class PassedAtStart {
   }
 
   private var listening: [Listening] = []
-  private var state: CInt?
+  private var log: CInt?
   /// By cookie.
   private var connections: [UInt64: CInt] = [:]
   /// By inode.
@@ -59,7 +59,7 @@ nonisolated package final class PassedAtStart {
 
   deinit {
     for one in listening { FileDescriptor(owning: one.descriptor).close() }
-    if let state { FileDescriptor(owning: state).close() }
+    if let log { FileDescriptor(owning: log).close() }
     for one in connections.values { FileDescriptor(owning: one).close() }
     for one in files.values { FileDescriptor(owning: one).close() }
     for one in listeners.values { FileDescriptor(owning: one).close() }
@@ -88,9 +88,9 @@ nonisolated package final class PassedAtStart {
   /// - Returns: false for what is not the bus's.
   private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
     switch (StoredName(rawValue: name), name.first) {
-    case (.state, _):
+    case (.log, _):
       storedNames.insert(name)
-      if state == nil { state = descriptor.release() }
+      if log == nil { log = descriptor.release() }
     // The service manager still has it, and that is all that it is for.
     case (.lease, _): storedNames.insert(name)
     case (nil, _) where UnixSocket.role(of: descriptor) == .listening:
@@ -135,7 +135,7 @@ nonisolated package final class PassedAtStart {
     for item in items {
       guard case .descriptor(let descriptor)? = given.popFirst() else { return }
       switch item.kind {
-      case .state: if state == nil { state = descriptor.release() }
+      case .log: if log == nil { log = descriptor.release() }
       case .connection:
         if Self.cookie(of: descriptor) == item.key { add(descriptor, to: &connections, item.key) }
       case .file: if descriptor.inode == item.key { add(descriptor, to: &files, item.key) }
@@ -157,7 +157,7 @@ nonisolated package final class PassedAtStart {
     for cookie in connectionCookies {
       if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
     }
-    _ = takeState()
+    _ = takeLog()
     for file in files.values { FileDescriptor(owning: file).close() }
     files = [:]
   }
@@ -179,12 +179,12 @@ nonisolated package final class PassedAtStart {
     listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// Which write-ahead log `takeState` returns; nil if there is none.
-  var stateInode: UInt64? { state.flatMap { state in FileDescriptor.lending(state) { $0.inode } } }
+  /// Which write-ahead log `takeLog` returns; nil if there is none.
+  var logInode: UInt64? { log.flatMap { log in FileDescriptor.lending(log) { $0.inode } } }
 
-  package func takeState() -> FileDescriptor? {
-    defer { state = nil }
-    return state.map { FileDescriptor(owning: $0) }
+  package func takeLog() -> FileDescriptor? {
+    defer { log = nil }
+    return log.map { FileDescriptor(owning: $0) }
   }
 
   func hasConnection(cookie: UInt64) -> Bool { connections[cookie] != nil }

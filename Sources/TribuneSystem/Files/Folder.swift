@@ -44,6 +44,12 @@ package enum Folder {
     }
   }
 
+  /// The folder of what is at a path.
+  package static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
   /// Makes a folder in one that exists. Does nothing if there is something at the path already.
   ///
   /// - Parameter mode: the permission bits, of which the process's mask is taken away.

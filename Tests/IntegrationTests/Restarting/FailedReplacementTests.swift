@@ -103,13 +103,13 @@ struct FailedReplacementTests {
     try withExtendedLifetime(peer) { try RawClient.greeted(replaced).settle() }
   }
 
-  @Test("a state that is newer than what it reads is not handed over to anybody")
+  @Test("a log that is newer than what it reads is not handed over to anybody")
   func version() throws {
     let replaced = try RestartedBus()
     let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
     try peer.send(Self.attach(logVersion: WriteAheadLog.version - 1))
     let (mine, last) = (WriteAheadLog.version, WriteAheadLog.version - 1)
-    try peer.expect(.refusal("the bus's state has version \(mine), and \(last) is the last known"))
+    try peer.expect(.refusal("the bus's log has version \(mine), and \(last) is the last known"))
     try RawClient.greeted(replaced).settle()
   }
 
@@ -119,7 +119,7 @@ struct FailedReplacementTests {
     let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
     try peer.send(Self.attach())
     for descriptor in try peer.receiveAll().values { close(descriptor) }
-    for message in [Self.attach(), .attach(.resume(state: 0)), .attach(.begin)] {
+    for message in [Self.attach(), .attach(.resume(log: 0)), .attach(.begin)] {
       let other = try KeeperPeer(connectingTo: replaced.keeper.path)
       try other.send(message)
       try other.expect(.refusal("another bus is served"))
@@ -166,7 +166,7 @@ struct FailedReplacementTests {
 
   /// What a keeper does to a daemon that wants the place of a bus.
   enum Impostor: CaseIterable {
-    case hangsUp, refuses, talksNonsense, countsWrong, givesNoState
+    case hangsUp, refuses, talksNonsense, countsWrong, givesNoLog
 
     var complaint: String {
       switch self {
@@ -174,7 +174,7 @@ struct FailedReplacementTests {
       case .refuses: "not now"
       case .talksNonsense: "it says what makes no sense: "
       case .countsWrong: "2 of 7 items were given"
-      case .givesNoState: "its state cannot be taken over"
+      case .givesNoLog: "its log cannot be taken over"
       }
     }
   }
@@ -187,10 +187,10 @@ struct FailedReplacementTests {
     case .hangsUp: keeper.hangUp()
     case .refuses: try keeper.send(.refusal("not now"))
     case .talksNonsense: try keeper.send(Self.nonsense)
-    case .countsWrong, .givesNoState:
+    case .countsWrong, .givesNoLog:
       let path = "\(folder.path)/bus"
       let listener = try UnixSocket.listening(at: path)
-      let items = [KeptItem.state(7), .listener(try #require(SocketFile(at: path)).inode)]
+      let items = [KeptItem.log(7), .listener(try #require(SocketFile(at: path)).inode)]
       try keeper.send(.batch(items), passing: [file.rawValue, listener.rawValue])
       try keeper.expect(.taken(count: 2))
       try keeper.send(.end(count: impostor == .countsWrong ? 7 : 2))

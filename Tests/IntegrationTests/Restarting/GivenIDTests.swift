@@ -11,7 +11,7 @@ struct GivenIDTests {
   private let client: RawClient
 
   init() throws {
-    bus = try RestartedBus(configuration: StateFilling.configuration)
+    bus = try RestartedBus(configuration: LogFilling.configuration)
     client = try RawClient.greeted(bus)
     try client.observe("load.*", serial: 1)
   }
@@ -39,7 +39,7 @@ struct GivenIDTests {
   /// What is damaged: bytes of the header, or of the log, the first record of which is none then.
   enum Damage: CaseIterable { case none, log, ids, logAndIDs }
 
-  @Test("are not given again where the state is damaged", arguments: Damage.allCases)
+  @Test("are not given again where the log is damaged", arguments: Damage.allCases)
   func damage(_ damage: Damage) throws {
     // No entry has them once those who had them have gone and the log was compacted.
     for serial in 10..<1000 as Range<Serial> {
@@ -49,13 +49,13 @@ struct GivenIDTests {
     let before = try given()
     try bus.restart()
     try bus.die()
-    try bus.changeState { state in
+    try bus.changeLog { state in
       if [.log, .logAndIDs].contains(damage) { state.flip(1, at: state.log.lowerBound + 40) }
       guard [.ids, .logAndIDs].contains(damage) else { return }
       for word in 0..<3 { state.flip(1, at: 97 + 8 * word) }
     }
     try bus.start()
-    #expect(try bus.log().contains("the state is damaged: ") == [.log, .logAndIDs].contains(damage))
+    #expect(try bus.log().contains("the log is damaged: ") == [.log, .logAndIDs].contains(damage))
     #expect(try bus.log().contains("which ids were given") == [.ids, .logAndIDs].contains(damage))
     try expectMore(than: before)
     try bus.crash()
@@ -69,13 +69,13 @@ struct GivenIDTests {
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB", text: "small")
     let (_, first) = try delegate.nextQuestion()
-    let filling = try StateFilling(bus)
+    let filling = try LogFilling(bus)
     try filling.fill()
     let text = String(repeating: "p", count: 60_000)
     try asker.send(Ask(deadline: 60_000), serial: 2, name: "a.shouldB", text: text)
     let refusal = try asker.next(.error)
     #expect(try refusal.decode(Refusal.self).code == .limitExceeded)
-    #expect(refusal.payload.contains("StateMax="))
+    #expect(refusal.payload.contains("LogMax="))
     // Neither is its connection worse off for it, nor does the delegate know of it.
     try delegate.expectSilence(serial: 2)
     try filling.empty()

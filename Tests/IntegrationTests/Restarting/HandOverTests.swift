@@ -58,14 +58,14 @@ struct HandOverTests {
 
   @Test("connections that never say hello go while the log is compacted")
   func garbage() throws {
-    let bus = try RestartedBus(configuration: "[Bus]\nStateMax=1M\n")
+    let bus = try RestartedBus(configuration: "[Bus]\nLogMax=1M\n")
     let rounds = 40
     // Each is closed in a loop iteration of its own, and a compaction takes fewer of them than a round.
     let silent = try (0..<rounds * 8).map { _ in try RawClient(path: bus.path) }
     // They have been accepted when somebody who came later is served.
     try RawClient.greeted(bus).settle()
     try bus.end(.planned)
-    let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.state)) }
+    let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.log)) }
     try bus.start()
     var churn = Churn(try RawClient.greeted(bus))
     for (index, client) in silent.enumerated() {
@@ -76,7 +76,7 @@ struct HandOverTests {
       #expect(try client.readToEnd().isEmpty)
     }
     // It has been compacted.
-    #expect(try SavedState(of: state.rawValue).log.count < rounds * Churn.lengthPerRound)
+    #expect(try SavedLog(of: state.rawValue).log.count < rounds * Churn.lengthPerRound)
     try bus.restart()
     try churn.client.settle()
   }

@@ -39,13 +39,13 @@ struct InterruptedFrameTests {
   /// What is under way belongs to a connection that is not there.
   private static func loseStreams(of bus: RestartedBus) throws {
     let inode = try bus.withKept { kept in
-      var streams = try SavedState(of: kept.descriptor(.file))
+      var streams = try SavedLog(of: kept.descriptor(.file))
       for record in streams.records where record.kind == EntryKind.inFlight.rawValue {
-        streams.set(1 << 32, at: SavedState.Record.connectionOffset, in: record)
+        streams.set(1 << 32, at: SavedLog.Record.connectionOffset, in: record)
       }
       return try kept.replace(.file, by: streams.file())
     }
-    try bus.changeState { state in
+    try bus.changeLog { state in
       for record in state.records where record.kind == EntryKind.handoverEnd.rawValue {
         state.set(inode, at: 0, inBodyOf: record)
       }

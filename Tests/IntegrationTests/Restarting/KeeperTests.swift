@@ -127,7 +127,7 @@ struct KeeperTests {
     try bus.bus.freeze()
     bus.keeper.program.signal(SIGCONT)
     let peer = try KeeperPeer(connectingTo: bus.keeper.path)
-    try peer.send(.attach(.resume(state: 0)))
+    try peer.send(.attach(.resume(log: 0)))
     // The bus may be back there, with nothing yet, or not.
     let message = try peer.receive().message
     #expect(message == .taken(count: 0) || message == .refusal("another bus is served"), "\(message)")
@@ -257,7 +257,7 @@ struct KeeperTests {
 
   @Test("a connection that the keeper has no room for works, and is listed as one that does not survive")
   func full() throws {
-    // The state, the listening socket, and two connections.
+    // The log, the listening socket, and two connections.
     let bus = try RestartedBus(room: 4)
     let clients = try (0..<3).map { _ in try RawClient.welcomed(bus) }
     for (client, welcome) in clients {

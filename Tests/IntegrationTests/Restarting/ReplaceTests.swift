@@ -319,7 +319,7 @@ struct ReplaceTests {
 
   @Test("a bus of which the keeper has not everything stays where it is")
   func fullKeeper() throws {
-    // The state, the listening socket, and two connections.
+    // The log, the listening socket, and two connections.
     let replaced = try RestartedBus(room: 4)
     let clients = try (0..<3).map { _ in try RawClient.greeted(replaced.bus) }
     let refused = try replaced.replaceInVain()

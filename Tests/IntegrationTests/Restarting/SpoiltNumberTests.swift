@@ -7,14 +7,14 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A state that is whole, with checksums that are right, and in which a number is one that no bus counts up to.
-@Suite("Spoilt numbers in a state", .timeLimit(.minutes(2)))
+/// A log that is whole, with checksums that are right, and in which a number is one that no bus counts up to.
+@Suite("Spoilt numbers in a log", .timeLimit(.minutes(2)))
 struct SpoiltNumberTests {
   enum Place: CaseIterable {
     case counters, facts, ids, slots, frames, moments
 
     /// Puts the highest number there is there.
-    func spoil(_ state: inout SavedState) {
+    func spoil(_ state: inout SavedLog) {
       for record in state.records {
         switch (self, EntryKind(rawValue: record.kind)) {
         case (.counters, .counters): for word in 0..<8 { state.set(.max, at: 8 * word, inBodyOf: record) }
@@ -38,9 +38,9 @@ struct SpoiltNumberTests {
 
   @Test("neither kill the bus nor have it give an id twice", arguments: Place.allCases)
   func spoilt(_ place: Place) throws {
-    var saved = try StateVersionTests.saved(WriteAheadLog.version, .killed)
+    var saved = try LogVersionTests.saved(WriteAheadLog.version, .killed)
     place.spoil(&saved[0])
-    let (bus, scene) = try StateScene.takenOver(.killed, from: saved)
+    let (bus, scene) = try LogScene.takenOver(.killed, from: saved)
     var going = scene.clients
     if place == .frames {
       // What they had registered cannot be believed; all that the poster has is retained.

@@ -25,7 +25,7 @@ struct SuccessionTests {
   /// - Parameter identity: the pid, and the uid 32 bits higher.
   private func restart(noting identity: UInt64, of ids: [ConnectionID]) throws {
     try bus.die()
-    try bus.changeState { state in
+    try bus.changeLog { state in
       for record in state.records
       where record.kind == EntryKind.connect.rawValue
         && ids.contains(ConnectionID(rawValue: record.connection))
@@ -100,7 +100,7 @@ struct SuccessionTests {
 
   @Test("who comes in the place of another has its place with the keeper as well")
   func places() throws {
-    // For two connections, beside the state and the listening socket.
+    // For two connections, beside the log and the listening socket.
     let bus = try RestartedBus(room: 4)
     var clients: [RawClient] = []
     for _ in 0..<2 {

@@ -13,7 +13,7 @@ final class KeptContents {
   /// - Parameter path: where the keeper listens.
   init(ofKeeperAt path: String) throws {
     peer = try KeeperPeer(connectingTo: path)
-    try peer.send(.attach(.resume(state: 0)))
+    try peer.send(.attach(.resume(log: 0)))
     descriptors = try peer.receiveAll()
   }
 

@@ -121,7 +121,7 @@ final class RestartedBus {
   /// came to be kept later.
   func settleKeeper() throws {
     let (probe, welcome) = try RawClient.welcomed(self)
-    // What needs no room in the state.
+    // What needs no room in the log.
     try probe.sendConfirmed(Suspend(isSuspended: false), serial: 1)
     try bus.wait(serving: probe) { try probe.entry(of: welcome.connection)?.isSurviving == true }
     try probe.leave()
@@ -134,12 +134,12 @@ final class RestartedBus {
     try body(KeptContents(ofKeeperAt: keeper.path))
   }
 
-  /// Has the keeper have another state, which a test has changed.
-  func changeState(_ change: (inout SavedState) throws -> Void) throws {
+  /// Has the keeper have another log, which a test has changed.
+  func changeLog(_ change: (inout SavedLog) throws -> Void) throws {
     try withKept { kept in
-      var state = try SavedState(of: kept.descriptor(.state))
+      var state = try SavedLog(of: kept.descriptor(.log))
       try change(&state)
-      try kept.replace(.state, by: state.file())
+      try kept.replace(.log, by: state.file())
     }
   }
 

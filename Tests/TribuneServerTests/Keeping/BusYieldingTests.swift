@@ -65,13 +65,13 @@ struct BusYieldingTests {
   }
 
   @Test(
-    "says why it does not give it to a bus that could not read its state, or that no service manager started")
+    "says why it does not give it to a bus that could not read its log, or that no service manager started")
   func refuses() async throws {
     let log = Log(level: .error, destination: .standardError)
     for (version, manager, reason) in [
       (
         Self.version - 1, nil,
-        "the bus's state has version \(Self.version), and \(Self.version - 1) is the last known"
+        "the bus's log has version \(Self.version), and \(Self.version - 1) is the last known"
       ),
       (
         Self.version, try ManagerStore(log: log),

@@ -63,7 +63,7 @@ private struct Kept {
     connection = try WatchedConnection()
     log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
     state = try #require(FileDescriptor.lending(log.rawDescriptor) { $0.inode })
-    items = [.connection(connection.cookie), .state(state)]
+    items = [.connection(connection.cookie), .log(state)]
   }
 
   /// How a keeper gives it, once.
@@ -84,14 +84,14 @@ struct KeeperLinkResumingTests {
   func resumes() async throws {
     let (kept, other) = (try Kept(), try WatchedConnection())
     let bus = try ScriptedKeeper(
-      try kept.given(to: .resume(state: 0)) + [
+      try kept.given(to: .resume(log: 0)) + [
         .says(.leaving), .gives([.connection(other.cookie)], [other.passed]), .hears(.taken(count: 1)),
         .says(.end(count: 3)), .hears(.forget([.connection(other.cookie)])), .says(.taken(count: 0)),
         .hearsEnd,
       ])
     try bus.link.resume(into: bus.passed)
     #expect(bus.passed.connectionCookies == [kept.connection.cookie, other.cookie].sorted())
-    #expect(bus.passed.stateInode == kept.state)
+    #expect(bus.passed.logInode == kept.state)
     for item in kept.items {
       bus.link.keep(item, lending: kept.log.rawDescriptor)
       #expect(bus.link.isKept(item))
@@ -102,15 +102,15 @@ struct KeeperLinkResumingTests {
     await bus.end()
   }
 
-  @Test("says which state it has been passed elsewhere")
+  @Test("says which log it has been passed elsewhere")
   func means() async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper([
-      .hears(.attach(.resume(state: kept.state))), .says(.taken(count: 0)), .hearsEnd,
+      .hears(.attach(.resume(log: kept.state))), .says(.taken(count: 0)), .hearsEnd,
     ])
     var given = PassedDescriptors()
     given.append(owning: try FileDescriptor.duplicate(of: kept.log.rawDescriptor).release())
-    bus.passed.take([.state(kept.state)], given)
+    bus.passed.take([.log(kept.state)], given)
     try bus.link.resume(into: bus.passed)
     #expect(bus.isUp)
     await bus.end()
@@ -119,10 +119,18 @@ struct KeeperLinkResumingTests {
   @Test("does not start where the keeper serves another bus")
   func refused() async throws {
     let bus = try ScriptedKeeper([
-      .hears(.attach(.resume(state: 0))), .says(.refusal("another one is served")),
+      .hears(.attach(.resume(log: 0))), .says(.refusal("another one is served")),
     ])
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.resume(into: bus.passed) }
     #expect(error?.description == "the keeper at \(bus.script.path): another one is served")
+    await bus.script.expectEnd()
+  }
+
+  @Test("does not start where the keeper does not answer")
+  func silent() async throws {
+    let bus = try ScriptedKeeper([.hears(.attach(.resume(log: 0))), .hearsEnd])
+    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.resume(into: bus.passed) }
+    #expect(error?.description == "the keeper at \(bus.script.path) does not answer")
     await bus.script.expectEnd()
   }
 
@@ -136,7 +144,7 @@ struct KeeperLinkResumingTests {
   func nonsense(_ index: Int) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
-      try kept.given(to: .resume(state: 0)) + Self.nonsense[index]
+      try kept.given(to: .resume(log: 0)) + Self.nonsense[index]
         // The next keeper is sent everything.
         + [.hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hears(.batch([.file(1)]))]
         + [.says(.taken(count: 1)), .hearsEnd])
@@ -154,7 +162,7 @@ struct KeeperLinkResumingTests {
   func lost() async throws {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([
-      .hears(.attach(.resume(state: 0))),
+      .hears(.attach(.resume(log: 0))),
       .gives([.connection(connection.cookie), .connection(1)], [connection.passed]), .hears(.taken(count: 1)),
       .says(.end(count: 2)), .hearsEnd,
     ])
@@ -177,7 +185,7 @@ struct KeeperLinkReplacingTests {
       try kept.given(to: replace) + [.says(.end(count: 2)), .hears(.ready)] + words.map { .says($0) }
         + [.hearsEnd])
     try bus.link.replace(into: bus.passed)
-    #expect(bus.passed.stateInode == kept.state)
+    #expect(bus.passed.logInode == kept.state)
     try bus.link.takePlace()
     #expect(bus.isUp)
     await bus.end()
@@ -219,7 +227,7 @@ struct KeeperLinkReplacingTests {
     await bus.script.expectEnd()
   }
 
-  @Test("fails where the other bus has no state that it could go on with")
+  @Test("fails where the other bus has no log that it could go on with")
   func withoutState() async throws {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([

@@ -123,6 +123,22 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<500) == 500)
   }
 
+  @Test(
+    "a keeper that is slow in a hand-over is not left, and forgets in the end what it has not acknowledged")
+  func slow() throws {
+    let pair = try LinkedKeeper()
+    try pair.keep(0..<500)
+    try pair.settle(seconds: 1)
+    try pair.keep(500..<600)
+    pair.link.isHandingOver = true
+    try pair.settle(seconds: 6, keeperTurns: false)
+    #expect(pair.link.isUp)
+    #expect(pair.keptCount(of: 0..<600) == 500)
+    pair.link.forgetUnkept()
+    try pair.keeper.turn()
+    #expect(pair.keeper.count == 500)
+  }
+
   @Test("a keeper that does not answer keeps nothing after 5 s, and everything again when it goes on")
   func hung() throws {
     let pair = try LinkedKeeper()

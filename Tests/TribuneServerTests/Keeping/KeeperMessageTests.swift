@@ -8,7 +8,7 @@ import TribuneWire
 /// What a bus and its keeper say to each other, as bytes.
 @Suite("The messages between a bus and its keeper")
 struct KeeperMessageTests {
-  static let kinds: [KeptItem.Kind] = [.state, .connection, .file, .listener, .lease]
+  static let kinds: [KeptItem.Kind] = [.log, .connection, .file, .listener, .lease]
   /// As many as one message can have.
   static let items = (0..<KeeperMessage.itemsMax).map {
     KeptItem(kinds[$0 % kinds.count], UInt64($0) << 32 | 1)
@@ -16,7 +16,7 @@ struct KeeperMessageTests {
 
   /// One of each kind at least, with the ends of what each field can be.
   static let all: [KeeperMessage] = [
-    .attach(.begin), .attach(.resume(state: 0)), .attach(.resume(state: .max)),
+    .attach(.begin), .attach(.resume(log: 0)), .attach(.resume(log: .max)),
     .attach(.replace(logVersion: 0)), .attach(.replace(logVersion: .max)), .batch([]), .batch(items),
     .forget([]), .forget(items), .taken(count: 0), .taken(count: 253), .end(count: 0),
     .end(count: Int(UInt32.max)), .leaving, .over, .wanted(logVersion: .max), .yours, .ready, .refusal(""),
@@ -42,7 +42,7 @@ struct KeeperMessageTests {
   func layout() {
     #expect(Self.bytes(.ready) == [0, 0, 0, 0, 11, 0, 0, 0])
     #expect(
-      Self.bytes(.attach(.resume(state: 0x0102)))
+      Self.bytes(.attach(.resume(log: 0x0102)))
         == [10, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0])
     #expect(
       Self.bytes(.batch([.connection(5)]))

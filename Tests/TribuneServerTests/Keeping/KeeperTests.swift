@@ -45,7 +45,7 @@ struct KeeperTests {
     for _ in 1...2 {
       bus.hangUp()
       let next = try keeper.bus()
-      try next.say(.attach(.resume(state: 0)))
+      try next.say(.attach(.resume(log: 0)))
       #expect(Set(try next.takeAll()) == items(connections))
       #expect(keeper.count == connections.count)
       next.hangUp()
@@ -65,7 +65,7 @@ struct KeeperTests {
     }
     bus.hangUp()
     let next = try keeper.bus()
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     for _ in 0..<KeeperMessage.windowMax {
       guard case .batch? = try next.hear() else { throw Errno.inputOutput }
     }
@@ -79,7 +79,7 @@ struct KeeperTests {
     let bus = try keeper.servedBus()
     let states = try connections(2)
     for state in states {
-      #expect(try bus.keep([], and: [.state(5)], [state.passed]) == 1)
+      #expect(try bus.keep([], and: [.log(5)], [state.passed]) == 1)
     }
     #expect(keeper.count == 1)
     #expect(try states[0].isClosed)
@@ -113,21 +113,21 @@ struct KeeperTests {
 
   // MARK: Who is served
 
-  @Test("gives what it has to a bus that means the same state, and lets go of it for any other one")
+  @Test("gives what it has to a bus that means the same log, and lets go of it for any other one")
   func state() throws {
     for (attachment, isGiven) in [
-      (.resume(state: 0), true), (.resume(state: 7), true), (.resume(state: 8), false), (.begin, false),
+      (.resume(log: 0), true), (.resume(log: 7), true), (.resume(log: 8), false), (.begin, false),
       (.replace(logVersion: 1), true),
     ] as [(KeeperAttachment, Bool)] {
       let keeper = try SteppedKeeper()
       let bus = try keeper.servedBus()
       let (connection, state) = (try WatchedConnection(), try WatchedConnection())
-      #expect(try bus.keep([connection], and: [.state(7)], [state.passed]) == 2)
+      #expect(try bus.keep([connection], and: [.log(7)], [state.passed]) == 2)
       bus.hangUp()
       let next = try keeper.bus()
       try next.say(.attach(attachment))
       if isGiven {
-        #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .state(7)])
+        #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .log(7)])
       } else {
         #expect(try next.hear() == .taken(count: 0), "\(attachment)")
         #expect(try connection.isClosed && state.isClosed)
@@ -137,7 +137,7 @@ struct KeeperTests {
 
   @Test(
     "serves one bus, and refuses others meanwhile",
-    arguments: [.begin, .resume(state: 0)] as [KeeperAttachment])
+    arguments: [.begin, .resume(log: 0)] as [KeeperAttachment])
   func second(_ attachment: KeeperAttachment) throws {
     let keeper = try SteppedKeeper()
     let bus = try keeper.servedBus()
@@ -155,7 +155,7 @@ struct KeeperTests {
     try keeper.turn()
     let connection = try WatchedConnection()
     // Of one turn, the keeper hears first whoever has spoken first.
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     try bus?.say(.batch([.connection(connection.cookie)]), passing: [connection.passed])
     close(connection.passed)
     bus = nil
@@ -172,7 +172,7 @@ struct KeeperTests {
     try keeper.turn()
     #expect(try connection.isClosed)
     let next = try keeper.bus()
-    #expect(try next.ask(.attach(.resume(state: 0))) == .taken(count: 0))
+    #expect(try next.ask(.attach(.resume(log: 0))) == .taken(count: 0))
   }
 
   // MARK: The lease
@@ -200,7 +200,7 @@ struct KeeperTests {
     let (bus, lease, connection) = try leased(keeper)
     bus.hangUp()
     let next = try keeper.bus()
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
     next.hangUp()
     try keeper.turn()
@@ -218,7 +218,7 @@ struct KeeperTests {
     let next = try keeper.bus()
     try keeper.turn()
     // All of that is one turn's.
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     bus.hangUp()
     lease.end()
     #expect(try next.hear() == .taken(count: 0))
@@ -295,7 +295,8 @@ struct KeeperTests {
 
   @Test(
     "refuses its own bus that makes no sense, and has what it had for the next one",
-    arguments: [.attach(.begin), .taken(count: 1), .end(count: 0), .wanted(logVersion: 1)] as [KeeperMessage])
+    arguments: [.attach(.begin), .taken(count: 1), .end(count: 0), .wanted(logVersion: 1), .leaving]
+      as [KeeperMessage])
   func owner(_ message: KeeperMessage) throws {
     let keeper = try SteppedKeeper()
     let bus = try keeper.servedBus()
@@ -304,12 +305,12 @@ struct KeeperTests {
     try bus.say(message)
     #expect(try bus.lastWords()?.count == 1)
     let next = try keeper.bus()
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
   }
 
   @Test(
-    "hangs up on who sends no message, and goes on serving the others",
+    "refuses who sends no message, and goes on serving the others",
     arguments: [
       [], [0], [0, 0, 0, 0, 99, 0, 0, 0], [0, 0, 0, 0, 2, 200, 0, 0],
       [UInt8](repeating: 0xFF, count: KeeperMessage.lengthMax + 100),
@@ -319,14 +320,14 @@ struct KeeperTests {
     let bus = try keeper.servedBus()
     let stranger = try keeper.bus()
     try stranger.say(bytes: bytes)
-    let toStranger = try stranger.lastWords()
-    #expect(toStranger == [])
+    // What is empty is like an end.
+    let refusals = bytes.isEmpty ? 0 : 1
+    #expect(try stranger.lastWords()?.count == refusals)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
     try bus.say(bytes: bytes)
-    let toBus = try bus.lastWords()
-    #expect(toBus == [])
+    #expect(try bus.lastWords()?.count == refusals)
     let next = try keeper.bus()
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     #expect(try next.takeAll().count == 1)
   }
 
@@ -349,7 +350,8 @@ struct KeeperTests {
     let keeper = try SteppedKeeper()
     let bus = try keeper.servedBus()
     let idle = try (0..<10).map { _ in try keeper.bus() }
-    #expect(try idle.count { try $0.lastWords() == [] } == 7)
+    let refusal = [KeeperMessage.refusal("too many buses are connected")]
+    #expect(try idle.count { try $0.lastWords() == refusal } == 7)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
     idle[0].hangUp()
     let other = try keeper.bus()
@@ -367,14 +369,14 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("that has something ends when its bus says that it may")
+  @Test("that has something ends when its bus goes on without it")
   func endOwned() throws {
     let keeper = try SteppedKeeper()
     let bus = try keeper.servedBus()
     try keeper.signal()
     #expect(try bus.hear() == .leaving)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
-    try bus.say(.leaving)
+    try bus.say(.over)
     #expect(try !keeper.turn())
   }
 
@@ -389,10 +391,10 @@ struct KeeperTests {
     try keeper.signal()
     #expect(try keeper.turn())
     let next = try keeper.bus()
-    try next.say(.attach(.resume(state: 0)))
+    try next.say(.attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
     #expect(try next.hear() == .leaving)
-    try next.say(.leaving)
+    try next.say(.over)
     #expect(try !keeper.turn())
   }
 
@@ -430,7 +432,7 @@ struct KeeperTests {
         #expect(goesOn)
         #expect(try bus.keep([connection]) == 1)
         bus.hangUp()
-        try waiting.say(.attach(.resume(state: 0)))
+        try waiting.say(.attach(.resume(log: 0)))
         try keeper.turn { try waiting.isAddressed }
         #expect(try waiting.takeAll() == [.connection(connection.cookie)])
       }

@@ -11,7 +11,7 @@ import TribuneTestSupport
 /// What the service manager keeps beside the keeper. Each test has a process of its own: it changes the environment.
 @Suite("What is stored with the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
-  @Test("is the state, of which there is one, and the lease, which goes with its keeper")
+  @Test("is the log, of which there is one, and the lease, which goes with its keeper")
   func stores() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -19,7 +19,7 @@ struct ManagerStoreTests {
         #expect(ManagerStore.isThere)
         let store = try ManagerStore(log: Log(destination: .standardError))
         let connection = try WatchedConnection()
-        store.store(state: connection.passed)
+        store.store(log: connection.passed)
         store.store(lease: connection.passed)
         store.remove("c")
         let messages = try (0..<4).map { _ in try manager.receive() }
@@ -50,7 +50,7 @@ struct ManagerStoreTests {
         let connection = try WatchedConnection()
         var isSent: Bool?
         store.store(lease: connection.passed) { isSent = $0 }
-        store.store(state: connection.passed)
+        store.store(log: connection.passed)
         #expect(isSent == nil)
         // It has copies.
         close(connection.passed)

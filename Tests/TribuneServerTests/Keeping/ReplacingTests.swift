@@ -171,7 +171,7 @@ struct ReplacingTests {
     #expect(try old.lastWords() == [.over])
     #expect(try new.hear() == .yours)
     #expect(try new.hear() == .leaving)
-    try new.say(.leaving)
+    try new.say(.over)
     #expect(try !keeper.turn())
   }
 

@@ -216,15 +216,14 @@ struct TenureTests {
     #expect(tenure.end(at: Self.now) == .exit)
   }
 
-  @Test("a keeper ends when its bus says that it may, and no other one")
+  @Test("a keeper ends when its bus goes on without it, and no other one")
   func endOwned() {
     var tenure = Situation.owned.tenure()
     #expect(tenure.asksToLeave() == .nothing)
-    #expect(tenure.mayLeave(by: 1) == .nothing)
     #expect(tenure.end(at: Self.now) == .askToLeave(1))
     #expect(tenure.asksToLeave() == .askToLeave(1))
-    #expect(tenure.mayLeave(by: 2) == .nothing)
-    #expect(tenure.mayLeave(by: 1) == .exit)
+    #expect(tenure.over(2) == .nothing)
+    #expect(tenure.over(1) == .exit)
   }
 
   @Test("a keeper whose bus has gone gives the next one everything before it ends")
@@ -233,7 +232,7 @@ struct TenureTests {
     #expect(tenure.end(at: Self.now) == .nothing)
     #expect(tenure.attach(2, .resumes(isKept: true)) == .give(2))
     #expect(tenure.asksToLeave() == .askToLeave(2))
-    #expect(tenure.mayLeave(by: 2) == .exit)
+    #expect(tenure.over(2) == .exit)
   }
 
   @Test("a keeper of which a bus wants another one's place asks when one of the two has it")
@@ -242,8 +241,14 @@ struct TenureTests {
       var tenure = situation.tenure()
       #expect(tenure.end(at: Self.now) == .nothing)
       #expect(tenure.asksToLeave() == .nothing)
-      #expect(tenure.mayLeave(by: 1) == .nothing && tenure.mayLeave(by: 2) == .nothing)
       #expect(tenure.tick(at: Self.after(seconds: 8)) == .exit)
+    }
+    for situation in [.yielding, .askedInVain, .yielded] as [Situation] {
+      var tenure = situation.tenure()
+      _ = tenure.end(at: Self.now)
+      let action = tenure.over(1)
+      if case .clearAndRefuse(2, _) = action { continue }
+      #expect(action == .exit, "\(situation)")
     }
     var settled = Situation.yielded.tenure()
     _ = settled.end(at: Self.now)

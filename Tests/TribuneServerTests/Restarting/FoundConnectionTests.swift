@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("A connection that is found in a state")
+@Suite("A connection that is found in a log")
 struct FoundConnectionTests {
   /// Where the first entry of a log lies.
   private static func position() throws -> EntryPosition {

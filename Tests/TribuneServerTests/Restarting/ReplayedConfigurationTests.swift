@@ -119,7 +119,7 @@ struct ReplayedConfigurationTests {
   @Test("a log that lacks the configuration is replayed by today's", arguments: Lack.allCases)
   func lacking(_ lack: Lack) throws {
     var configuration = Configuration()
-    configuration.stateMaxBytes = 1 << 20
+    configuration.logMaxBytes = 1 << 20
     if lack == .tooLong {
       let names = (0..<20_000).map { "guard\($0).service" }
       configuration.policy.requirements = [.init(pattern: try Pattern("other.*"), names: names)]
@@ -146,7 +146,7 @@ struct ReplayedConfigurationTests {
     let server = bus.server
     server.recorder.compactNow()
     var configuration = Change.requirement.configuration
-    configuration.stateMaxBytes = server.wal.usedLength
+    configuration.logMaxBytes = server.wal.usedLength
     server.reconfigure(configuration)
     server.recorder.commit()
     let expected = ByteBuffer(capacity: 256)

@@ -10,7 +10,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus whose loop iterations the test makes. Between any two steps the test can look at the state, or have the bus die.
+/// A bus whose loop iterations the test makes. Between any two steps the test can look at the log, or have the bus die.
 @MainActor
 final class SteppedBus {
   let server: BusServer
@@ -43,7 +43,7 @@ final class SteppedBus {
   private init(succeeding other: SteppedBus, _ configuration: Configuration?, _ passed: PassedAtStart) throws
   {
     folder = other.folder
-    guard let file = passed.takeState() else { preconditionFailure("the state was passed") }
+    guard let file = passed.takeLog() else { preconditionFailure("the log was passed") }
     loop = try EventLoop(hostsMainQueue: false)
     keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
@@ -56,7 +56,7 @@ final class SteppedBus {
 
   /// What a keeper would give the next daemon.
   private func left(withConnections: Bool) throws -> PassedAtStart {
-    var items = [KeptItem.state(0)]
+    var items = [KeptItem.log(0)]
     var copies = PassedDescriptors()
     copies.append(owning: try FileDescriptor.duplicate(of: server.wal.rawDescriptor).release())
     for session in server.sessions.all where withConnections && session.isKept {
@@ -72,7 +72,7 @@ final class SteppedBus {
   ///
   /// - Parameters:
   ///   - configuration: its own, if it has another one.
-  ///   - isKept: whether the keeper has connections. Otherwise it has just the state.
+  ///   - isKept: whether the keeper has connections. Otherwise it has just the log.
   func successor(_ configuration: Configuration? = nil, isKept: Bool = true) throws -> SteppedBus {
     try SteppedBus(succeeding: self, configuration, left(withConnections: isKept))
   }

@@ -53,7 +53,7 @@ struct TransactionTests {
     withExtendedLifetime(next) {}
   }
 
-  @Test("what was due is decided once, also if there is no room in the state")
+  @Test("what was due is decided once, also if there is no room in the log")
   func dueWithoutRoom() throws {
     let overdue = try Overdue()
     overdue.bus.server.wal.admissionLimit = 0
@@ -113,7 +113,7 @@ struct TransactionTests {
   @Test("what finds no room to be held for who has to connect again is counted, once it would have been sent")
   func heldInVain() throws {
     var configuration = Configuration()
-    configuration.notifications.heldMaxBytes = 1000
+    configuration.notifications.bufferMaxBytes = 1000
     let bus = try SteppedBus(configuration)
     let (observer, poster) = (try bus.client(), try bus.client())
     try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")

@@ -3,9 +3,9 @@
 import Testing
 import TribuneWire
 
-/// Fills the state of a bus whose `RetainedMax=` is over its `StateMax=` of 1 MiB.
-struct StateFilling {
-  static let configuration = "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
+/// Fills the log of a bus whose `RetainedMax=` is over its `LogMax=` of 1 MiB.
+struct LogFilling {
+  static let configuration = "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
 
   private let path: String
   private let poster: RawClient
@@ -27,7 +27,7 @@ struct StateFilling {
     }
     try poster.send(Hold(), serial: 2, name: "filling.*", text: "full")
     #expect(try poster.nextError() == .limitExceeded)
-    #expect(try log().contains("the state has no room for more"))
+    #expect(try log().contains("the log has no room for more"))
   }
 
   /// Has all of that retained no more.

@@ -3,7 +3,7 @@
 package import TribuneWire
 
 /// Notifications that are buffered for a suspended connection, in the order in which it will receive them.
-struct HeldNotifications {
+struct BufferedNotifications {
   /// Contiguous frames of one name and object.
   struct Run {
     var slice: ByteSlice
@@ -30,7 +30,7 @@ struct HeldNotifications {
   /// - Parameters:
   ///   - key: the dedup key, if the run replaces buffered runs with that key. Then only its last frame is buffered.
   ///   - limit: bytes that may be buffered. Over it, the oldest runs are dropped.
-  mutating func hold(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
+  mutating func append(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
     var run = Run(slice: slice, count: count)
     if let key {
       for replaced in runs.remove(under: key) { self.count -= replaced.count }

@@ -4,24 +4,24 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// How long the state may be is what the configuration says now, whoever made it.
-@Suite("StateMax=", .timeLimit(.minutes(2)))
-struct StateLengthTests {
+/// How long the log may be is what the configuration says now, whoever made it.
+@Suite("LogMax=", .timeLimit(.minutes(2)))
+struct LogLengthTests {
   private let bus: RestartedBus
   private let poster: RawClient
 
   init() throws {
-    bus = try RestartedBus(configuration: Self.configuration(stateMax: "1M"))
+    bus = try RestartedBus(configuration: Self.configuration(logMax: "1M"))
     poster = try RawClient.greeted(bus)
     try poster.observe("kept.*", serial: 9)
   }
 
-  private static func configuration(stateMax: String) -> String {
-    "[Bus]\nStateMax=\(stateMax)\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
+  private static func configuration(logMax: String) -> String {
+    "[Bus]\nLogMax=\(logMax)\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
   }
 
-  private func configure(stateMax: String) throws {
-    try bus.folder.write(Self.configuration(stateMax: stateMax), to: "etc/tribuned.conf")
+  private func configure(logMax: String) throws {
+    try bus.folder.write(Self.configuration(logMax: logMax), to: "etc/tribuned.conf")
   }
 
   /// Has so many notifications retained, three of which have room in 1 MiB.
@@ -62,8 +62,8 @@ struct StateLengthTests {
     try retain(4, about: "a")
     try poster.send(Hold(), serial: 2, name: "unit.*", text: "full")
     #expect(try poster.nextError() == .limitExceeded)
-    #expect(try bus.log().contains("the state has no room for more"))
-    try configure(stateMax: "8M")
+    #expect(try bus.log().contains("the log has no room for more"))
+    try configure(logMax: "8M")
     try way.perform(on: bus)
     try poster.sendConfirmed(Hold(), serial: 2, name: "unit.*", text: "full")
     #expect(try bus.log().split(separator: "no room for more").count == 2)
@@ -71,15 +71,15 @@ struct StateLengthTests {
 
   @Test("that is less than what there is loses nothing, and says what it keeps out", arguments: Way.allCases)
   func less(_ way: Way) throws {
-    try configure(stateMax: "8M")
+    try configure(logMax: "8M")
     try bus.restart()
     let (older, newer) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     for client in [older, newer] { try client.observe("load.*", serial: 1) }
     try retain(9, about: "a")
-    try configure(stateMax: "1M")
+    try configure(logMax: "1M")
     try way.perform(on: bus)
     if way != .reload {
-      #expect(try bus.log().contains("StateMax= lets it grow to 1048576: until"))
+      #expect(try bus.log().contains("LogMax= lets it grow to 1048576: until"))
     }
     for _ in 0..<2 {
       try bus.restart()

@@ -6,11 +6,11 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// A bus on which there is something of everything that a state can hold, up to its end, and what must be there on the
-/// one that takes its state over.
+/// A bus on which there is something of everything that a log can hold, up to its end, and what must be there on the
+/// one that takes its log over.
 ///
 /// Nothing of it may depend on when it was recorded: that can be on another machine, before or after now by its clock.
-struct StateScene {
+struct LogScene {
   enum End: String, CaseIterable, Sendable {
     case killed
     case handedOver = "handed-over"
@@ -49,10 +49,10 @@ struct StateScene {
 
   /// Plays it.
   ///
-  /// - Returns: the state, and what was under way if that was handed over.
-  static func record(_ end: End) throws -> [SavedState] {
+  /// - Returns: the log, and what was under way if that was handed over.
+  static func record(_ end: End) throws -> [SavedLog] {
     let bus = try RestartedBus(configuration: configuration)
-    var scene = StateScene(end: end)
+    var scene = LogScene(end: end)
     for _ in Role.allCases {
       let client = try RawClient(path: bus.path)
       try client.greet()
@@ -71,8 +71,8 @@ struct StateScene {
       try RawClient.greeted(bus).settle()
       try bus.end(.planned)
     }
-    let kinds: [KeptItem.Kind] = end == .handedOver ? [.state, .file] : [.state]
-    return try bus.withKept { kept in try kinds.map { try SavedState(of: kept.descriptor($0)) } }
+    let kinds: [KeptItem.Kind] = end == .handedOver ? [.log, .file] : [.log]
+    return try bus.withKept { kept in try kinds.map { try SavedLog(of: kept.descriptor($0)) } }
   }
 
   private func begin() throws {
@@ -138,7 +138,7 @@ struct StateScene {
   // MARK: From the beginning of the next one
 
   /// Has a daemon of today take over what was recorded, and expects that all of it is there.
-  static func expect(_ end: End, from saved: [SavedState]) throws {
+  static func expect(_ end: End, from saved: [SavedLog]) throws {
     let (bus, scene) = try takenOver(end, from: saved)
     let log = try bus.log()
     try #require(log.contains("took over 5 connections"), "\(log)")
@@ -147,10 +147,10 @@ struct StateScene {
   }
 
   /// Has a daemon of today take over what was recorded.
-  static func takenOver(_ end: End, from saved: [SavedState]) throws -> (RestartedBus, StateScene) {
+  static func takenOver(_ end: End, from saved: [SavedLog]) throws -> (RestartedBus, LogScene) {
     let bus = try RestartedBus(configuration: configuration)
     try bus.die()
-    var scene = StateScene(end: end)
+    var scene = LogScene(end: end)
     try bus.withKept { kept in
       try kept.remove(.connection)
       var cookies: [UInt64] = []
@@ -171,7 +171,7 @@ struct StateScene {
         default: break
         }
       }
-      try kept.replace(.state, by: state.file())
+      try kept.replace(.log, by: state.file())
     }
     try bus.start()
     return (bus, scene)

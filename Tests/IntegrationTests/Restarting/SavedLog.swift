@@ -8,11 +8,11 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// A state as a test looks at it and changes it: its length, and its bytes but for rows of 32 that are zero. Most of a
-/// long state is.
+/// A log as a test looks at it and changes it: its length, and its bytes but for rows of 32 that are zero. Most of a
+/// long log is.
 ///
 /// What it knows of where things lie is what version 1 says, and stays as it is when there are others.
-struct SavedState {
+struct SavedLog {
   struct Malformed: Error {
     let line: String
   }

@@ -7,17 +7,17 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A daemon that is given a state, or descriptors, that are not what they should be starts, says what it dropped, and
+/// A daemon that is given a log, or descriptors, that are not what they should be starts, says what it dropped, and
 /// serves.
-@Suite("Bad states", .timeLimit(.minutes(3)))
-struct BadStateTests {
+@Suite("Bad logs", .timeLimit(.minutes(3)))
+struct BadLogTests {
   private let bus: RestartedBus
   private let clients: [RawClient]
 
   /// A bus on which there is something of everything.
   init() throws {
     let bus = try RestartedBus(
-      configuration: "[Bus]\nStateMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
+      configuration: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
     self.bus = bus
     clients = try (0..<3).map { _ in try RawClient(path: bus.path) }
     for client in clients { try client.greet() }
@@ -47,14 +47,14 @@ struct BadStateTests {
   func spoiltBytes() throws {
     let last = try expectService()
     try bus.die()
-    let whole = try bus.withKept { try SavedState(of: $0.descriptor(.state)) }
+    let whole = try bus.withKept { try SavedLog(of: $0.descriptor(.log)) }
     #expect(whole.pages.count >= 3)
     // Others each time.
     let first = Int.random(in: 0..<37)
     var (dropCount, damageCount) = (0, 0)
     for page in whole.pages {
       for offset in stride(from: page + first, to: page + 1024, by: 37) {
-        try bus.changeState { state in
+        try bus.changeLog { state in
           state = whole
           state.flip(1 << UInt8(offset % 8), at: offset)
         }
@@ -64,7 +64,7 @@ struct BadStateTests {
         if told.contains("cannot be taken over, and the bus starts without") {
           dropCount += 1
         } else {
-          if told.contains("the state is damaged") { damageCount += 1 }
+          if told.contains("the log is damaged") { damageCount += 1 }
           #expect(ids.connection > last.connection, "byte \(offset)")
           #expect(ids.query > last.query, "byte \(offset)")
         }
@@ -76,27 +76,27 @@ struct BadStateTests {
     try bus.start()
   }
 
-  @Test("a state that was cut", arguments: [0, 1, 100, 4096, 100_000, 8 << 20])
+  @Test("a log that was cut", arguments: [0, 1, 100, 4096, 100_000, 8 << 20])
   func truncated(_ length: Int) throws {
     try bus.end(.planned)
     try bus.withKept { kept in
-      _ = try kept.replace(.state, by: SavedState(of: kept.descriptor(.state)).file(cutTo: length))
+      _ = try kept.replace(.log, by: SavedLog(of: kept.descriptor(.log)).file(cutTo: length))
     }
     try bus.start()
     #expect(try bus.log().contains("cannot be taken over"))
     for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
     try expectService()
     try bus.die()
-    #expect(try bus.withKept { $0.count(.state) } == 1)
+    #expect(try bus.withKept { $0.count(.log) } == 1)
   }
 
-  @Test("connections that the state does not know are closed, and those that it knows have to come back")
+  @Test("connections that the log does not know are closed, and those that it knows have to come back")
   func strangers() throws {
     try bus.end(.planned)
-    try bus.withKept { try $0.remove(.state) }
+    try bus.withKept { try $0.remove(.log) }
     try bus.start()
     for client in clients { #expect(throws: RawClient.Ended.self) { while true { _ = try client.next() } } }
-    #expect(try bus.log().contains("3 connections are closed of which the state does not know"))
+    #expect(try bus.log().contains("3 connections are closed of which the log does not know"))
     try expectService()
 
     let client = try RawClient.greeted(bus)
@@ -106,7 +106,7 @@ struct BadStateTests {
     try bus.withKept { try $0.remove(.connection) }
     try bus.start()
     // Whoever had registered nothing has nothing to come back for.
-    #expect(try bus.log().contains("1 connection of the state is not there any more"))
+    #expect(try bus.log().contains("1 connection of the log is not there any more"))
     #expect(try bus.log().contains("1 connection has to connect again"))
     let asker = try RawClient.greeted(bus)
     #expect(try asker.ask("host.shouldReboot", serial: 1).verdict == .vetoed)
@@ -115,18 +115,18 @@ struct BadStateTests {
 
   @Test(
     "what is not what the keeper says is closed, and kept no more",
-    arguments: [.connection, .file, .listener, .state] as [KeptItem.Kind])
+    arguments: [.connection, .file, .listener, .log] as [KeptItem.Kind])
   func foreign(_ kind: KeptItem.Kind) throws {
     try bus.end(.planned)
     try bus.withKept { kept in
-      if kind == .state { try kept.remove(.state) }
+      if kind == .log { try kept.remove(.log) }
       // Nothing of the bus's is one.
       let zeros = FileDescriptor(owning: try retrying { unsafe open("/dev/zero", O_RDWR | O_CLOEXEC) })
       try kept.add(KeptItem(kind, 7), zeros)
     }
     try bus.start()
-    if kind == .state {
-      #expect(try bus.log().contains("the state that was kept cannot be taken over"))
+    if kind == .log {
+      #expect(try bus.log().contains("the log that was kept cannot be taken over"))
     } else {
       for client in clients { try client.settle() }
     }
@@ -148,8 +148,8 @@ struct BadStateTests {
   /// Has a daemon die when it has taken over. What it says goes into a pipe that has room for one line: how much the
   /// keeper gave, and not for what it has taken over.
   private func perish() throws {
-    let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.state)) }
-    let before = try SavedState(of: state.rawValue).recoveries
+    let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.log)) }
+    let before = try SavedLog(of: state.rawValue).recoveries
     let (daemon, pipe) = (Process(), Pipe())
     let length = try retrying { fcntl(pipe.fileHandleForWriting.fileDescriptor, 1031, 4096) }  // F_SETPIPE_SZ
     try pipe.fileHandleForWriting.write(contentsOf: Data(count: Int(length) - 64))
@@ -159,13 +159,13 @@ struct BadStateTests {
     ]
     daemon.standardError = pipe
     try daemon.run()
-    while try SavedState(of: state.rawValue).recoveries == before { sched_yield() }
+    while try SavedLog(of: state.rawValue).recoveries == before { sched_yield() }
     kill(daemon.processIdentifier, SIGKILL)
     daemon.waitUntilExit()
     #expect(daemon.terminationStatus == SIGKILL)
   }
 
-  @Test("a state that three daemons in a row have died of is dropped, and no other one is")
+  @Test("a log that three daemons in a row have died of is dropped, and no other one is")
   func deadly() throws {
     try bus.die()
     // Those that come to serve in between, and die then, do not count.
@@ -188,6 +188,6 @@ struct BadStateTests {
     try bus.crash()
     try expectService()
     try bus.die()
-    #expect(try bus.withKept { $0.count(.state) } == 1)
+    #expect(try bus.withKept { $0.count(.log) } == 1)
   }
 }

@@ -3,7 +3,7 @@
 import TribuneWire
 
 /// Buffered notifications, as fields.
-extension HeldNotifications {
+extension BufferedNotifications {
   /// Appends all of them, and the number of dropped ones.
   ///
   /// - Returns: the files that belong to it, in order.
@@ -21,7 +21,7 @@ extension HeldNotifications {
   }
 
   /// Buffers what was read, regardless of the limits.
-  mutating func restore(_ restored: RestoredHeld) {
+  mutating func restore(_ restored: RestoredBuffer) {
     for run in restored.runs {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
     }
@@ -30,7 +30,7 @@ extension HeldNotifications {
 }
 
 /// Notifications that another bus had buffered.
-struct RestoredHeld {
+struct RestoredBuffer {
   private(set) var lostCount: UInt64
   /// Frames of one name and object in a buffer of their own, and whether later ones replace them.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
@@ -47,7 +47,7 @@ struct RestoredHeld {
       let count = try Self.countPosts(in: bytes)
       guard !hasFile || !files.isEmpty else { throw WireError(.missingDescriptor, "a file is not there") }
       guard count == 1 || !hasFile && !isCoalescing else {
-        throw WireError(.invalidValue, "\(count) notifications are held as one")
+        throw WireError(.invalidValue, "\(count) notifications are buffered as one")
       }
       let own = ByteBuffer(capacity: bytes.byteCount, attachment: hasFile ? files.removeFirst() : nil)
       own.append(bytes)
@@ -61,7 +61,7 @@ struct RestoredHeld {
     repeat {
       guard let header = try FrameHeader(bytes, at: position, limits: .fromBus), header.kind == .post,
         header.frameLength <= bytes.byteCount - position
-      else { throw WireError(.malformedFrame, "what is held is no whole notification") }
+      else { throw WireError(.malformedFrame, "what is buffered is no whole notification") }
       let frame = bytes.extracting(position..<position + header.frameLength)
       try frame.extracting(header.nameStart..<header.objectStart).requireName()
       try frame.extracting(header.objectStart..<header.payloadStart).requireObject()

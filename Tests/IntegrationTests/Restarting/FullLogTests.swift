@@ -5,32 +5,32 @@ import Testing
 import TribuneWire
 
 /// Who takes part is refused where there is no room, who watches is not; what there was before goes on.
-@Suite("A full state", .timeLimit(.minutes(3)))
-struct FullStateTests {
+@Suite("A full log", .timeLimit(.minutes(3)))
+struct FullLogTests {
   private let bus: RestartedBus
   private let client: RawClient
 
   init() throws {
-    bus = try RestartedBus(configuration: StateFilling.configuration)
+    bus = try RestartedBus(configuration: LogFilling.configuration)
     client = try RawClient.greeted(bus)
     try client.observe("load.*", serial: 1)
   }
 
-  private static let isFull = "the state has no room for more"
-  private static let hasRoom = "the state has room again"
+  private static let isFull = "the log has no room for more"
+  private static let hasRoom = "the log has room again"
 
   private func count(_ text: String) throws -> Int { try bus.log().split(separator: text).count - 1 }
 
   @Test("is said once, however often something is refused, and what was there before survives")
   func refused() throws {
-    try StateFilling(bus).fill()
+    try LogFilling(bus).fill()
     let watcher = try RawClient.greeted(bus)
     try watcher.observe("load.*", serial: 1)
     for serial in 2...100 as ClosedRange<Serial> {
       try client.send(Hold(), serial: serial, name: "other.*", text: "full")
       let refusal = try client.next(.error)
       #expect(try refusal.decode(Refusal.self).code == .limitExceeded)
-      #expect(refusal.payload.contains("StateMax="))
+      #expect(refusal.payload.contains("LogMax="))
     }
     #expect(try count(Self.isFull) == 1)
     try bus.crash()
@@ -124,12 +124,12 @@ struct FullStateTests {
     let departures = try Departures(ofBusAt: bus.path)
     var leaving: [(client: RawClient, welcome: Welcome)] = []
     for _ in 0..<16 { leaving.append(try RawClient.welcomed(bus)) }
-    try StateFilling(bus).fill()
+    try LogFilling(bus).fill()
     while !leaving.isEmpty {
       let id = leaving.removeFirst().welcome.connection
       try departures.wait(for: id)
     }
-    try bus.bus.reload(StateFilling.configuration.replacing("=1M", with: "=4M"))
+    try bus.bus.reload(LogFilling.configuration.replacing("=1M", with: "=4M"))
     try observer.settle()
     let late = try RawClient.greeted(bus)
     try late.observe("late.*", serial: 1)
@@ -207,7 +207,7 @@ struct FullStateTests {
   func roomAgain() throws {
     var serial = 2 as Serial
     for round in 1...2 {
-      let filling = try StateFilling(bus)
+      let filling = try LogFilling(bus)
       try filling.fill()
       #expect(try count(Self.isFull) == round)
       try filling.empty()
@@ -227,7 +227,7 @@ struct FullStateTests {
 
   @Test("of a bus whose place is taken costs nobody anything")
   func replaced() throws {
-    try StateFilling(bus).fill()
+    try LogFilling(bus).fill()
     for serial in 2...3 as ClosedRange<Serial> {
       try bus.replace()
       try client.send(Hold(), serial: serial, name: "other.*", text: "full")
