@@ -89,6 +89,8 @@ extension Life {
 
   /// Starts a daemon with what the last one has left.
   func start() throws(Violation) {
+    // How long it has waited for this bus, the keeper knows by itself.
+    keeping.settle()
     var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
     try noteMissing()
