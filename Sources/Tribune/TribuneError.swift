@@ -12,7 +12,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection has ended. Whether the bus carried out an unanswered request is unknown.
+    /// The connection to the bus was lost, or has ended. A request that was sent and not answered may have been carried out.
     public static let connectionLost = Code("connectionLost")
     /// The task was cancelled. A request that can be taken back was taken back.
     public static let cancelled = Code("cancelled")

@@ -16,7 +16,7 @@ struct Connection {
   var tokenCount = 0
   var delegates: [Serial: DelegateRegistration] = [:]
   /// The delegates, by dedup key.
-  var likenesses: [ExactText: DelegateRegistration] = [:]
+  var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
   /// Patterns of all its delegates.
   var patternCount = 0
   /// Tokens of these patterns.

@@ -137,6 +137,7 @@ package final class BusInstance {
   package func start(_ served: @escaping () -> Void = {}) {
     // The bus has taken what it goes on with.
     keeper?.forgetRest()
+    passed.discard()
     server.iterationEnded = { [weak self] in
       guard let self else { return }
       endTakeOver()
@@ -179,7 +180,7 @@ package final class BusInstance {
       log.notice("waiting for a keeper, for \(Self.handOverLimit.components.seconds) s at most")
     }
     if keeper.flush(within: Self.handOverLimit) {
-      log.info("handed over \(count.counted("connection"))")
+      if isWhole { log.info("handed over \(count.counted("connection"))") }
     } else {
       server.shutUnkept()
       log.error("the keeper has not taken everything")

@@ -77,9 +77,13 @@ package final class Daemon {
     do {
       let passed = try PassedAtStart.take()
       let daemon = try listening(arguments, configuration, passed, log)
-      defer { daemon.bus.endTakeOver() }
       daemon.start()
-      try daemon.bus.run()
+      do {
+        try daemon.bus.run()
+      } catch {
+        daemon.bus.endTakeOver()
+        throw error
+      }
       daemon.log.info("stopped")
       return 0
     } catch {
@@ -259,11 +263,10 @@ package final class Daemon {
     notifier.reloading()
     let (loaded, diagnostics) = Self.loadConfiguration(arguments)
     Self.report(diagnostics, to: log)
-    let kept = server.context.configuration.reloaded(as: loaded, diagnostics)
     if diagnostics.contains(where: { $0.severity == .error }) {
       log.error("the configuration has errors; the old one stays in force")
     } else {
-      server.reconfigure(kept)
+      bus.reconfigure(loaded)
       log.info("the configuration was read again")
     }
     notifyReady()

@@ -5,9 +5,6 @@ package import TribuneWire
 
 /// Many descriptors with one message, which only daemons send each other.
 extension UnixSocket {
-  /// The most descriptors that the kernel passes with one message.
-  package static let descriptorsPerMessageMax = LongControlMessage.descriptorsMax
-
   /// Sends what the kernel takes of `bytes`, which must not be empty, without waiting. Copies of `descriptors` go
   /// with the first byte.
   ///

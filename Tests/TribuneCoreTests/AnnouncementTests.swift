@@ -6,9 +6,10 @@ import TribuneWire
 
 @Suite("What the bus itself posts", .timeLimit(.minutes(15)))
 struct AnnouncementTests {
+  private let bus = BusUnderTest()
+
   @Test("Whoever joins a chain and whoever leaves it is announced, and the same thing twice is not")
   func comingAndGoing() {
-    let bus = BusUnderTest()
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.delegate.*", object: "o", by: observer, serial: 1)
     _ = bus.take()
@@ -27,7 +28,6 @@ struct AnnouncementTests {
 
   @Test("Who is replaced leaves before the other joins, and an open question to it is gone")
   func replacing() {
-    let bus = BusUnderTest()
     let (observer, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
     bus.attach(["x"], to: "o", by: one, serial: 1)
@@ -49,7 +49,6 @@ struct AnnouncementTests {
       ("*.delegate.didAttach", false), ("window.**", false), ("tribunes.**", false), ("tribune", false),
     ])
   func unobserved(pattern: String, isAnnounced: Bool) {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.observe(pattern, by: slot, serial: 1)
     bus.attach(["x"], by: slot, serial: 2)
@@ -62,7 +61,6 @@ struct AnnouncementTests {
 
   @Test("A star at the beginning does not stand for the bus, but a monitor sees everything")
   func anything() throws {
-    let bus = BusUnderTest()
     let slots = (0..<4).map { _ in bus.connect() }
     for (slot, pattern) in zip(slots, ["", "**", "*.delegate.*", "tribune.*.*"]) {
       bus.observe(pattern, object: "o", by: slot, serial: 1)
@@ -76,7 +74,6 @@ struct AnnouncementTests {
 
   @Test("Only observers receive it, no delegates that respond to everything")
   func delegatesDoNot() throws {
-    let bus = BusUnderTest()
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
     bus.attach(["**"], to: "o", by: delegate, serial: 1)
@@ -86,7 +83,6 @@ struct AnnouncementTests {
 
   @Test("Who comes and who goes is announced, with the reason if the bus ended it, after all that goes along")
   func connections() {
-    let bus = BusUnderTest()
     let observer = bus.connect()
     bus.observe("tribune.**", by: observer, serial: 1)
     _ = bus.take()
@@ -112,7 +108,6 @@ struct AnnouncementTests {
 
   @Test("A hold is announced when it is taken and when it ends, however it ends")
   func holds() {
-    let bus = BusUnderTest()
     let (observer, holder) = (bus.connect(), bus.connect())
     bus.observe("tribune.hold.*", by: observer, serial: 1)
     _ = bus.take()
@@ -143,7 +138,6 @@ struct AnnouncementTests {
       (.all, .isDryRun, nil),
     ] as [(QueryMode, QueryFlags, String?)])
   func queries(mode: QueryMode, flags: QueryFlags, ending: String?) {
-    let bus = BusUnderTest()
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.query.didConclude", object: "o", by: observer, serial: 1)
     bus.attach(["x"], to: "o", by: delegate, serial: 1, label: "one")
@@ -163,7 +157,6 @@ struct AnnouncementTests {
 
   @Test("A value query is announced as well, and so is one that its asker takes back")
   func otherQueries() {
-    let bus = BusUnderTest()
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.query.didConclude", by: observer, serial: 1)
     bus.attach(["x"], by: delegate, serial: 1)
@@ -182,7 +175,6 @@ struct AnnouncementTests {
 
   @Test("That it stops is the last thing that the bus announces")
   func stopping() {
-    let bus = BusUnderTest()
     let (observer, other) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
     bus.attach(["x"], by: other, serial: 1)

@@ -193,9 +193,7 @@ struct AwaitingTests {
 
   @Test("What they say has bounded room until the poster is told: past it, only that they failed")
   func reasons() {
-    var limits = BusLimits()
-    limits.answersMax = 10
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.answersMax = 10 }
     let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
     for slot in [one, two] { bus.observe("a", by: slot, serial: 1, .awaited) }
     // Twice: the room is free again.

@@ -32,6 +32,13 @@ final class BusUnderTest {
 
   init(_ limits: BusLimits = BusLimits()) { bus = Self.makeBus(limits) }
 
+  /// One with other limits.
+  convenience init(_ change: (inout BusLimits) -> Void) {
+    var limits = BusLimits()
+    change(&limits)
+    self.init(limits)
+  }
+
   static func makeBus(_ limits: BusLimits) -> Bus {
     Bus(limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake)
   }
@@ -178,7 +185,7 @@ final class BusUnderTest {
     var receivers = ""
     let slice = ByteSlice(run, 0..<run.count)
     for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count)
-    where receiver.way == .now || bus.isFor(receiver, slice, count: UInt64(texts.count)) {
+    where receiver.way == .now || bus.admit(receiver, slice, count: UInt64(texts.count)) {
       receivers += receiver.slot.letter
     }
     note()

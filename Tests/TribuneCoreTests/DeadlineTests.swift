@@ -50,17 +50,6 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut")
   }
 
-  @Test("A delegate that says nothing has timed out when its time is over, and not before")
-  func delegateTimeout() {
-    let (bus, asker, _) = bus(timeouts: [700])
-    bus.ask("x", by: asker, serial: 5)
-    #expect(bus.take() == ["B question 1 q1 d1 700ms x"])
-    bus.advance(milliseconds: 699)
-    #expect(bus.take().isEmpty)
-    bus.advance(milliseconds: 1)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed"])
-  }
-
   @Test("The bus's own settings stand in for times that nobody named")
   func settings() {
     var limits = BusLimits()

@@ -20,32 +20,6 @@ struct DepartureTests {
     return (bus, asker, one, other)
   }
 
-  @Test("A delegate that disconnects is gone at once, and its policy decides")
-  func disconnecting() {
-    let (bus, _, one, _) = ask()
-    bus.disconnect(one)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 gone", "C concluded 1 q1 d2 vetoed"])
-  }
-
-  @Test("A delegate whose policy is to abstain does not hold up the others by going")
-  func disconnectingAbstaining() {
-    let (bus, _, one, other) = ask(policy: .abstain)
-    bus.disconnect(one)
-    #expect(bus.take().isEmpty)
-    bus.answer(.approve, delegate: 2, from: other)
-    #expect(bus.take() == ["A verdict 5 q1 allowed: d1 gone, d2 approved", "C concluded 1 q1 d2 allowed"])
-  }
-
-  @Test("A delegate that detaches is gone too, and hears no more of the query")
-  func detaching() {
-    let (bus, _, one, _) = ask()
-    bus.cancel(1, by: one)
-    #expect(
-      bus.take() == ["A verdict 5 q1 vetoed: d1 gone", "C concluded 1 q1 d2 vetoed", "B ok 902"])
-    bus.answer(.approve, delegate: 1, from: one)
-    #expect(bus.take() == ["B refused 900 notAsked"])
-  }
-
   @Test("What a delegate said before it went counts")
   func goingAfterAnswer() {
     let (bus, _, one, other) = ask()
@@ -64,13 +38,6 @@ struct DepartureTests {
     bus.answer(.approve, delegate: 1, from: one)
     #expect(
       bus.take() == ["A verdict 5 q1 vetoed: d1 approved, d2 gone", "B concluded 1 q1 d1 vetoed"])
-  }
-
-  @Test("In order, the next is asked as soon as one that may abstain has gone")
-  func goingInTurn() {
-    let (bus, _, one, _) = ask(mode: .order, policy: .abstain)
-    bus.disconnect(one)
-    #expect(bus.take() == ["C question 1 q1 d2 5000ms x"])
   }
 
   @Test("A connection takes the answers of all its delegates with it, in every query")
@@ -212,15 +179,6 @@ struct DepartureTests {
     #expect(bus.take() == ["C refused 900 notAsked"])
     bus.answer(.approve, delegate: 1, from: one)
     #expect(bus.take() == ["C question 1 q1 d2 5000ms x"])
-  }
-
-  @Test("A delegate answers once: what it says again is refused")
-  func twice() {
-    let (bus, _, one, _) = ask()
-    bus.answer(.approve, delegate: 1, from: one)
-    bus.answer(.veto, "no, wait", delegate: 1, from: one)
-    #expect(bus.take() == ["B refused 900 notAsked"])
-    #expect(bus.queryCount == 1)
   }
 
   @Test("An answer that comes after the delegate's time is refused, and what came of it stays")

@@ -7,6 +7,8 @@ import TribuneWire
 
 @Suite("Holds", .timeLimit(.minutes(15)))
 struct HoldTests {
+  private let bus = BusUnderTest()
+
   @Test(
     "A hold is against the names that match its pattern, of its object or of any",
     arguments: [
@@ -22,7 +24,6 @@ struct HoldTests {
       PatternCase("a.**", "o", "a.b.c", "o", true),
     ])
   func matching(_ example: PatternCase) {
-    let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold(example.pattern, object: example.object, by: holder, serial: 1)
     _ = bus.take()
@@ -36,9 +37,7 @@ struct HoldTests {
 
   @Test("A verdict lists no more holds than its length can bear, the oldest")
   func manyHolds() {
-    var limits = BusLimits()
-    limits.holdsListedMax = 3
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.holdsListedMax = 3 }
     let (asker, holder) = (bus.connect(), bus.connect())
     for serial in 1...5 { bus.hold("x", by: holder, serial: Serial(serial)) }
     bus.ask("x", by: asker, serial: 5, mode: .all)
@@ -80,7 +79,6 @@ struct HoldTests {
 
   @Test("All holds are in the verdict, the oldest first, the asker's own as well", arguments: QueryMode.leave)
   func several(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", why: "one", by: holder, serial: 1)
     bus.hold("**", object: "o", why: "two", by: asker, serial: 1)
@@ -93,7 +91,6 @@ struct HoldTests {
 
   @Test("A hold names its owner")
   func owner() throws {
-    let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect(pid: 77, uid: 5))
     bus.hold("x", by: holder, serial: 1)
     bus.ask("x", by: asker, serial: 5)
@@ -106,7 +103,6 @@ struct HoldTests {
 
   @Test("A hold expires at its moment, not before, and its owner is told")
   func expiry() {
-    let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: holder, serial: 1)
     #expect(bus.take() == ["B ok 1 as 1 d1"])
@@ -127,7 +123,6 @@ struct HoldTests {
   @Test("Holds expire in their order, whatever the order of taking", arguments: Seeds.all)
   func manyExpiries(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let bus = BusUnderTest()
     let holder = bus.connect()
     var moments: [(due: UInt32, serial: Serial)] = []
     for serial in 1...200 as ClosedRange<Serial> {
@@ -147,7 +142,6 @@ struct HoldTests {
 
   @Test("A hold that has expired already, or expires now, is refused", arguments: [1, 500_000_000, 0])
   func pastExpiry(_ before: UInt64) {
-    let bus = BusUnderTest()
     let holder = bus.connect()
     bus.send(Hold(expiry: bus.now.nanoseconds - before), from: holder, serial: 1, name: "x", text: "why")
     bus.send(Hold(expiry: 1), from: holder, serial: 1, name: "x", text: "why")
@@ -161,7 +155,6 @@ struct HoldTests {
     "A hold that expires at a moment that the clock cannot show is refused",
     arguments: [WireLimits.expiry + 1, .max - 1, .max])
   func expiryPastTheClock(_ expiry: UInt64) {
-    let bus = BusUnderTest()
     let holder = bus.connect()
     bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "x", text: "why")
     #expect(bus.take() == ["A refused 1 invalidValue"])
@@ -175,7 +168,6 @@ struct HoldTests {
 
   @Test("A hold that is taken back holds no more, and nobody is told of its expiry")
   func release() {
-    let bus = BusUnderTest()
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: holder, serial: 1)
     bus.cancel(1, by: asker)
@@ -189,7 +181,6 @@ struct HoldTests {
 
   @Test("A hold ends with its connection, and whoever gets the slot next holds nothing")
   func disconnect() {
-    let bus = BusUnderTest()
     let (asker, holder, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.hold("x", why: "first", by: holder, serial: 1)
     bus.hold("**", why: "second", for: 1000, by: holder, serial: 2)
@@ -230,7 +221,6 @@ struct HoldTests {
       ("a", "", "", 1, .invalidValue), ("a", "", "why", 0, .invalidValue),
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {
-    let bus = BusUnderTest()
     bus.hold(pattern, object: object, why: why, by: bus.connect(), serial: serial)
     #expect(bus.take() == ["A refused \(serial) \(code)"])
     #expect(bus.isEmpty)
@@ -238,7 +228,6 @@ struct HoldTests {
 
   @Test("A hold's serial is taken until the hold is over, and its why is cut at 4,096 bytes")
   func serialAndWhy() {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.hold("x", why: String(repeating: "ä", count: 2049), by: slot, serial: 1)
     bus.hold("y", by: slot, serial: 1)
@@ -252,9 +241,7 @@ struct HoldTests {
 
   @Test("Holds and delegates of one connection count together")
   func limit() {
-    var limits = BusLimits()
-    limits.delegatesMax = 2
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.delegatesMax = 2 }
     let (slot, other) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: slot, serial: 1)
     bus.attach(["x"], by: slot, serial: 2)
@@ -273,7 +260,6 @@ struct HoldTests {
 
   @Test("What would be met is explained: holds first, with their age and what remains of them")
   func explained() throws {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(pid: 7), bus.connect())
     bus.attach(["x"], by: other, serial: 1)
     bus.hold("x", why: "one", for: 2000, by: one, serial: 1)

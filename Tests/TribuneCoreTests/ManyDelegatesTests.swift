@@ -7,11 +7,12 @@ import TribuneWire
 
 @Suite("Many delegates", .timeLimit(.minutes(15)))
 struct ManyDelegatesTests {
+  private let bus = BusUnderTest()
+
   @Test(
     "Ten thousand delegates of one object are all asked, and nothing is left", arguments: QueryMode.allCases)
   func tenThousand(_ mode: QueryMode) throws {
     let (count, connections) = (10_000, 4)
-    let bus = BusUnderTest()
     let asker = bus.connect()
     let slots = (0..<connections).map { _ in bus.connect() }
     for index in 0..<count {
@@ -42,7 +43,6 @@ struct ManyDelegatesTests {
 
   @Test("Ten thousand that leave at once are all gone, for every query that waits for them")
   func allLeave() {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     for serial in 1...4096 as ClosedRange<Serial> {
       bus.attach(["x"], to: "o", by: one, serial: serial, policy: .abstain, label: "\(serial)")
@@ -63,7 +63,6 @@ struct ManyDelegatesTests {
   @Test("Of many queries that wait for one delegate, each can end at any time", arguments: Seeds.all)
   func manyQueriesOfOne(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     var waiting: [Serial] = []
@@ -88,7 +87,6 @@ struct ManyDelegatesTests {
   @Test("One that comes and goes all the time breaks no verdict, and leaves nothing", arguments: Seeds.all)
   func churn(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let bus = BusUnderTest()
     let (asker, steady, restless) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: steady, serial: 1)
     var verdicts: [UInt64: Verdict] = [:]
@@ -139,7 +137,6 @@ struct ManyDelegatesTests {
 
   @Test("One that is set a thousand times over during queries leaves one delegate, and every query its end")
   func replacedAllTheTime() throws {
-    let bus = BusUnderTest()
     let asker = bus.connect()
     let slots = [bus.connect(), bus.connect()]
     for round in 1...1000 as ClosedRange<UInt64> {

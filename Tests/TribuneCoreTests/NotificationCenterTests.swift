@@ -7,6 +7,8 @@ import TribuneWire
 
 @Suite("The notification center", .timeLimit(.minutes(15)))
 struct NotificationCenterTests {
+  private let bus = BusUnderTest()
+
   @Test(
     "An observation receives what its pattern and its object let through",
     arguments: [
@@ -34,7 +36,6 @@ struct NotificationCenterTests {
       PatternCase("a", "", "A", "", false), PatternCase("tribune.**", "", "tribune.started", "", true),
     ])
   func matching(_ match: PatternCase) throws {
-    let bus = BusUnderTest()
     let observer = bus.connect()
     bus.observe(match.pattern, object: match.object, by: observer, serial: 1)
     #expect(bus.take() == ["A ok 1 as 1"])
@@ -46,50 +47,8 @@ struct NotificationCenterTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("One connection receives one copy, however many of its observations match")
-  func oneCopy() throws {
-    let bus = BusUnderTest()
-    let (one, other) = (bus.connect(), bus.connect())
-    for (index, pattern) in ["", "**", "a.*", "a.b", "*.b", "a.**", "*.*", "a.b"].enumerated() {
-      bus.observe(pattern, by: one, serial: Serial(2 * index + 1))
-      bus.observe(pattern, object: "o", by: one, serial: Serial(2 * index + 2))
-    }
-    bus.observe("a.b", by: other, serial: 1)
-    #expect(try bus.receivers("a.b", object: "o") == "AB")
-    #expect(try bus.receivers("a.b") == "AB")
-    #expect(try bus.receivers("a.c") == "A")
-  }
-
-  @Test("An observation stays as long as one like it is not taken back")
-  func twins() throws {
-    let bus = BusUnderTest()
-    let observer = bus.connect()
-    bus.observe("a.b", object: "o", by: observer, serial: 1)
-    bus.observe("a.b", object: "o", by: observer, serial: 2)
-    bus.cancel(1, by: observer)
-    #expect(try bus.receivers("a.b", object: "o") == "A")
-    bus.cancel(2, by: observer)
-    #expect(try bus.receivers("a.b", object: "o") == "")
-  }
-
-  @Test("What was found before is forgotten as soon as an observation comes or goes")
-  func agingRoutes() throws {
-    let bus = BusUnderTest()
-    let (one, other) = (bus.connect(), bus.connect())
-    #expect(try bus.receivers("a.b") == "")
-    bus.observe("a.*", by: one, serial: 1)
-    #expect(try bus.receivers("a.b") == "A")
-    bus.observe("a.b", by: other, serial: 1)
-    #expect(try bus.receivers("a.b") == "AB")
-    bus.cancel(1, by: one)
-    #expect(try bus.receivers("a.b") == "B")
-    bus.disconnect(other)
-    #expect(try bus.receivers("a.b") == "")
-  }
-
   @Test("A slot that is taken again receives nothing for the connection that had it")
   func slotReuse() throws {
-    let bus = BusUnderTest()
     let first = bus.connect()
     bus.observe("a.b", by: first, serial: 1)
     #expect(try bus.receivers("a.b") == "A")
@@ -104,7 +63,6 @@ struct NotificationCenterTests {
 
   @Test("Where the name ends and the object begins makes a difference, though the bytes are the same")
   func boundary() throws {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("a", by: one, serial: 1)
     bus.observe("ab", by: other, serial: 1)
@@ -124,7 +82,6 @@ struct NotificationCenterTests {
       ("a", String(repeating: "o", count: 256), .invalidObject), ("a", "\u{9B}", .invalidObject),
     ] as [(String, String, ErrorCode)])
   func invalid(_ name: String, _ object: String, _ code: ErrorCode) {
-    let bus = BusUnderTest()
     bus.observe(by: bus.connect(), serial: 1)
     for _ in 0..<2 {
       #expect(refusal { () throws(WireError) in _ = try bus.receivers(name, object: object) } == code)
@@ -138,7 +95,6 @@ struct NotificationCenterTests {
       ("a", "\n", .invalidObject), ("", "\u{7F}", .invalidObject),
     ] as [(String, String, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ code: ErrorCode) {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.observe(pattern, object: object, by: slot, serial: 7)
     #expect(bus.take() == ["A refused 7 \(code)"])
@@ -150,7 +106,6 @@ struct NotificationCenterTests {
 
   @Test("A serial that stands for something is not taken again until that is taken back")
   func duplicateSerial() {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("a", by: one, serial: 1)
     bus.observe("b", by: one, serial: 1)
@@ -167,7 +122,6 @@ struct NotificationCenterTests {
 
   @Test("Serial 0 stands for no frame, and registers nothing")
   func serialZero() {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.observe("a", by: slot, serial: 0)
     bus.send(Monitor(), from: slot, serial: 0)
@@ -179,9 +133,7 @@ struct NotificationCenterTests {
 
   @Test("A connection has so many observations and monitors, and room again when it takes one back")
   func limit() {
-    var limits = BusLimits()
-    limits.observationsMax = 3
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.observationsMax = 3 }
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("a", by: one, serial: 1)
     bus.observe("a", by: one, serial: 2)
@@ -202,7 +154,6 @@ struct NotificationCenterTests {
   @Test(
     "The patterns that a connection observes have so many tokens in all, and room again for those that go")
   func tokenLimit() {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     let long = Array(repeating: "*", count: 128).joined(separator: ".")
     // 256 of them are 32,768 tokens; a monitor's count, too.
@@ -225,7 +176,6 @@ struct NotificationCenterTests {
 
   @Test("A pattern of as many stars as fit is one, and meets the names with as many tokens")
   func stars() throws {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     let stars = String(repeating: "*.", count: 127)
     // What ends in a dot has an empty token.
@@ -248,7 +198,6 @@ struct NotificationCenterTests {
 
   @Test("What nobody registered cannot be taken back, and what others have is not touched")
   func cancelNothing() throws {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("a", by: one, serial: 1)
     bus.cancel(1, by: other)
@@ -262,7 +211,6 @@ struct NotificationCenterTests {
 
   @Test("A monitor sees by its pattern, and receives nothing as an observer")
   func monitors() throws {
-    let bus = BusUnderTest()
     let monitor = bus.connect()
     #expect(!bus.isMonitored)
     bus.send(Monitor(), from: monitor, serial: 1, name: "a.**")
@@ -276,7 +224,6 @@ struct NotificationCenterTests {
 
   @Test("A monitor without a pattern also sees what passes under no name, whatever else it monitors")
   func monitorsOfEverything() {
-    let bus = BusUnderTest()
     let (all, some) = (bus.connect(), bus.connect())
     bus.send(Monitor(), from: some, serial: 1, name: "**")
     for (serial, name) in [(1, ""), (2, ""), (3, "a.*")] as [(Serial, String)] {
@@ -296,7 +243,6 @@ struct NotificationCenterTests {
 
   @Test("Observations are listed by connection, in the order in which they were made")
   func entries() {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("b", object: "o", by: other, serial: 1)
     bus.observe("a", by: one, serial: 9)
@@ -313,7 +259,6 @@ struct NotificationCenterTests {
     "Receivers are those that matching each observation gives, whatever came before", arguments: Seeds.all)
   func oracle(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    let bus = BusUnderTest()
     var observations: [(slot: ConnectionSlot, serial: Serial, pattern: Pattern, object: String)] = []
     let slots = (0..<5).map { _ in bus.connect() }
     var lastSerial: Serial = 0
@@ -346,7 +291,6 @@ struct NotificationCenterTests {
 
   @Test("More names than the table of routes has places are told apart")
   func manyRoutes() throws {
-    let bus = BusUnderTest()
     let slots = (0..<20).map { _ in bus.connect() }
     for (index, slot) in slots.enumerated() { bus.observe("n\(index).**", by: slot, serial: 1) }
     for round in 0..<2 {

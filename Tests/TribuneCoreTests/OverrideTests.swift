@@ -7,12 +7,13 @@ import TribuneWire
 
 @Suite("Overrides, dry runs and required delegates", .timeLimit(.minutes(15)))
 struct OverrideTests {
+  private let bus = BusUnderTest()
+
   // MARK: Overrides
 
   @Test(
     "An override goes past every veto, waits for everyone, and lists them all", arguments: QueryMode.leave)
   func override(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: one, serial: 1)
     bus.attach(["x"], by: one, serial: 2, label: "second")
@@ -43,7 +44,6 @@ struct OverrideTests {
 
   @Test("Where there is no veto there is nothing overridden", arguments: QueryMode.leave)
   func nothingToOverride(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
     bus.attach(["x"], by: delegate, serial: 1)
@@ -57,7 +57,6 @@ struct OverrideTests {
 
   @Test("An override waits no longer than its deadline")
   func overrideDeadline() {
-    let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     bus.attach(["x"], by: delegate, serial: 2, label: "second")
@@ -76,7 +75,6 @@ struct OverrideTests {
       (.collect, "why", .invalidValue),
     ] as [(QueryMode, String, ErrorCode?)])
   func reason(_ mode: QueryMode, _ reason: String, _ code: ErrorCode?) {
-    let bus = BusUnderTest()
     bus.ask("x", by: bus.connect(), serial: 5, mode: mode, flags: .overrides, because: reason)
     #expect(bus.take() == [code.map { "A refused 5 \($0)" } ?? "A verdict 5 q1 allowed?"])
     #expect(bus.isEmpty)
@@ -84,7 +82,6 @@ struct OverrideTests {
 
   @Test("A reason without an override overrides nothing")
   func reasonAlone() {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.hold("x", by: slot, serial: 1)
     bus.ask("x", by: slot, serial: 5, because: "why")
@@ -98,7 +95,6 @@ struct OverrideTests {
       (.users([1000]), 1000, true), (.users([1000]), 0, false), (.users([0, 7]), 0, true),
     ] as [(BusPolicy.Overriders, UInt32, Bool)])
   func permission(_ overriders: BusPolicy.Overriders, _ user: UInt32, _ isPermitted: Bool) {
-    let bus = BusUnderTest()
     bus.bus.policy.overriders = overriders
     let (asker, holder) = (bus.connect(uid: user), bus.connect())
     bus.hold("x", by: holder, serial: 1)
@@ -112,7 +108,6 @@ struct OverrideTests {
 
   @Test("Flags that nobody knows are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
   func unknownFlags(_ flags: UInt8) {
-    let bus = BusUnderTest()
     bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
     #expect(bus.take() == ["A refused 5 invalidValue"])
   }
@@ -121,7 +116,6 @@ struct OverrideTests {
 
   @Test("A dry run is asked like a query, told to all, and counted by nobody", arguments: QueryMode.allCases)
   func dryRun(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     bus.ask("x", by: asker, serial: 5, mode: mode, flags: .isDryRun)
@@ -139,7 +133,6 @@ struct OverrideTests {
 
   @Test("A dry run meets holds, and an override can be tried")
   func dryRunHeld() {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.hold("x", by: slot, serial: 1)
     _ = bus.take()
@@ -184,7 +177,6 @@ struct OverrideTests {
       Requirement("y", ["guard"], [], missing: []),
     ], [QueryMode.parallel, .order])
   func required(_ example: Requirement, _ mode: QueryMode) throws {
-    let bus = BusUnderTest()
     bus.bus.policy.requirements = [.init(pattern: try Pattern(example.pattern), names: example.names)]
     let (asker, delegate) = (bus.connect(), bus.connect())
     for (index, label) in example.labels.enumerated() {
@@ -208,7 +200,6 @@ struct OverrideTests {
 
   @Test("One that is attached, but not for this query, is missing")
   func requiredElsewhere() throws {
-    let bus = BusUnderTest()
     bus.bus.policy.requirements = [.init(pattern: try Pattern("x"), names: ["guard"])]
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["y"], to: "o", by: delegate, serial: 1, label: "guard")
@@ -222,7 +213,6 @@ struct OverrideTests {
 
   @Test("With all reasons wanted, the others are asked though one is missing, and value queries do not care")
   func requiredAll() throws {
-    let bus = BusUnderTest()
     bus.bus.policy.requirements = [
       .init(pattern: try Pattern("x"), names: ["guard"]), .init(pattern: try Pattern("*"), names: ["guard"]),
     ]

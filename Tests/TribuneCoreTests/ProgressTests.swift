@@ -7,9 +7,10 @@ import TribuneWire
 
 @Suite("Progress and deferrals", .timeLimit(.minutes(15)))
 struct ProgressTests {
+  private let bus = BusUnderTest()
+
   @Test("An asker that wants it hears of each that is asked, and of what came of it")
   func stages() {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: one, serial: 1)
     bus.attach(["x"], by: other, serial: 1, timeout: 300)
@@ -34,7 +35,6 @@ struct ProgressTests {
 
   @Test("In order, it comes one at a time", arguments: [QueryMode.order, .first])
   func sequential(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: one, serial: 1)
     bus.attach(["x"], by: other, serial: 1)
@@ -53,7 +53,6 @@ struct ProgressTests {
 
   @Test("What an asker did not ask for it does not hear, but for deferrals", arguments: QueryMode.allCases)
   func unwanted(_ mode: QueryMode) {
-    let bus = BusUnderTest()
     let (asker, one) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: one, serial: 1)
     bus.ask("x", by: asker, serial: 5, mode: mode)
@@ -99,7 +98,6 @@ struct ProgressTests {
       Deferral(query: 0, outcome: "B refused 901 notAsked"),
     ])
   func otherConnection(_ example: Deferral) {
-    let bus = BusUnderTest()
     let (asker, under) = (bus.connect(), bus.connect(uid: example.user))
     var slots: [ConnectionSlot] = []
     for _ in 0..<example.delegates {
@@ -118,7 +116,6 @@ struct ProgressTests {
 
   @Test("Delegate 0 is the only one of its user among all who are asked, if there are others of other users")
   func byUser() {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(uid: 1), bus.connect(uid: 2))
     bus.attach(["x"], by: one, serial: 1)
     bus.attach(["x"], by: other, serial: 1)
@@ -135,7 +132,6 @@ struct ProgressTests {
     "A deferral by another connection gives time, and an answer by it is refused",
     arguments: AnswerKind.allCases)
   func answersAreItsOwn(_ answer: AnswerKind) {
-    let bus = BusUnderTest()
     let (asker, delegate, under) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     bus.ask("x", by: asker, serial: 5)
@@ -152,7 +148,6 @@ struct ProgressTests {
 
   @Test("Nobody defers past the asker's deadline")
   func bounded() {
-    let bus = BusUnderTest()
     let (asker, delegate, under) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     bus.ask("x", by: asker, serial: 5, deadline: 7000)
@@ -165,7 +160,6 @@ struct ProgressTests {
 
   @Test("A deferral that wants to be acknowledged is, if it is taken", arguments: [(1, true), (9, false)])
   func acknowledged(_ query: UInt64, _ isTaken: Bool) {
-    let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: delegate, serial: 1)
     bus.ask("x", by: asker, serial: 5)

@@ -7,9 +7,10 @@ import TribuneWire
 
 @Suite("Setting a delegate", .timeLimit(.minutes(15)))
 struct ReplacingTests {
+  private let bus = BusUnderTest()
+
   @Test("Replaces an object's chain, whoever is in it, and tells those that it replaces, after the ok")
   func replaces() throws {
-    let bus = BusUnderTest()
     let (one, other, setter) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1, order: 5)
     bus.attach(["y"], to: "o", by: other, serial: 1, order: -5)
@@ -32,7 +33,6 @@ struct ReplacingTests {
 
   @Test("Who replaced it is said whole")
   func byWhom() throws {
-    let bus = BusUnderTest()
     let (one, setter) = (bus.connect(), bus.connect(pid: 77))
     bus.attach(["x"], to: "o", by: one, serial: 1)
     var ended: [Ended] = []
@@ -49,7 +49,6 @@ struct ReplacingTests {
 
   @Test("Of a long list of patterns, those who are replaced are told the beginning")
   func byWhomWithManyPatterns() throws {
-    let bus = BusUnderTest()
     let (one, setter) = (bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1)
     var ended: [Ended] = []
@@ -66,7 +65,6 @@ struct ReplacingTests {
 
   @Test("Leaves other objects alone, and those for any object; and without an object, just those")
   func otherObjects() throws {
-    let bus = BusUnderTest()
     let (one, setter) = (bus.connect(), bus.connect())
     for (serial, object) in [(1, "o"), (2, "p"), (3, ""), (4, "o/1")] {
       bus.attach(["x"], to: object, by: one, serial: Serial(serial))
@@ -84,7 +82,6 @@ struct ReplacingTests {
 
   @Test("Setting the same thing again, alone, changes nothing")
   func sameAgain() {
-    let bus = BusUnderTest()
     let (asker, setter) = (bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -99,7 +96,6 @@ struct ReplacingTests {
 
   @Test("Setting what is in the chain already keeps it, and replaces the rest")
   func keepsItself() throws {
-    let bus = BusUnderTest()
     let (one, setter) = (bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1)
     bus.attach(["x"], to: "o", by: setter, serial: 1)
@@ -111,9 +107,7 @@ struct ReplacingTests {
 
   @Test("A set that is refused replaces nothing")
   func refused() throws {
-    var limits = BusLimits()
-    limits.delegatesMax = 1
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.delegatesMax = 1 }
     let (one, setter) = (bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1)
     bus.hold("x", by: setter, serial: 1)
@@ -132,9 +126,7 @@ struct ReplacingTests {
 
   @Test("A connection with no room replaces its own")
   func ownRoom() {
-    var limits = BusLimits()
-    limits.delegatesMax = 1
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.delegatesMax = 1 }
     let slot = bus.connect()
     bus.attach(["x"], to: "o", by: slot, serial: 1)
     bus.attach(["y"], to: "o", by: slot, serial: 2, isSet: true)
@@ -144,7 +136,6 @@ struct ReplacingTests {
 
   @Test("One that is replaced while it is asked is gone; the new one is not asked")
   func duringQuery() {
-    let bus = BusUnderTest()
     let (asker, one, setter) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1)
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -160,7 +151,6 @@ struct ReplacingTests {
 
   @Test("Removing one keeps the order of the rest", arguments: 1...4 as ClosedRange<UInt64>)
   func removing(_ removed: UInt64) throws {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     for serial in 1...4 as ClosedRange<Serial> {
       bus.attach(["x"], to: "o", by: slot, serial: serial, order: Int32(serial % 2), label: "\(serial)")

@@ -17,30 +17,6 @@ struct RestoringTests {
     (asker, delegate) = (bus.connect(), bus.connect())
   }
 
-  @Test("Ids and verdicts are counted on, and no id is given twice", arguments: [0, 1, 7])
-  func counters(last: UInt64) {
-    bus.bus.restore(BusCounters(lastQuery: last, lastDelegate: 2 * last, asked: 3, vetoed: 2))
-    bus.attach(["a"], by: delegate, serial: 1)
-    bus.ask("a", by: asker, serial: 1)
-    bus.answer(.veto, query: last + 1, delegate: 2 * last + 1, from: delegate)
-    #expect(
-      bus.bus.counters == BusCounters(lastQuery: last + 1, lastDelegate: 2 * last + 1, asked: 4, vetoed: 3))
-    bus.bus.setLast(query: 0, delegate: 0)
-    bus.bus.finishRestoring(at: bus.now)
-    #expect(bus.bus.counters.lastQuery == last + 1)
-    #expect(bus.bus.counters.lastDelegate == 2 * last + 1)
-  }
-
-  @Test("A counter that no bus comes to does not stop the next one")
-  func spoiltCounters() {
-    bus.bus.restore(BusCounters(lastQuery: .max, lastDelegate: .max, asked: .max, vetoed: .max))
-    bus.bus.finishRestoring(at: bus.now)
-    bus.attach(["a"], by: delegate, serial: 1)
-    bus.hold("b", by: delegate, serial: 2)
-    bus.ask("b", by: asker, serial: 1)
-    #expect(bus.verdictCounts == [1 << 62 + 1, 1 << 62 + 1])
-  }
-
   @Test("What is registered is known by its serial until it goes, however it goes")
   func registered() {
     bus.observe("a", by: delegate, serial: 1)
@@ -160,28 +136,6 @@ struct RestoringTests {
       }
       other.disconnect(asker)
     }
-  }
-
-  @Test("What waits for the bus to be idle waits in the next one, unless it has been delivered or replaced")
-  func waiting() throws {
-    let other = BusUnderTest()
-    let (poster, observer) = (other.connect(), other.connect())
-    other.observe("**", by: observer, serial: 1)
-    _ = other.take()
-    tell(other)
-    bus.post("a", text: "1", by: asker, .coalesceByName, style: .whenIdle)
-    bus.post("b", text: "1", by: asker, .retain, style: .whenIdle)
-    bus.post("c", text: "1", by: asker, .retain, style: .whenIdle)
-    bus.idle()
-    bus.post("a", text: "2", by: asker, .coalesceByName, style: .whenIdle)
-    bus.post("b", text: "2", by: asker, .retain, style: .whenIdle)
-    bus.post("a", text: "3", by: asker, .coalesceByName, style: .whenIdle)
-    bus.post("c", text: "2", by: asker, [.retain, .coalesceByName], style: .whenIdle)
-    bus.post("c", text: "3", by: asker, .coalesceByName)
-    other.post("a", text: "4", by: poster, [], style: .whenIdle)
-    other.idle()
-    #expect(other.take().map { $0.prefix { $0 != "f" } } == ["B b 2 ", "B a 3 ", "B a 4 "])
-    #expect(other.bus.allRetained().map(\.name) == ["b"])
   }
 
   @Test("What waited to be retained leaves its room when it waits no more")
@@ -319,32 +273,6 @@ struct RestoringTests {
     other.suspend(false, by: observer)
     other.observe("a.*", by: observer, serial: 2, .retained)
     #expect(lengths == [70_001, nil, 70_003, 70_001, nil, 70_003])
-  }
-
-  @Test("What is held until something later takes its place is replaced in the next bus, too")
-  func bufferedLast() throws {
-    bus.observe("a", by: delegate, serial: 1, suspension: .coalesce)
-    bus.suspend(by: delegate)
-    try bus.plain("a", "1")
-    _ = bus.take()
-    bus.restart(.snapshot)
-    try bus.plain("a", "2")
-    _ = bus.take()
-    bus.suspend(false, by: delegate)
-    #expect(bus.take() == ["B held, a 2", "B ok 903"])
-  }
-
-  @Test(
-    "What is held is counted with what was dropped, until the connection resumes", arguments: [false, true])
-  func bufferedCount(coalesces: Bool) throws {
-    bus.bus.limits.bufferMax = 1000
-    bus.observe("a", by: delegate, serial: 1, suspension: coalesces ? .coalesce : .hold)
-    #expect(bus.bufferedCount(of: delegate) == 0)
-    bus.suspend(by: delegate)
-    for _ in 0..<5 { try bus.plain("a", "x", "y") }
-    #expect(bus.bufferedCount(of: delegate) == (coalesces ? 1 : 10))
-    bus.suspend(false, by: delegate)
-    #expect(bus.bufferedCount(of: delegate) == 0)
   }
 }
 

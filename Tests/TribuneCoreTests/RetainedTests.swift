@@ -158,9 +158,7 @@ struct RetainedTests {
 
   @Test("Each token of a name counts, since each has its place in the tree")
   func tokens() {
-    var limits = BusLimits()
-    limits.retainedUserMax = 100_000
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.retainedUserMax = 100_000 }
     let poster = bus.connect()
     let tail = Array(repeating: "x", count: 126).joined(separator: ".")
     for number in 0..<4 {
@@ -201,9 +199,7 @@ struct RetainedTests {
 
   @Test("What coalesces away gives its room back")
   func replacedGivesBack() {
-    var limits = BusLimits()
-    limits.retainedUserMax = 1200
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.retainedUserMax = 1200 }
     let poster = bus.connect()
     for number in 0..<20 {
       bus.post(

@@ -77,7 +77,7 @@ struct SpoiltFieldsTests {
       let run = ByteSlice(frame, 0..<frame.count)
       let key = ByteBuffer(holding: [UInt8(ascii: "h")])
       for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1) {
-        _ = bus.bus.isFor(receiver, run, count: 1)
+        _ = bus.bus.admit(receiver, run, count: 1)
       }
       files = bus.bus.appendBuffered(of: two, to: buffer)
     }

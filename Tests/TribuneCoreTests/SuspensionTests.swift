@@ -100,9 +100,7 @@ struct SuspensionTests {
 
   @Test("Held notifications have bounded room: the oldest go, and are told")
   func bounded() throws {
-    var limits = BusLimits()
-    limits.bufferMax = 10_000
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.bufferMax = 10_000 }
     let observer = bus.connect()
     bus.observe(by: observer, serial: 1, suspension: .hold)
     bus.suspend(by: observer)
@@ -119,9 +117,7 @@ struct SuspensionTests {
 
   @Test("What was dropped for want of room is told, by the bus as well that takes another's place")
   func restored() throws {
-    var limits = BusLimits()
-    limits.bufferMax = 1000
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.bufferMax = 1000 }
     bus.log = []
     let observer = bus.connect()
     bus.observe(by: observer, serial: 1, suspension: .hold)

@@ -277,9 +277,7 @@ struct UserAccountTests {
 
   @Test("counts the same after a restart", arguments: Restart.allCases)
   func restarted(_ restart: Restart) {
-    var limits = BusLimits()
-    limits.rememberedUserMax = 4_000
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.rememberedUserMax = 4_000 }
     bus.log = []
     let (asker, delegate) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
     for serial in 1...3 as ClosedRange<Serial> {

@@ -7,6 +7,8 @@ import TribuneWire
 
 @Suite("Value queries", .timeLimit(.minutes(15)))
 struct ValueQueryTests {
+  private let bus = BusUnderTest()
+
   /// What a data source does when it is asked.
   enum Reply: Sendable {
     case value(String)
@@ -73,7 +75,6 @@ struct ValueQueryTests {
     "Come to the values of the chain: who has none does not end them", arguments: first + collect,
     [VerdictKind.allowed, .vetoed])
   func reply(_ example: Case, _ fallback: VerdictKind) {
-    let bus = BusUnderTest()
     let asker = bus.connect()
     for _ in example.replies {
       bus.attach(["x"], to: "o", by: bus.connect(), serial: 7, policy: example.policy)
@@ -118,7 +119,6 @@ struct ValueQueryTests {
 
   @Test("Each data source down the chain is put what the asker sent", arguments: ["", #"{"page": 2}"#])
   func userInfo(_ text: String) {
-    let bus = BusUnderTest()
     let (asker, source) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: source, serial: 1)
     bus.attach(["x"], by: source, serial: 2, label: "second")
@@ -132,7 +132,6 @@ struct ValueQueryTests {
   @Test(
     "A value is bytes as they are, an empty one as well", arguments: [[], [0x00, 0xFF, 0x80]] as [[UInt8]])
   func bytes(_ value: [UInt8]) throws {
-    let bus = BusUnderTest()
     let (asker, source) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: source, serial: 1)
     bus.ask("x", by: asker, serial: 5, mode: .first)
@@ -148,7 +147,6 @@ struct ValueQueryTests {
 
   @Test("Who was asked learns whether there was a value")
   func concluded() {
-    let bus = BusUnderTest()
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: one, serial: 1)
     bus.attach(["x"], by: other, serial: 1)
@@ -189,9 +187,7 @@ struct ValueQueryTests {
 
   @Test("A reason for which there is no room is left out, and the veto stays")
   func reasonsAreBounded() {
-    var limits = BusLimits()
-    limits.answersMax = 10
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.answersMax = 10 }
     let (asker, delegate) = (bus.connect(), bus.connect())
     for label in 1...2 { bus.attach(["x"], by: delegate, serial: Serial(label), label: "\(label)") }
     for serial in 5...6 {
@@ -208,9 +204,7 @@ struct ValueQueryTests {
 
   @Test("What one connection is given is bounded over all its queries, and comes free with each")
   func bounds() {
-    var limits = BusLimits()
-    limits.answersMax = 10
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest { $0.answersMax = 10 }
     let (asker, other, source) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], by: source, serial: 1, label: "one")
     bus.attach(["x"], by: source, serial: 2, label: "two")
@@ -239,7 +233,6 @@ struct ValueQueryTests {
 
   @Test("A data source that goes on after the value is too late")
   func late() {
-    let bus = BusUnderTest()
     let (asker, source) = (bus.connect(), bus.connect())
     bus.attach(["x"], by: source, serial: 1)
     bus.ask("x", by: asker, serial: 5, mode: .first)

@@ -7,6 +7,8 @@ import TribuneWire
 
 @Suite("Wills and dids", .timeLimit(.minutes(15)))
 struct WillDidTests {
+  private let bus = BusUnderTest()
+
   @Test(
     "A delegate receives those that it responds to, of its object or of any",
     arguments: [
@@ -26,7 +28,6 @@ struct WillDidTests {
       PatternCase("**", "o", "w.will2", "o", true), PatternCase("**", "o", "w.did_it", "o", true),
     ])
   func received(_ example: PatternCase) throws {
-    let bus = BusUnderTest()
     bus.attach([example.pattern], to: example.object, by: bus.connect(), serial: 1)
     #expect(
       try bus.receivers(example.name, object: example.about) == (example.meets ? "A" : ""))
@@ -39,7 +40,6 @@ struct WillDidTests {
       "w.undidClose", "w.DidClose",
     ])
   func others(_ name: String) throws {
-    let bus = BusUnderTest()
     bus.attach(["**"], by: bus.connect(), serial: 1)
     bus.attach([name], to: "o", by: bus.connect(), serial: 1)
     #expect(try bus.receivers(name, object: "o") == "")
@@ -49,7 +49,6 @@ struct WillDidTests {
 
   @Test("One connection receives one copy, as observer and as however many delegates")
   func oneCopy() throws {
-    let bus = BusUnderTest()
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("w.*", by: one, serial: 1)
     bus.observe("w.didClose", object: "o", by: one, serial: 2)
@@ -70,7 +69,6 @@ struct WillDidTests {
 
   @Test("A delegate that has left receives nothing, however it left")
   func left() throws {
-    let bus = BusUnderTest()
     let (one, two, three, setter) = (bus.connect(), bus.connect(), bus.connect(), bus.connect())
     for slot in [one, two, three] { bus.attach(["w.didClose"], to: "o", by: slot, serial: 1) }
     #expect(try bus.receivers("w.didClose", object: "o") == "ABC")
@@ -88,7 +86,6 @@ struct WillDidTests {
 
   @Test("Delegates are no observations: they are neither counted nor listed as such")
   func noObservations() {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.attach(["w.didClose", "**"], by: slot, serial: 1)
     #expect(bus.observationCount == 0 && bus.counts(at: slot).observations == 0)
@@ -97,7 +94,6 @@ struct WillDidTests {
 
   @Test("Attaching the same thing twice is one, and one takes it back")
   func twice() throws {
-    let bus = BusUnderTest()
     let slot = bus.connect()
     bus.attach(["w.didClose"], to: "o", by: slot, serial: 1)
     bus.attach(["w.didClose", "w.didClose"], to: "o", by: slot, serial: 2)

@@ -33,16 +33,6 @@ struct AttachmentQueueTests {
     #expect(traffic.received == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test("An attachment is sent once, however its frame is cut")
-  func once() {
-    var traffic = AttachedTraffic()
-    for number in 0..<5 { traffic.queue(number, attached: 10) }
-    var attachments: [Int] = []
-    while !traffic.queue.isEmpty { attachments += traffic.send(7) }
-    #expect(attachments == [0, 1, 2, 3, 4])
-    #expect(traffic.received == [0, 1, 2, 3, 4])
-  }
-
   @Test("What waits long keeps its attachment")
   func settling() {
     var traffic = AttachedTraffic()

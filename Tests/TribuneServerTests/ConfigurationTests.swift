@@ -345,19 +345,6 @@ struct ConfigurationTests {
     #expect(diagnostics.allSatisfy { $0.severity == .error })
   }
 
-  @Test("a reload with an error keeps what is in force, one with warnings does not")
-  func reload() {
-    var current = Configuration()
-    current.queriesMax = 5
-    var loaded = Configuration()
-    loaded.queriesMax = 6
-    let warning = Diagnostic(.warning, "t.conf", 1, "")
-    let error = Diagnostic(.error, "t.conf", 2, "")
-    #expect(current.reloaded(as: loaded, []) == loaded)
-    #expect(current.reloaded(as: loaded, [warning]) == loaded)
-    #expect(current.reloaded(as: loaded, [warning, error]) == current)
-  }
-
   @Test("what it writes, it reads")
   func roundTrip() throws {
     var configuration = Configuration()

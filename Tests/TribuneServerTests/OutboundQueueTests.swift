@@ -8,21 +8,6 @@ import TribuneWire
 
 @Suite("The outbound queue", .timeLimit(.minutes(15)))
 struct OutboundQueueTests {
-  @Test(
-    "What is queued is read in order, whatever it lies in, and nothing of it twice",
-    arguments: [1, 7, 64, 1000, .max])
-  func order(pieceLength: Int) {
-    var traffic = QueuedTraffic()
-    for number in 0..<40 {
-      traffic.queue(.post, number, payloadLength: number % 5 * 30)
-      if number % 3 == 0 { traffic.queue(.verdict, number) }
-    }
-    let all = traffic.unsent
-    while !traffic.queue.isEmpty { traffic.send(pieceLength) }
-    #expect(traffic.sent == all)
-    #expect(traffic.queue.byteCount == 0)
-  }
-
   @Test("Frames that lie behind each other are sent as one piece, others are not")
   func merging() {
     var traffic = QueuedTraffic()
@@ -300,23 +285,6 @@ struct OutboundQueueTests {
     queue.settle(with: pool)
     #expect(received == nil)
     #expect(queue.byteCount == 33)
-  }
-
-  @Test("What has settled can be dropped, and its loss told, as before")
-  func settledAndDropped() {
-    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
-    var traffic = QueuedTraffic()
-    for number in 0..<6 { traffic.queue(.post, number) }
-    traffic.send(3)
-    traffic.queue.settle(with: pool)
-    let length = 33 + 1
-    #expect(traffic.queue.dropOldest(downTo: 3 * length) > 0)
-    traffic.queue.settle(with: pool)
-    for number in 6..<9 { traffic.queue(.post, number) }
-    traffic.queue.settle(with: pool)
-    traffic.queue.dropOldest(downTo: 0)
-    traffic.queue.settle(with: pool)
-    #expect(traffic.received == ["0", "lost 8"])
   }
 
   @Test("A queue that is emptied is as new, but for what it has lost")

@@ -234,6 +234,13 @@ struct PassedByKeeperTests {
     #expect(passed.connection(connection.cookie) == connection.passed)
   }
 
+  @Test("is closed when the bus has what it goes on with, sockets that it does not listen on too")
+  func discards() throws {
+    let passed = PassedAtStart([.listener(7)], try Descriptors().listener)
+    passed.discard()
+    #expect(passed.listener(7) == nil)
+  }
+
   @Test("is closed when nobody has taken it")
   func closes() throws {
     let connections = try (0..<2).map { _ in try WatchedConnection() }

@@ -47,21 +47,6 @@ struct QueueCountTests {
     }
   }
 
-  @Test("What is dropped still counts until it has been told", arguments: [0, 1, 17, 33, 34, 60])
-  func dropping(sent: Int) {
-    var traffic = QueuedTraffic()
-    traffic.queueRun(0, count: 5)
-    traffic.send(sent)
-    let count = traffic.queue.unsentNotificationCount
-    traffic.queue.dropOldest(downTo: 0)
-    #expect(traffic.queue.unsentNotificationCount == count)
-    #expect(traffic.counted == traffic.unread)
-    while !traffic.queue.isEmpty {
-      traffic.send(1)
-      #expect(traffic.counted == traffic.unread)
-    }
-  }
-
   @Test("A queue that is emptied counts nothing")
   func removingAll() {
     var traffic = traffic(nil)

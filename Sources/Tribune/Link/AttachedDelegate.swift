@@ -90,7 +90,9 @@ final class AttachedDelegate: Sendable {
   ///
   /// - Returns: whether the caller must start the delivering task.
   func replace(by info: DelegateInfo) -> Bool {
-    tell { .replaced(info, behind: $0) }
+    // Nobody fills the reserved position of an attachment that is over.
+    let starts = state.withLock { $0.behind != nil } && fillPlace(with: [.interrupted])
+    return tell { .replaced(info, behind: $0) } || starts
   }
 
   /// Starts the delivering task at once, on the calling thread.

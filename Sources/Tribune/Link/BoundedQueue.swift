@@ -28,8 +28,8 @@ struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 
   private let limit: Int
-  private var held = Ring<Element>()
-  private var heldBytes = 0
+  private var elements = Ring<Element>()
+  private var byteCount = 0
   /// Elements dropped before the first queued one.
   private var lost = 0
 
@@ -38,14 +38,14 @@ struct BoundedQueue<Element: LossReporting> {
   /// - Returns: dropped elements that are awaited; the caller reports them once it holds no lock.
   mutating func append(_ element: Element) -> [Element] {
     var unread: [Element] = []
-    heldBytes += element.byteCount
-    while held.count == limit || heldBytes > Self.byteLimit, let oldest = held.popFirst() {
-      heldBytes -= oldest.byteCount
+    byteCount += element.byteCount
+    while elements.count == limit || byteCount > Self.byteLimit, let oldest = elements.popFirst() {
+      byteCount -= oldest.byteCount
       let (sum, isTooMany) = lost.addingReportingOverflow(oldest.lostCount ?? 1)
       lost = isTooMany ? .max : sum
       if oldest.isAwaited { unread.append(oldest) }
     }
-    held.append(element)
+    elements.append(element)
     return unread
   }
 
@@ -54,8 +54,8 @@ struct BoundedQueue<Element: LossReporting> {
       defer { lost = 0 }
       return .lost(lost)
     }
-    guard let element = held.popFirst() else { return nil }
-    heldBytes -= element.byteCount
+    guard let element = elements.popFirst() else { return nil }
+    byteCount -= element.byteCount
     return element
   }
 }

@@ -62,7 +62,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   /// Discards an incomplete snapshot, which will come again.
   func restartSnapshot() {
-    let held = state.withLock { state -> [BoundedQueue<Element>] in
+    let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       guard let changes = state.changes else { return [] }
       defer {
         state.queue = BoundedQueue(limit: limit)
@@ -71,7 +71,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       return [state.queue, changes]
     }
     // An awaited element reports a failure when it is released, which must happen outside the lock.
-    withExtendedLifetime(held) {}
+    withExtendedLifetime(discarded) {}
   }
 
   /// Buffers further deliveries until the snapshot is complete.
@@ -127,7 +127,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
   /// Discards all elements, when nobody is left to read them.
   func discard() {
     // An awaited element reports a failure when it is released, which must happen outside the lock.
-    let held = state.withLock { state -> [BoundedQueue<Element>] in
+    let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       defer {
         state.queue = BoundedQueue(limit: limit)
         state.changes = nil
@@ -135,7 +135,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       }
       return [state.queue] + [state.changes, state.behind].compactMap { $0 }
     }
-    withExtendedLifetime(held) {}
+    withExtendedLifetime(discarded) {}
   }
 
   /// Ends the stream. Queued elements can still be read, up to a reserved position, whose report will never be known.

@@ -8,22 +8,24 @@ extension Link {
   /// Queues a question for its delegate, which gets it in a task of its own.
   func receive(_ question: Question, attachment serial: Serial) {
     let key = LinkState.QuestionKey(question)
-    let action = state.withLock { state -> LinkState.Action in
-      guard state.isServing, let attached = state.registrations[serial]?.attached else { return .none }
+    let (action, delegate) = state.withLock { state -> (LinkState.Action, (any Delegate)?) in
+      guard state.isServing, let attached = state.registrations[serial]?.attached else { return (.none, nil) }
       // The bus asks each delegate once in a query. If it asked again, the first question would stand.
-      guard state.questions[key] == nil else { return .none }
+      guard state.questions[key] == nil else { return (.none, nil) }
       guard let delegate = attached.delegate else {
         let duty = state.appendAnswer(.abstain, to: key)
         // It goes with the answer, or after whatever the answer waits for.
         _ = state.dropAttachment(serial)
-        return .send(duty)
+        return (.send(duty), nil)
       }
       let open = OpenQuestion(
         question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
       state.questions[key] = open
-      return .work(.question(open))
+      return (.work(.question(open)), delegate)
     }
     perform(action)
+    // This may be the last reference, and what it ends may use this link: not while the lock is held.
+    withExtendedLifetime(delegate) {}
   }
 
   /// Sends a delegate's answer to the bus.
@@ -106,6 +108,8 @@ extension LinkState {
   fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     registrations[serial] = nil
     registered[serial] = nil
+    // The bus does not report to it any more how its queries end, and there is nobody to tell.
+    _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }
 

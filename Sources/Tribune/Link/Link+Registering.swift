@@ -68,7 +68,7 @@ extension LinkState {
   }
 
   /// Removes the questions of an attachment that is over.
-  private mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {
+  mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {
     let keys = questions.filter { $0.value.attachment == attachment }.map(\.key)
     return keys.compactMap { questions.removeValue(forKey: $0) }
   }

@@ -4,7 +4,7 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// One socket to the bus, and what is under way on it.
+/// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
 ///
 /// Two kinds of threads meet here. Callers append frames and, if nobody else is writing, write them at once, so that
 /// a query is in the kernel before its caller suspends. The link's own thread blocks in the kernel until there is
@@ -99,7 +99,7 @@ final class Link: Sendable {
     case .endClosing(let closer, let error): closer.resume(returning: .success(error))
     case .welcome(let reply, let result): reply.resume(returning: result)
     case .okay(let reply, let result): reply.resume(returning: result)
-    case .attachment(let reply, let result): reply.resume(returning: result)
+    case .attachment(let reply, let result, _): reply.resume(returning: result)
     case .registration(let reply, let result): reply.resume(returning: result)
     case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
     case .verdict(let reply, let result): reply.resume(returning: result)

@@ -6,19 +6,25 @@ import TribuneWire
 extension LinkState {
   /// Prepares to send every registration over a new connection, in the original order.
   ///
-  /// - Returns: the streams whose snapshots come again.
-  mutating func beginRenewal() -> [DeliveryStream<Delivery>] {
-    guard let interruption else { return [] }
+  /// - Returns: the streams whose snapshots come again, and the delegates that are still there. The last reference to one
+  ///   must not end under the lock.
+  mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
+    guard let interruption else { return ([], []) }
     var streams: [DeliveryStream<Delivery>] = []
+    var delegates: [any Delegate] = []
     var keys: [Serial: ObservationKey] = [:]
     for (key, observation) in observations where observation.serial <= interruption.lastSerial {
       keys[observation.serial] = key
       observations[key]?.isLive = false
       if key.snapshotStream != nil { streams += observation.streams }
     }
-    for case (let serial, .attachment(let attached)) in registrations where attached.delegate == nil {
-      registrations[serial] = nil
-      registered[serial] = nil
+    for case (let serial, .attachment(let attached)) in registrations {
+      if let delegate = attached.delegate {
+        delegates.append(delegate)
+      } else {
+        registrations[serial] = nil
+        registered[serial] = nil
+      }
     }
     var frames: [RenewalFrame] = []
     for (serial, bytes) in registered where serial <= interruption.lastSerial {
@@ -39,8 +45,10 @@ extension LinkState {
     }
     changeInterruption {
       $0.renewal = Renewal(frames: frames[...], successions: interruption.predecessors.count)
+      // That of the attempt before.
+      $0.failure = nil
     }
-    return streams
+    return (streams, delegates)
   }
 
   /// Handles the end of the new connection before it was equivalent to the last one.
@@ -112,7 +120,8 @@ extension LinkState {
   /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    guard case .renewal = requests[serial] else { return [refuse(serial, error)] }
+    // Nobody is harmed by the refusal of what was taken back meanwhile.
+    guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))
     }

@@ -76,7 +76,8 @@ extension LinkState {
     // The calls that are resumed.
     case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
-    case attachment(Reply<Attached?>, Result<Attached?, TribuneError>)
+    /// `keeping` may be the last reference to a delegate, whose end may use the link.
+    case attachment(Reply<Attached?>, Result<Attached?, TribuneError>, keeping: (any Delegate)? = nil)
     case registration(Reply<Serial>, Result<Serial, TribuneError>)
     case plain([Reply<Void>], Result<Void, TribuneError>)
     case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
@@ -139,7 +140,8 @@ extension LinkState {
     case nil: return .none
     case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
     case .attachment(let reply, let attached)?:
-      return .attachment(reply, attach(attached, serial: serial, okay))
+      let (result, delegate) = attach(attached, serial: serial, okay)
+      return .attachment(reply, result, keeping: delegate)
     case .registration(let reply, let registration)?:
       registration.note(okay.delegate)
       registrations[serial] = registration
@@ -232,16 +234,16 @@ extension LinkState {
 
   private mutating func attach(
     _ attached: AttachedDelegate, serial: Serial, _ okay: Okay
-  ) -> Result<Attached?, TribuneError> {
+  ) -> (Result<Attached?, TribuneError>, (any Delegate)?) {
     let known = okay.registration == 0 ? serial : okay.registration
     if known != serial {
       registered[serial] = nil
-      guard let existing = registrations[known]?.attached else { return .success(nil) }
+      guard let existing = registrations[known]?.attached else { return (.success(nil), nil) }
       if let other = existing.delegate {
-        if other === attached.delegate { return .success((known, existing)) }
-        return .failure(
-          TribuneError(
-            .refused, "another delegate of this connection responds to the same names of that object"))
+        if other === attached.delegate { return (.success((known, existing)), other) }
+        let error = TribuneError(
+          .refused, "another delegate of this connection responds to the same names of that object")
+        return (.failure(error), other)
       }
     }
     attached.id.store(okay.delegate, ordering: .relaxed)
@@ -249,6 +251,6 @@ extension LinkState {
     // A renewal attaches instead of setting, so that it does not replace other delegates again. If the attachment
     // existed before, the frame that made it stays.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
-    return .success((known, attached))
+    return (.success((known, attached)), nil)
   }
 }

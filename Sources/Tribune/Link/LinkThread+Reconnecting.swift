@@ -79,10 +79,13 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
+      // What was resumed may be the executor's, and runs before this thread waits.
+      return .goesOn
     }
     let now = ContinuousClock.now
     let due = link.state.withLock { $0.takeDue(at: now) }
     link.perform(due.actions)
+    if !due.actions.isEmpty, !due.isOver { return .goesOn }
     if due.isOver {
       link.end(nil)
       return .ended
@@ -123,7 +126,8 @@ extension LinkThread {
       return
     }
     startOver()
-    let streams = link.state.withLock { $0.beginRenewal() }
+    let (streams, delegates) = link.state.withLock { $0.beginRenewal() }
+    withExtendedLifetime(delegates) {}
     for stream in streams { stream.restartSnapshot() }
     link.keepPlaces()
     link.routesVersion.add(1, ordering: .releasing)
@@ -170,7 +174,8 @@ extension LinkThread {
     guard let interruption else { return .closed }
     var failure = interruption.failure
     if case .renewing = reconnection.stage {
-      failure = TribuneError(.unreachable, "what listens at \(address) does not say hello")
+      let what = greeting == .hello ? "does not say hello" : "has not confirmed what was registered"
+      failure = TribuneError(.unreachable, "what listens at \(address) \(what)")
     }
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(

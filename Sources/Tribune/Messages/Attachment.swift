@@ -15,9 +15,9 @@ public final class Attachment: Sendable {
   /// The delegate's id in verdicts and `explain`; never used again. It changes when the delegate is attached again
   /// after an interruption.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
-  let attached: AttachedDelegate
-  let serial: UInt64
-  let connection: Connection
+  private let attached: AttachedDelegate
+  private let serial: UInt64
+  private let connection: Connection
 
   init(_ attached: AttachedDelegate, serial: UInt64, connection: Connection) {
     self.attached = attached

@@ -2,8 +2,8 @@
 
 /// A declaration of the protocol of an object's delegates, or a definition of protocols.
 public final class Declaration: Sendable {
-  let serial: UInt64
-  let connection: Connection
+  private let serial: UInt64
+  private let connection: Connection
 
   init(serial: UInt64, connection: Connection) {
     self.serial = serial

@@ -15,9 +15,9 @@ public final class Hold: Sendable {
   /// The hold's id in verdicts and `holds`; never used again, and never a delegate's. It changes when the hold is
   /// taken again after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
-  let serial: UInt64
-  let term: HoldTerm
-  let connection: Connection
+  private let serial: UInt64
+  private let term: HoldTerm
+  private let connection: Connection
 
   init(serial: UInt64, term: HoldTerm, connection: Connection) {
     self.serial = serial

@@ -190,6 +190,8 @@ actor DelegateFolder {
         say("attached \(file.description) (delegate \(member.attachment.id))")
         continue
       }
+      // While another file was attached, one that was retired can have gone with its place.
+      if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
         members[file] = member

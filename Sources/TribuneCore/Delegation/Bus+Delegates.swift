@@ -29,8 +29,8 @@ extension Bus {
       object: object, patterns: patterns, label: fields.label)
     let before = fields.isSet ? chains.delegates(of: object) : []
     let delegate: DelegateRegistration
-    let isNew = connection.likenesses[dedupKey] == nil
-    if let existing = connection.likenesses[dedupKey] {
+    let isNew = connection.delegatesByDedupKey[dedupKey] == nil
+    if let existing = connection.delegatesByDedupKey[dedupKey] {
       delegate = existing
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
@@ -63,7 +63,7 @@ extension Bus {
       connections[slot].delegates[serial] = delegate
       connections[slot].patternCount += patterns.count
       connections[slot].patternTokenCount += delegate.patternTokenCount
-      connections[slot].likenesses[dedupKey] = delegate
+      connections[slot].delegatesByDedupKey[dedupKey] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
     let replaced = before.filter { $0 !== delegate }
@@ -81,7 +81,7 @@ extension Bus {
       giveBack(delegate.serial, from: delegate.slot)
       connections[delegate.slot].patternCount -= delegate.patterns.count
       connections[delegate.slot].patternTokenCount -= delegate.patternTokenCount
-      connections[delegate.slot].likenesses[delegate.dedupKey] = nil
+      connections[delegate.slot].delegatesByDedupKey[delegate.dedupKey] = nil
     }
     settleGone(delegates, at: now)
   }

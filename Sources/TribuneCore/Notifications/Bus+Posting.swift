@@ -93,7 +93,7 @@ extension Bus {
     var receivers = validReceivers(of: posted)
     // Receivers are rarely suspended. If none is, the array of the route is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
-      receivers = receivers.filter { isFor($0, posted.slice, count: 1, options) }
+      receivers = receivers.filter { admit($0, posted.slice, count: 1, options) }
     }
     emit(.notification(posted.slice, to: receivers, from: posted.poster))
   }
@@ -145,11 +145,11 @@ extension Bus {
   /// Buffers or drops a run of plain notifications for a suspended connection, as its observations say.
   ///
   /// - Returns: whether the connection receives the run now, after what was buffered for it.
-  package mutating func isFor(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
-    isFor(receiver, run, count: count, [])
+  package mutating func admit(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
+    admit(receiver, run, count: count, [])
   }
 
-  private mutating func isFor(
+  private mutating func admit(
     _ receiver: Receiver, _ run: ByteSlice, count: UInt64, _ options: PostOptions
   ) -> Bool {
     switch receiver.way(for: options) {

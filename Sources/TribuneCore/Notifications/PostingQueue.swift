@@ -17,9 +17,6 @@ struct PostingQueue {
   /// The last number given to a notification that waits for the bus to be idle.
   private var lastNumber: UInt64 = 0
 
-  var count: Int { soon.count + idle.count }
-  /// Entries that take up memory, removed ones included.
-  var placeCount: Int { soon.placeCount + idle.placeCount }
   var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
   /// When the oldest that waits for the bus to be idle must not wait any longer.

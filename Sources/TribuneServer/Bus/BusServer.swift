@@ -17,6 +17,15 @@ final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for.
   static let slotCount = 1 << 17
 
+  private enum Phase: Equatable {
+    /// → ending, sealed
+    case serving
+    /// It ends then at the latest. Final.
+    case ending(by: Instant)
+    /// The bus goes on elsewhere: nothing happens here any more. Final.
+    case sealed
+  }
+
   let context: ServerContext
   let sessions = SessionTable()
   let wal: WriteAheadLog
@@ -24,7 +33,7 @@ final class BusServer: EventLoopTarget {
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
-  let gatekeeper: Gatekeeper
+  private let gatekeeper: Gatekeeper
   let lister: Lister
   let bus: Cell<Bus>
   let files: UserInfoFiles
@@ -34,10 +43,7 @@ final class BusServer: EventLoopTarget {
   private let keeper: KeeperLink?
   private let heapUse = Cell(HeapUse())
   private(set) var timer: DeadlineTimer?
-  /// When the bus ends at the latest; nil unless it is ending.
-  private var stopBy: Instant?
-  /// The bus goes on elsewhere: nothing happens here any more.
-  private var isSealed = false
+  private var phase = Phase.serving
   /// Called at the end of each iteration.
   var iterationEnded: (() -> Void)?
 
@@ -100,10 +106,10 @@ final class BusServer: EventLoopTarget {
   /// Accepts no more, tells everyone, and ends the event loop when everyone has read what there was, or after
   /// `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
-    guard stopBy == nil else { return }
+    guard phase == .serving else { return }
     acceptor.stop()
     keeper?.end()
-    stopBy = context.now.advanced(byNanoseconds: graceNanoseconds)
+    phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
     // What was sent before is still taken, from everyone, before anyone is dismissed whom it may be for.
     for session in sessions.all { reader.readRest(of: session) }
     interpreter.deliverPostponed()
@@ -125,7 +131,7 @@ final class BusServer: EventLoopTarget {
 
   /// Nothing happens on the bus any more: another daemon goes on with it.
   func seal() {
-    isSealed = true
+    phase = .sealed
     recorder.seal()
   }
 
@@ -139,6 +145,8 @@ final class BusServer: EventLoopTarget {
   }
 
   private func finishInput() {
+    // A bus that can hand over has not died of what it took over.
+    wal.endRecovery()
     for session in sessions.all { reader.takeAllDeferred(of: session) }
     interpreter.deliverPostponed()
     sender.flushDeferred()
@@ -147,12 +155,16 @@ final class BusServer: EventLoopTarget {
 
   /// Gives the bus's place to the daemon that wants it, or goes on.
   private func yield(over keeper: KeeperLink, logVersion: UInt32) {
-    if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: stopBy != nil) {
+    if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
       return keeper.refusePlace(because: reason)
     }
     keeper.wish = .promised
     finishInput()
-    if handover.yield() { seal() }
+    // The keeper may have gone meanwhile.
+    guard keeper.wish == .promised else { return }
+    guard !handover.yield() else { return seal() }
+    // Nobody is late whose answer has come while the bus stood still.
+    for session in sessions.all { reader.readRest(of: session) }
   }
 
   // MARK: Iterations
@@ -191,8 +203,11 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if let keeper, case .heard(let version) = keeper.wish { yield(over: keeper, logVersion: version) }
-    if isSealed { return false }
+    if phase == .sealed { return false }
+    if let keeper, case .heard(let version) = keeper.wish {
+      yield(over: keeper, logVersion: version)
+      if phase == .sealed { return false }
+    }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
     repeat {
@@ -205,9 +220,9 @@ final class BusServer: EventLoopTarget {
     interpreter.writeVerdicts()
     sender.resetRelief()
     recorder.commitAndCompact()
-    if let stopBy {
-      if sessions.count == 0 || stopBy <= context.now { return false }
-      timer?.schedule(stopBy)
+    if case .ending(let limit) = phase {
+      if sessions.count == 0 || limit <= context.now { return false }
+      timer?.schedule(limit)
     }
     // What clients use of it: queues, buffers, partial frames, and some for each connection.
     heapUse.value.note(
@@ -225,7 +240,7 @@ final class BusServer: EventLoopTarget {
   /// Does what is due. Runs on the main queue, inside an iteration.
   private func checkDeadlines() {
     // The main queue does all that it has, whatever the first of it was.
-    guard !isSealed else { return }
+    guard phase != .sealed else { return }
     context.readClock()
     keeper?.tick(at: context.now)
     interpreter.advance()

@@ -72,11 +72,6 @@ nonisolated package struct Configuration: Equatable, Sendable {
     configuration.socketMode = 0o600
     return configuration
   }
-
-  /// The configuration in force after a reload: the loaded one, or still this one if there is any error.
-  package func reloaded(as loaded: Configuration, _ diagnostics: [Diagnostic]) -> Configuration {
-    diagnostics.contains { $0.severity == .error } ? self : loaded
-  }
 }
 
 /// A message for the operator about a configuration file.

@@ -94,7 +94,7 @@ extension Interpreter {
   ///
   /// - Returns: whether the connection receives it now, all the same.
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
-    let receivesNow = bus.value.isFor(receiver, run, count: count)
+    let receivesNow = bus.value.admit(receiver, run, count: count)
     applyEffects()
     recorder.noteBufferedOfAll()
     return receivesNow

@@ -10,11 +10,11 @@ final class Interpreter {
 
   let context: ServerContext
   let bus: Cell<Bus>.Reference
-  let sessions: SessionTable
+  private let sessions: SessionTable
   let recorder: Recorder
   let sender: Sender
   let monitor: TrafficMonitor
-  let replier: Replier
+  private let replier: Replier
   private let effects = Cell<[Effect]>([])
   /// Questions for which the queues of their delegates had no space.
   private let unsentQuestions = Cell<[Question]>([])

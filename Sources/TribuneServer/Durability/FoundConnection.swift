@@ -18,8 +18,8 @@ struct FoundConnection {
 
   var facts: ConnectionFacts
   var positions: LogPositions
-  /// Frames that the bus had said, with their numbers.
-  var said: [(number: UInt32, frame: ByteBuffer)] = []
+  /// Control frames that the bus had sent or queued, with their numbers.
+  var controlFrames: [(number: UInt32, frame: ByteBuffer)] = []
   /// Notifications that it had been queued, ever, and that were buffered for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
@@ -68,7 +68,7 @@ struct FoundConnection {
       fate = .loses(counters.queued &- counters.sent &+ counters.buffered)
       // A daemon that died while it took over may have written some twice.
       var last = counters.controlSent
-      said = said.filter { frame in
+      controlFrames = controlFrames.filter { frame in
         guard Int32(bitPattern: frame.number &- last) > 0 else { return false }
         last = frame.number
         return true

@@ -101,7 +101,7 @@ extension Recovery {
     case .controlFrame:
       let frame = ByteBuffer(capacity: entry.body.byteCount)
       frame.append(entry.body)
-      replayed.found[id]?.said.append((ControlFrameID(entry.moment).number, frame))
+      replayed.found[id]?.controlFrames.append((ControlFrameID(entry.moment).number, frame))
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false

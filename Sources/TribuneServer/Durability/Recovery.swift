@@ -19,7 +19,7 @@ final class Recovery {
   let wal: WriteAheadLog
   let recorder: Recorder
   let sender: Sender
-  let gatekeeper: Gatekeeper
+  private let gatekeeper: Gatekeeper
   let quota: DescriptorQuota
   let reader: FrameReader
   let keeper: KeeperLink?
@@ -232,21 +232,21 @@ final class Recovery {
     }
   }
 
-  /// Queues what must not be lost, behind the number of what is. Before that, nothing but what greets it has a place.
+  /// Queues unsent control frames again: the greeting first, then the count of lost notifications, then the rest.
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
     // The bus's hello, and the welcome.
-    let greeting = found.said.prefix(Int(2 - min(found.controlSent, 2)))
+    let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
     restore(greeting, of: session)
     if lost > 0 {
       context.statistics.value.lost += UInt64(lost)
       sender.changeQueue(of: session) { queue in queue.appendLost(UInt64(lost)) }
       sender.scheduleFlush(session)
     }
-    restore(found.said[greeting.endIndex...], of: session)
+    restore(found.controlFrames[greeting.endIndex...], of: session)
   }
 
-  private func restore(_ said: ArraySlice<(number: UInt32, frame: ByteBuffer)>, of session: Session) {
-    for (_, frame) in said {
+  private func restore(_ frames: ArraySlice<(number: UInt32, frame: ByteBuffer)>, of session: Session) {
+    for (_, frame) in frames {
       sender.enqueue(ByteSlice(frame, 0..<frame.count), for: session, isNotification: false)
     }
   }
@@ -264,7 +264,8 @@ final class Recovery {
   func logResult() {
     if let damage { context.log.warning("the log is damaged: \(damage)") }
     if replayed.uselessCount > 0 {
-      context.log.warning("\(replayed.uselessCount.counted("record")) of the log cannot be made use of")
+      context.log.warning(
+        "\(replayed.uselessCount.counted("entry", "entries")) of the log cannot be made use of")
     }
     let refused = replayed.found.values.count { $0.isRefused }
     if refused > 0 {

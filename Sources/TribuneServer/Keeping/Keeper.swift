@@ -10,7 +10,7 @@ import TribuneWire
 /// another bus is to come, and until when it is awaited, is `Tenure`'s to say. It parses nothing that a client has sent,
 /// and reads from nothing that it holds.
 package final class Keeper {
-  /// Buses that have connected, and have not attached yet or are about to go.
+  /// The most connections at a time, that of the bus that is served included.
   private static let peersMax = 4
   /// Messages of one bus that are taken before others have their turn.
   private static let messagesPerTurn = 64
@@ -117,7 +117,7 @@ package final class Keeper {
   package func turn(isPatient: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isPatient ? patience : 0)
     beatIfDue()
-    // Whoever comes may come after the lease has ended, and whoever has gone makes way.
+    // The order decides: an ended lease is noticed before a departure, and a departure before an arrival.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
       receive(from: Tenure.Bus(epoll.event(at: index).token))
@@ -322,17 +322,24 @@ package final class Keeper {
 
   private func end(_ bus: Tenure.Bus, saying reason: String) {
     send(.refusal(reason), to: bus)
+    drop(bus)
+  }
+
+  /// Hangs up on a bus that is alive, and goes on without this keeper: nobody is to be given what it had.
+  private func drop(_ bus: Tenure.Bus) {
+    if bus == tenure.owner { perform(tenure.over(bus)) }
     depart(bus)
   }
 
-  /// A bus that does not take what it is said is served no more: it never has more than a window of unread messages.
+  /// Sends, or drops the bus: it never has more than a window of unread messages, so a full socket means that it does not
+  /// read.
   private func send(_ message: KeeperMessage, to bus: Tenure.Bus) {
     switch offer(message, to: bus) {
     // What a bus sent before it ended is still taken.
     case .sent, .ended: break
     case .full, .failed:
       log.warning("a bus does not take what it is said")
-      depart(bus)
+      drop(bus)
     }
   }
 

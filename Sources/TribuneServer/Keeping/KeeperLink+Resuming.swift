@@ -17,7 +17,7 @@ extension KeeperLink {
   private static let givingLimit = Duration.seconds(5)
   /// How long another bus has to hand everything over, and to let go when it is told that it can.
   private static let replacingLimit = Duration.seconds(20)
-  /// How long the bus that has handed over waits for the other one to come to go on with it. Nobody is served meanwhile.
+  /// How long the bus that has given its place waits to hear that the other one has it. Nobody is served meanwhile.
   private static let yieldingLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
 
@@ -252,7 +252,7 @@ extension KeeperLink {
       sayOver(on: channel)
       channel.hangUp()
       let isOver = hearsOver(on: channel)
-      leave(because: "\(error)")
+      leave(because: "\(error)", isExpected: isOver)
       if !isOver { throw error }
     }
   }

@@ -12,9 +12,9 @@ import TribuneWire
 /// it is connected.
 final class KeeperLink {
   enum State {
-    /// Nobody keeps anything; when to look for a keeper. → attaching
+    /// Nobody keeps anything; when to look for a keeper. → attaching, up, over
     case down(until: Instant)
-    /// A keeper is connected, and has not answered yet. It has been sent nothing else. → up, down
+    /// A keeper is connected, and has not answered yet. It has been sent nothing else. → up, down, over
     case attaching(KeeperChannel)
     /// → down, over
     case up(KeeperChannel)
@@ -59,7 +59,7 @@ final class KeeperLink {
 
   /// How long the keeper may take to acknowledge a message.
   private static let patienceNanoseconds: UInt64 = 5_000_000_000
-  static let retryNanoseconds: UInt64 = 200_000_000
+  private static let retryNanoseconds: UInt64 = 200_000_000
   /// Ended items that wait to be told.
   private static let forgettingMax = 65_536
 
@@ -178,7 +178,12 @@ final class KeeperLink {
   }
 
   var keepsAll: Bool { entries.values.allSatisfy { $0.progress == .kept } }
-  private var isAttaching: Bool { if case .attaching = state { true } else { false } }
+  private var channel: KeeperChannel? {
+    switch state {
+    case .attaching(let channel), .up(let channel): channel
+    case .down, .over: nil
+    }
+  }
   var isUp: Bool { if case .up = state { true } else { false } }
   /// Whether the keeper has acknowledged everything.
   var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
@@ -264,11 +269,7 @@ final class KeeperLink {
   func isReady() {
     needsLook.value = true
     while true {
-      let channel: KeeperChannel
-      switch state {
-      case .attaching(let one), .up(let one): channel = one
-      case .down, .over: return
-      }
+      guard let channel else { return }
       do throws(KeeperChannel.Failure) {
         guard case .message(let message, let passed) = try channel.receive() else { break }
         guard passed.isEmpty else { throw .malformed("descriptors that nobody has asked for") }
@@ -285,7 +286,9 @@ final class KeeperLink {
     case .taken(let count):
       guard !unacknowledged.isEmpty else { throw .malformed("an acknowledgement of nothing") }
       switch unacknowledged.removeFirst().sent {
-      case .attach: (state, lastRefusal) = (.up(channel), nil)
+      case .attach:
+        (state, lastRefusal) = (.up(channel), nil)
+        renewLease()
       case .forget: break
       case .batch(let items): try acknowledge(items, count)
       }
@@ -344,7 +347,7 @@ final class KeeperLink {
     // It may have answered while this process was stopped.
     isReady()
     // In a hand-over, there is no time for another one, and this one may still take everything.
-    guard !isHandingOver, let due = nextDue, due <= now, isUp || isAttaching else { return }
+    guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")
   }
 
@@ -357,7 +360,6 @@ final class KeeperLink {
       // The log first: without it, nothing else is of use.
       waiting = entries.keys.sorted()
       waitingHead = 0
-      renewLease()
       guard send(.attach(.begin), as: .attach, over: channel) else { throw .ended }
     } catch {
       if case .attaching = state { return leave(because: "\(error)") }
@@ -374,8 +376,8 @@ final class KeeperLink {
     }
   }
 
-  /// Another pair for each bus and each keeper: who died before it had both ends where they belong has left none. The
-  /// service manager drops the one whose other end is closed.
+  /// Makes a new pair for each bus and each keeper: of an earlier one, an end may be lost. The service manager drops a pair
+  /// whose other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {
@@ -392,17 +394,12 @@ final class KeeperLink {
   }
 
   func leave(because reason: String, isExpected: Bool = false) {
-    let level: Log.Level
-    switch state {
-    case .attaching(let channel), .up(let channel):
-      // Nobody else is to go on with what it has, now or when it comes to read this.
-      sayOver(on: channel)
-      loop.unwatch(channel.rawValue)
-      if case .up = state { level = isExpected ? .info : .warning } else { level = .debug }
-    case .down, .over: return
-    }
+    guard let channel else { return }
+    // Nobody else is to go on with what it has, now or when it comes to read this.
+    sayOver(on: channel)
+    loop.unwatch(channel.rawValue)
     log.write(
-      level,
+      isUp ? (isExpected ? .info : .warning) : .debug,
       "no connection survives a restart until there is another keeper: this one is left, because \(reason)")
     state = .down(until: now.advanced(byNanoseconds: Self.retryNanoseconds))
     unacknowledged = []
@@ -417,10 +414,8 @@ final class KeeperLink {
 
   /// Nobody is to go on with the bus.
   func end() {
-    if case .up(let channel) = state {
-      sayOver(on: channel)
-      loop.unwatch(channel.rawValue)
-    } else if case .attaching(let channel) = state {
+    if let channel {
+      if isUp { sayOver(on: channel) }
       loop.unwatch(channel.rawValue)
     }
     state = .over

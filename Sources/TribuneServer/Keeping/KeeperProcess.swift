@@ -7,6 +7,9 @@ enum KeeperProcess {
   /// Descriptors that it needs for itself.
   private static let ownDescriptors = 64
 
+  /// How long the journal has to take what the keeper still had for it when it ends.
+  private static let flushGrace = Duration.seconds(2)
+
   private struct Failure: Error, CustomStringConvertible {
     let description: String
   }
@@ -15,6 +18,7 @@ enum KeeperProcess {
   /// - Returns: the exit status.
   static func run(listeningAt path: String?, _ log: Log) -> Int32 {
     Signals.ignore(Signals.brokenPipe)
+    defer { log.flush(within: flushGrace) }
     // It has no configuration to read again.
     Signals.ignore(Signals.hangUp)
     // Whoever could look into it would have the connections of everybody.

@@ -32,7 +32,8 @@ final class KeptDescriptors {
     var taken = 0
     var passed = passed
     for item in items {
-      guard descriptors.count < capacity || has(item), case .descriptor(let descriptor)? = passed.popFirst()
+      guard descriptors.count + closing.count < capacity || has(item),
+        case .descriptor(let descriptor)? = passed.popFirst()
       else { break }
       if let old = descriptors.updateValue(descriptor.release(), forKey: item) { close(old) }
       taken += 1
@@ -57,13 +58,18 @@ final class KeptDescriptors {
     closing.close(owned, of: accounts.account(of: user).descriptors)
   }
 
-  /// Who is at the other end of a connection with something in it; nil where there is nothing.
+  /// Who is at the other end of a connection with something in it, or this process's user for a listening socket: that may
+  /// have connections that nobody has accepted. Nil where there is nothing.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
-    guard UnixSocket.role(of: descriptor) == .connected else { return nil }
-    do throws(Errno) {
-      return try UnixSocket.hasUnread(descriptor) ? try UnixSocket.peer(of: descriptor).uid : nil
-    } catch {
-      return nil
+    switch UnixSocket.role(of: descriptor) {
+    case .listening: return ThisProcess.effectiveUser
+    case .connected:
+      do throws(Errno) {
+        return try UnixSocket.hasUnread(descriptor) ? try UnixSocket.peer(of: descriptor).uid : nil
+      } catch {
+        return nil
+      }
+    case nil: return nil
     }
   }
 }

@@ -13,12 +13,12 @@ nonisolated package struct Tenure: Equatable {
     /// A bus is connected. → awaited, vacant, yielding
     case owned(by: Bus)
     /// Another bus wants the place of the one that is connected, which has been asked for it. → yielded, askedInVain,
-    /// owned, awaited
+    /// owned, vacant
     case yielding(from: Bus, to: Bus)
     /// The other bus has gone before there was an answer. Until there is one, nobody else asks: it would be taken for
     /// the answer to that. → owned, awaited, vacant
     case askedInVain(Bus)
-    /// The bus has given its place, and waits. → owned, awaited
+    /// The bus has given its place, and waits. → owned, awaited, vacant
     case yielded(from: Bus, to: Bus)
     /// The bus has gone, and another one is awaited: until then, or for as long as somebody has the lease. → owned,
     /// vacant
@@ -153,7 +153,11 @@ nonisolated package struct Tenure: Equatable {
     case .owned(by: bus):
       state = awaited(at: now)
       return .nothing
-    case .yielding(from: bus, let other), .yielded(from: bus, let other):
+    // It has left everything, or died: the other one goes on with it.
+    case .yielding(from: bus, let other):
+      state = .owned(by: other)
+      return .give(other)
+    case .yielded(from: bus, let other):
       state = awaited(at: now)
       return .refuse(other, "the bus that was asked for its place has gone")
     case .askedInVain(bus):

@@ -28,8 +28,6 @@ final class Acceptor {
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
-  var isStopped: Bool { if case .stopped = state { true } else { false } }
-
   init(_ loop: EventLoop, _ sessions: SessionTable, log: Log) {
     self.loop = loop
     self.sessions = sessions

@@ -91,7 +91,7 @@ nonisolated package final class PassedAtStart {
     case (.log, _):
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // The service manager still has it, and that is all that it is for.
+    // Closed here: the service manager has its own copy, and only that one counts.
     case (.lease, _): storedNames.insert(name)
     case (nil, _) where UnixSocket.role(of: descriptor) == .listening:
       listening.append(Listening(descriptor: descriptor.release(), name: name))
@@ -152,14 +152,15 @@ nonisolated package final class PassedAtStart {
   /// Sorted, so the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
-  /// Closes everything but the sockets to listen on. Nobody goes on with the connections.
+  /// Closes what nobody has taken, but for the service manager's sockets to listen on.
   func discard() {
     for cookie in connectionCookies {
       if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
     }
     _ = takeLog()
-    for file in files.values { FileDescriptor(owning: file).close() }
-    files = [:]
+    for one in files.values { FileDescriptor(owning: one).close() }
+    for one in listeners.values { FileDescriptor(owning: one).close() }
+    (files, listeners) = ([:], [:])
   }
 
   package func takeListening() -> [Listening] {

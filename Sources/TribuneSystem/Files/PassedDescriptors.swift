@@ -28,9 +28,6 @@ package struct PassedDescriptors: ~Copyable {
   package var count: Int { waiting.count }
   package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Whether one of them was lost.
-  package var hasLost: Bool { waiting.contains(Self.lost) }
-
   package mutating func popFirst() -> Passed? {
     if waiting.isEmpty { return nil }
     return switch waiting.removeFirst() {

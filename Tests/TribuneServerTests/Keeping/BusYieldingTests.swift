@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneCore
 import TribuneLog
 import TribuneTestSupport
 import TribuneWire
@@ -17,22 +18,19 @@ struct BusYieldingTests {
     let script: KeeperScript
 
     /// A bus in an iteration in which it has been asked, and a client has registered something.
-    init(
-      logVersion: UInt32 = WriteAheadLog.version, by manager: ManagerStore? = nil,
-      _ steps: [KeeperScript.Step]
-    ) throws {
+    init(_ steps: [KeeperScript.Step]) throws {
       script = try KeeperScript(
         [
-          .hears(.attach(.begin)), .says(.wanted(logVersion: logVersion)), .says(.taken(count: 0)),
+          .hears(.attach(.begin)), .says(.wanted(logVersion: WriteAheadLog.version)), .says(.taken(count: 0)),
           .keepsBatch,
         ] + steps)
-      bus = try SteppedBus(keptAt: script.path, and: manager)
+      bus = try SteppedBus(keptAt: script.path)
       client = try bus.client()
       try client.send(Observe(), serial: 1, name: "load.*")
       bus.beginIteration()
       try bus.read(client)
       let isWhole = bus.keeper.flush(within: .seconds(60))
-      #expect(isWhole && bus.keeper.wish == .heard(logVersion: logVersion))
+      #expect(isWhole && bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
     }
 
     /// The bus serves its client, and its log says that it does.
@@ -52,8 +50,6 @@ struct BusYieldingTests {
     }
   }
 
-  private nonisolated static let version = WriteAheadLog.version
-
   @Test("gives it, and nothing happens there any more")
   func yields() async throws {
     let asked = try Asked([.hears(.yours), .says(.over)])
@@ -65,37 +61,6 @@ struct BusYieldingTests {
   }
 
   @Test(
-    "says why it does not give it to a bus that could not read its log, or that no service manager started")
-  func refuses() async throws {
-    let log = Log(level: .error, destination: .standardError)
-    for (version, manager, reason) in [
-      (
-        Self.version - 1, nil,
-        "the bus's log has version \(Self.version), and \(Self.version - 1) is the last known"
-      ),
-      (
-        Self.version, try ManagerStore(log: log),
-        "a service manager has started this one: \"systemctl restart tribuned\" replaces it"
-      ),
-    ] {
-      let asked = try Asked(logVersion: version, by: manager, [.hears(.refusal(reason)), .hearsEnd])
-      #expect(asked.bus.server.endIteration())
-      try asked.expectServed()
-      await asked.end()
-    }
-  }
-
-  @Test("goes on, and is kept, when the other one does not do its part")
-  func goesOn() async throws {
-    let asked = try Asked([.hears(.yours), .says(.refusal("it has gone")), .hearsEnd])
-    #expect(asked.bus.server.endIteration())
-    try asked.expectServed()
-    #expect(asked.bus.keeper.flush(within: .seconds(60)))
-    #expect(asked.bus.keeper.isKept(.connection(try asked.bus.session(of: asked.client).cookie)))
-    await asked.end()
-  }
-
-  @Test(
     "goes on when the keeper dies while it hands over, or has done so",
     arguments: [[.hearsBatch], [.hears(.yours)]] as [[KeeperScript.Step]])
   func keeperDies(_ steps: [KeeperScript.Step]) async throws {
@@ -103,6 +68,36 @@ struct BusYieldingTests {
     #expect(asked.bus.server.endIteration())
     try asked.expectServed()
     await asked.script.expectEnd()
+  }
+
+  @Test("takes an answer in time that came while it stood still")
+  func answerInTime() async throws {
+    let asked = try Asked([.hears(.yours), .says(.refusal("it has gone")), .hearsEnd])
+    try asked.client.send(
+      Attach(failurePolicy: .abstain, timeout: 1, patterns: ["load.shouldStop"]), serial: 2)
+    try asked.client.send(Ask(), serial: 3, name: "load.shouldStop")
+    try asked.bus.read(asked.client)
+    let veto = Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .veto)
+    try asked.client.send(veto, serial: 4)
+    #expect(asked.bus.server.endIteration())
+    let late = asked.bus.server.context.now.advanced(byMilliseconds: 2)
+    repeat { asked.bus.beginIteration() } while asked.bus.server.context.now < late
+    try asked.bus.pass(asked.client)
+    #expect(asked.bus.server.bus.value.totals.vetoed == 1)
+    await asked.end()
+  }
+
+  @Test("answers nobody who asks when it has handed over")
+  func askedTooLate() async throws {
+    let asked = try Asked([
+      .hears(.refusal("the bus is ending")), .says(.wanted(logVersion: WriteAheadLog.version)), .hearsEnd,
+    ])
+    try asked.bus.server.handOver()
+    asked.bus.server.seal()
+    while asked.bus.keeper.wish == .none { _ = asked.bus.keeper.flush(within: .milliseconds(100)) }
+    #expect(!asked.bus.server.endIteration())
+    #expect(asked.bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
+    await asked.end()
   }
 
   @Test("gives it to nobody when it ends anyway, and leaves everything to its keeper")

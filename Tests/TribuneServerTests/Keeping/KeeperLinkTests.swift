@@ -54,9 +54,12 @@ private final class LinkedKeeper {
 @MainActor
 @Suite("A bus and its keeper", .timeLimit(.minutes(15)))
 struct KeeperLinkTests {
+  private let pair: LinkedKeeper
+
+  init() throws { pair = try LinkedKeeper() }
+
   @Test("everything is kept once the keeper has acknowledged it, and not before")
   func kept() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<1000)
     #expect(pair.keptCount(of: 0..<1000) == 0)
     try pair.settle(seconds: 1, keeperTurns: false)
@@ -69,7 +72,6 @@ struct KeeperLinkTests {
 
   @Test("what has ended is kept no more, wherever it was on its way")
   func forgotten() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<100)
     try pair.settle(seconds: 1)
     try pair.keep(100..<200)
@@ -81,7 +83,6 @@ struct KeeperLinkTests {
 
   @Test("what comes again under the name of what has ended is kept")
   func again() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<100)
     try pair.settle(seconds: 1)
     pair.forget(0..<100)
@@ -95,7 +96,6 @@ struct KeeperLinkTests {
 
   @Test("a keeper that ends is replaced, and the next one is sent everything")
   func refilled() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
     pair.keeper.die()
@@ -111,7 +111,6 @@ struct KeeperLinkTests {
 
   @Test("a keeper that is to end may, and the next one is sent everything")
   func leaving() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
     try pair.keeper.signal()
@@ -126,7 +125,6 @@ struct KeeperLinkTests {
   @Test(
     "a keeper that is slow in a hand-over is not left, and forgets in the end what it has not acknowledged")
   func slow() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
     try pair.keep(500..<600)
@@ -141,7 +139,6 @@ struct KeeperLinkTests {
 
   @Test("a keeper that does not answer keeps nothing after 5 s, and everything again when it goes on")
   func hung() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
     #expect(pair.keptCount(of: 0..<500) == 500)
@@ -170,7 +167,6 @@ struct KeeperLinkTests {
 
   @Test("a bus that ends for good leaves nothing, and looks for no other keeper")
   func over() throws {
-    let pair = try LinkedKeeper()
     try pair.keep(0..<10)
     try pair.settle(seconds: 1)
     pair.link.end()

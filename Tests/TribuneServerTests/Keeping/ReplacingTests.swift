@@ -113,10 +113,16 @@ struct ReplacingTests {
     }
   }
 
-  @Test(
-    "is refused when the other one dies, whose things are kept for the next bus", arguments: [false, true])
-  func oldDies(hasYielded: Bool) throws {
-    if hasYielded { try yield() }
+  @Test("is given everything when the other one ends before it has answered")
+  func oldEnds() throws {
+    old.hangUp()
+    #expect(try new.takeAll() == [.connection(connection.cookie)])
+    #expect(try new.ask(.ready) == .yours)
+  }
+
+  @Test("is refused when the other one dies that has given its place, whose things are kept for the next bus")
+  func oldDies() throws {
+    try yield()
     old.hangUp()
     #expect(try new.lastWords() == [Self.ownerHasGone])
     let next = try keeper.bus()
@@ -152,14 +158,6 @@ struct ReplacingTests {
     let reason = "the bus that was asked for its place has left the keeper"
     #expect(try new.lastWords() == [.refusal(reason)])
     #expect(try connection.isClosed)
-  }
-
-  @Test("begins anew where no bus is served")
-  func nobody() throws {
-    let keeper = try SteppedKeeper()
-    let bus = try keeper.bus()
-    #expect(try bus.ask(.attach(.replace(logVersion: 3))) == .taken(count: 0))
-    #expect(try bus.ask(.ready) == .yours)
   }
 
   @Test("has a keeper that is to end ask it to go when it has the place, and not before")

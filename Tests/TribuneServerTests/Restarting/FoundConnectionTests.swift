@@ -84,9 +84,9 @@ struct FoundConnectionTests {
     var found = try Self.found()
     // Its numbers wrap around.
     for number in [0, 1, 2, 1, 2, 3] as [UInt32] {
-      found.said.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
+      found.controlFrames.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
     }
     found.judge(by: SessionCounters(connection: id, controlSent: sent), id: id, isHandedOver: false)
-    #expect(found.said.map(\.number) == [1, 2, 3].map { sent &+ $0 })
+    #expect(found.controlFrames.map(\.number) == [1, 2, 3].map { sent &+ $0 })
   }
 }

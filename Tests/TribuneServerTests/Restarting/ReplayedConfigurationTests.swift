@@ -95,19 +95,6 @@ struct ReplayedConfigurationTests {
         && next.server.bus.value.totals.vetoed == 0)
   }
 
-  @Test("a delegate keeps the timeout that it was given, also when the log has been compacted since")
-  func timeout() throws {
-    let asked = try Asked(Configuration(), overrides: false) { _ in }
-    asked.bus.server.reconfigure(Change.times.configuration)
-    asked.bus.server.recorder.compactNow()
-    var bus = asked.bus
-    for _ in 1...2 {
-      bus = try bus.successor()
-      let timeouts = bus.server.bus.value.delegateEntries(of: 0).map(\.timeout)
-      #expect(timeouts == [5_000])
-    }
-  }
-
   /// Why today's configuration is all that the replay can go by.
   enum Lack: CaseIterable {
     /// An older daemon wrote the log.

@@ -23,18 +23,13 @@ final class SteppedBus {
 
   /// Makes one that has nothing yet. It logs all that its keeper needs.
   ///
-  /// - Parameters:
-  ///   - keeperPath: where its keeper listens. Without one, nobody listens there.
-  ///   - manager: what keeps the log besides.
-  init(
-    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
-    and manager: ManagerStore? = nil
-  ) throws {
+  /// - Parameter keeperPath: where its keeper listens. Without one, nobody listens there.
+  init(_ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil) throws {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     loop = try EventLoop(hostsMainQueue: false)
     keeper = KeeperLink(
-      path: keeperPath ?? "\(folder.path)/keeper", manager: manager, loop: loop, log: Self.log)
+      path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper)
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
