@@ -60,9 +60,7 @@ struct AllocationTests {
     let counted = try CountedBus()
     let poster = try RawClient.greeted(counted.bus)
     let observers = try (0..<posting.observers).map { _ in
-      let observer = try RawClient.greeted(counted.bus)
-      try observer.observe(posting.pattern, object: posting.object, serial: 1)
-      return observer
+      try RawClient.observing(posting.pattern, object: posting.object, on: counted.bus)
     }
     func post() throws {
       for start in stride(from: 0, to: Self.count, by: posting.batch) {

@@ -20,8 +20,7 @@ struct AnnouncementFrameTests {
 
   @Test("who connects and who goes is told, and why if the bus closed it")
   func connections() throws {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("tribune.connection.*", serial: 1)
+    let observer = try RawClient.observing("tribune.connection.*", on: bus)
     let (client, welcome) = try RawClient.welcomed(bus)
     let came = try observer.next(.post)
     #expect(came.name == "tribune.connection.didConnect")
@@ -54,8 +53,7 @@ struct AnnouncementFrameTests {
   @Test("that the bus stops is told before anybody is dismissed, and is the last that it posts")
   func stopping() throws {
     let observers = try (0..<3).map { _ in
-      let observer = try RawClient.greeted(bus)
-      try observer.observe("tribune.**", serial: 1)
+      let observer = try RawClient.observing("tribune.**", on: bus)
       try observer.observe("load.*", serial: 2)
       return observer
     }

@@ -165,8 +165,7 @@ struct BadInputTests {
   @Test("a frame cut off by its sender's end is forgotten")
   func truncatedFrame() throws {
     let bus = try TestBus()
-    let observer = try RawClient.greeted(bus)
-    try observer.observe(serial: 1)
+    let observer = try RawClient.observing(on: bus)
     do {
       let client = try RawClient.greeted(bus)
       try client.send {

@@ -75,8 +75,7 @@ struct CaptureTests {
   @Test("without a pattern, also who comes, registers and is refused")
   func everything() throws {
     let capture = try capture("-N", "9")
-    let client = try RawClient.greeted(bus)
-    try client.observe("a.*", object: "o", serial: 1)
+    let client = try RawClient.observing("a.*", object: "o", on: bus)
     try client.attach(Attach(order: -2, label: "x", patterns: ["a.shouldB", "b"]), serial: 2)
     try client.send(Post(), serial: 3, name: "not a name")
     #expect(try client.nextError() == .invalidName)
@@ -176,8 +175,7 @@ struct CaptureTests {
   func ends() throws {
     for signal in [SIGINT, SIGTERM] {
       let capture = try capture()
-      capture.signal(signal)
-      #expect(capture.status() == 0)
+      #expect(capture.end(signal) == 0)
       #expect(try capture.errors.rest() == "")
       #expect(try Tshark(file, fields: ["frame.number"]).rows.isEmpty)
     }

@@ -8,6 +8,10 @@ import TribuneWire
 /// tribunectl asks and answers, against the real daemon.
 @Suite("tribunectl asks and answers", .timeLimit(.minutes(2)))
 struct AskingCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   private static func outcomes(_ verdict: [String: Any]) throws -> [[String: Any]] {
     try #require(verdict["outcomes"] as? [[String: Any]])
   }
@@ -16,7 +20,6 @@ struct AskingCommandTests {
 
   @Test("nobody there means the default, at once, and the verdict says so")
   func nobody() throws {
-    let bus = try TestBus()
     let allowed = try bus.tribunectl("ask", "a.shouldB", "--object=x")
     #expect(allowed.status == 0)
     #expect(allowed.output == "allowed: a.shouldB x (nobody was there to answer)\n")
@@ -30,7 +33,6 @@ struct AskingCommandTests {
 
   @Test("a veto is exit status 1, with who said it and why")
   func veto() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying(
       "delegate", "a.shouldB", "--veto=a restore \u{1B}[2Jruns", "--label=restore")
     let people = try bus.tribunectl("ask", "a.shouldB")
@@ -51,14 +53,12 @@ struct AskingCommandTests {
     #expect(quiet.status == 1)
     #expect(quiet.output == "")
     #expect(quiet.errors == "")
-    delegate.signal(SIGTERM)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(SIGTERM) == 0)
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
   }
 
   @Test("all reasons are waited for where they are asked for")
   func allReasons() throws {
-    let bus = try TestBus()
     let delegates = [
       try bus.staying("delegate", "a", "--veto=one"), try bus.staying("delegate", "a", "--approve"),
       try bus.staying("delegate", "a", "--veto=two", "--order=-1"),
@@ -93,7 +93,6 @@ struct AskingCommandTests {
     "a bus that breaks while it is asked gives no verdict, whatever counts where there is none",
     arguments: ["fail", "allow", "veto"])
   func busBreaks(choice: String) throws {
-    let bus = try TestBus()
     let delegate = try bus.staying(
       "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
     #expect(try bus.tribunectl("ask", "a", "--if-unreachable=\(choice)").status == 255)
@@ -102,7 +101,6 @@ struct AskingCommandTests {
 
   @Test("a bus that does not answer is not waited for longer than was said")
   func silentBus() throws {
-    let bus = try TestBus()
     bus.signal(SIGSTOP)
     let result = try bus.tribunectl("list", "--timeout=200ms")
     #expect(result.status == 1)
@@ -114,13 +112,11 @@ struct AskingCommandTests {
 
   @Test("a deadline over the bus's limit is a refused query: no verdict")
   func longDeadline() throws {
-    let bus = try TestBus()
     #expect(try bus.tribunectl("ask", "a", "--timeout=2h", "--if-unreachable=allow").status == 255)
   }
 
   @Test("under a delegate's command, that question is the parent")
   func parent() throws {
-    let bus = try TestBus()
     let monitor = try bus.staying("-j", "monitor", "inner")
     let program = try Programs.path(of: "tribunectl")
     let delegate = try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
@@ -137,7 +133,6 @@ struct AskingCommandTests {
 
   @Test("a command gets the question")
   func question() throws {
-    let bus = try TestBus()
     let script = """
       cat; echo; echo "$TRIBUNE_NAME|$TRIBUNE_OBJECT|$TRIBUNE_QUERY|$TRIBUNE_ASKER_UID|$TRIBUNE_ASKER_PROCESS"
       test -n "$TRIBUNE_ASKER_PID$TRIBUNE_ASKER_CONNECTION"; test "${TRIBUNE_ASKER_UNIT-unset}" != unset; exit 1
@@ -159,7 +154,6 @@ struct AskingCommandTests {
       ("kill -9 $$", "failed", "was killed by signal 9", 1),
     ] as [(String, String, String, Int32)])
   func commandsEnd(script: String, outcome: String, reason: String, status: Int32) throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("-j", "delegate", "a", "--exec", "sh", "-c", script)
     let result = try bus.tribunectl("-j", "ask", "a")
     #expect(result.status == status)
@@ -171,7 +165,6 @@ struct AskingCommandTests {
 
   @Test("a failing command is no opinion where the delegate says so")
   func failurePolicy() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("delegate", "a", "--on-failure=abstain", "--exec", "/nonexistent/command")
     let result = try bus.tribunectl("-j", "ask", "a")
     #expect(result.status == 0)
@@ -185,7 +178,6 @@ struct AskingCommandTests {
       "trap '' TERM; exec sleep 1000", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
     ])
   func slowCommand(script: String) throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("delegate", "a", "--timeout=100ms", "--exec", "sh", "-c", script)
     let result = try bus.tribunectl("-j", "ask", "a")
     #expect(result.status == 1)
@@ -196,7 +188,6 @@ struct AskingCommandTests {
 
   @Test("a command that defers may take longer than the delegate's timeout")
   func deferringCommand() throws {
-    let bus = try TestBus()
     let gate = try ShellGate()
     let delegate = try bus.staying(
       "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
@@ -218,7 +209,6 @@ struct AskingCommandTests {
 
   @Test("a command whose question is withdrawn is ended")
   func withdrawn() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying(
       "-j", "delegate", "a", "--timeout=1h", "--exec", "sh", "-c", "echo started >&2; exec sleep 1000")
     let asker = try bus.start("ask", "a")
@@ -229,13 +219,11 @@ struct AskingCommandTests {
 
   @Test("a delegate that ends takes its commands with it", arguments: [SIGTERM, SIGHUP])
   func endsWithCommands(signal: CInt) throws {
-    let bus = try TestBus()
     let delegate = try bus.staying(
       "delegate", "a", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
     let asker = try bus.start("ask", "a")
     #expect(try delegate.errors.line() == "started")
-    delegate.signal(signal)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(signal) == 0)
     // All that held the other end of it has ended.
     #expect(try delegate.errors.rest() == "")
     #expect(asker.status() == 1)
@@ -243,15 +231,13 @@ struct AskingCommandTests {
 
   @Test("a delegate whose answers cannot be written down goes on answering, and says so once")
   func fullDisk() throws {
-    let bus = try TestBus()
     let delegate = try RunningProgram([
       "/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", try Programs.path(of: "tribunectl"),
       "--address=\(bus.address)", "delegate", "a", "--veto=no",
     ])
     #expect(try delegate.errors.line()?.hasPrefix("attached ") == true)
     for _ in 1...2 { #expect(try bus.tribunectl("ask", "a").status == 1) }
-    delegate.signal(SIGTERM)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(SIGTERM) == 0)
     #expect(
       try delegate.errors.rest()
         == "tribunectl: answering goes on, unseen: standard output: No space left on device\n")
@@ -259,7 +245,6 @@ struct AskingCommandTests {
 
   @Test("a delegate runs so many commands at a time, and fails what is asked beyond that")
   func tooManyCommands() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("delegate", "a", "--timeout=1min", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
     for serial in 1...70 { try asker.send(Ask(), serial: Serial(serial), name: "a") }
@@ -268,13 +253,11 @@ struct AskingCommandTests {
       #expect(outcomes.map(\.outcome) == [.failed])
       #expect(outcomes.map(\.reason) == ["64 commands run already"])
     }
-    delegate.signal(SIGTERM)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(SIGTERM) == 0)
   }
 
   @Test("many questions at once are answered at once")
   func concurrent() throws {
-    let bus = try TestBus()
     let gate = try ShellGate()
     let delegate = try bus.staying(
       "delegate", "a", "--timeout=1min", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")

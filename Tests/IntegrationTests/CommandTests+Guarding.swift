@@ -8,6 +8,10 @@ import TribuneTestSupport
 /// `tribunectl guard`, against the real daemon.
 @Suite("tribunectl guards", .timeLimit(.minutes(2)))
 struct GuardingCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   /// The names and userInfo of the next notifications.
   private static func next(_ count: Int, from observer: RunningProgram) throws -> [String] {
     try (0..<count).map { _ in
@@ -20,7 +24,6 @@ struct GuardingCommandTests {
 
   @Test("an allowed command runs between will and did, with all that it was given")
   func allowed() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "window.**")
     let result = try bus.tribunectl(
       "guard", "window.close", "--object=w/1", "--", "sh", "-c", "echo \"$@\"; echo err >&2", "-",
@@ -33,7 +36,6 @@ struct GuardingCommandTests {
 
   @Test("a veto prints every reason, runs nothing and announces nothing")
   func vetoed() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "**")
     let delegates = [
       try bus.staying("delegate", "a.shouldB", "--veto=one\u{1B}", "--label=first"),
@@ -54,7 +56,6 @@ struct GuardingCommandTests {
 
   @Test("without a verdict nothing runs")
   func noVerdict() throws {
-    let bus = try TestBus()
     bus.signal(SIGSTOP)
     let silent = try bus.tribunectl("guard", "a.b", "--timeout=200ms", "--", "echo", "ran")
     #expect(silent.status == 255)
@@ -66,7 +67,6 @@ struct GuardingCommandTests {
     "signals are the command's, and its end is the guard's",
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
   func signals(signal: CInt) throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "**")
     let program = try bus.start(
       "guard", "a.b", "--", "sh", "-c",
@@ -80,7 +80,6 @@ struct GuardingCommandTests {
 
   @Test("should, will and did come from one connection")
   func oneConnection() throws {
-    let bus = try TestBus()
     let monitor = try bus.staying("-j", "monitor")
     #expect(try bus.tribunectl("guard", "a.b", "--", "true").status == 0)
     var senders: [String: String] = [:]

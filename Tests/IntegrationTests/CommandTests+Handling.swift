@@ -9,6 +9,10 @@ import TribuneWire
 /// `tribunectl observe --exec`, against the real daemon.
 @Suite("An observer's commands", .timeLimit(.minutes(3)))
 struct HandlingCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   /// Waits until nothing waits for the observer in the bus, so that nothing is dropped there.
   private static func letRead(_ observer: RunningProgram, over connection: Connection) async throws {
     while try await connection.connections().contains(where: { $0.pid == observer.pid && $0.queuedBytes > 0 })
@@ -17,7 +21,6 @@ struct HandlingCommandTests {
 
   @Test("one runs for each notification, in order, one at a time, and -N counts them")
   func order() throws {
-    let bus = try TestBus()
     let folder = try TestFolder()
     // Another one at the same time would find the folder there.
     let script =
@@ -39,7 +42,6 @@ struct HandlingCommandTests {
 
   @Test("a command has the userInfo on its standard input and the rest in its environment")
   func environment() throws {
-    let bus = try TestBus()
     #expect(try bus.tribunectl("post", "a.b", "[1]", "--retain", "--object=o p").status == 0)
     // What the observer itself has of these says nothing of the notification.
     let observer = try RunningProgram(
@@ -61,7 +63,6 @@ struct HandlingCommandTests {
 
   @Test("what the bus itself posts has an empty sender")
   func busPosts() throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "tribune.hold.didTake", "-N1", "--exec", "sh", "-c", "echo \"<$TRIBUNE_SENDER>\"")
     #expect(try bus.tribunectl("hold", "x", "--why=y", "--", "true").status == 0)
@@ -70,7 +71,6 @@ struct HandlingCommandTests {
 
   @Test("a long userInfo reaches a command that reads it, and holds up none that does not")
   func longUserInfo() async throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "a", "b", "-N3", "--exec", "sh", "-c", "test $TRIBUNE_NAME = a || wc -c")
     let connection = try await bus.connect()
@@ -86,7 +86,6 @@ struct HandlingCommandTests {
 
   @Test("what comes faster than commands end is dropped oldest first, and every one of it is counted")
   func slow() async throws {
-    let bus = try TestBus()
     let gate = try ShellGate()
     // The first waits until the test lets it go on.
     let observer = try bus.staying(
@@ -116,8 +115,7 @@ struct HandlingCommandTests {
     #expect(kept < posted)
     #expect(names == ["first"] + (0..<kept).map { "n\(posted - kept + 1 + $0)" } + ["end"])
     #expect(lost == [0, posted - kept] + Array(repeating: 0, count: kept))
-    observer.signal(SIGTERM)
-    #expect(observer.status() == 0)
+    #expect(observer.end(SIGTERM) == 0)
     #expect(try observer.errors.rest() == "tribunectl: lost \(posted - kept) notifications\n")
     await connection.close()
   }
@@ -128,7 +126,6 @@ struct HandlingCommandTests {
       ("exit 0", nil), ("exit 3", "exited with 3"), ("kill -KILL $$", "was killed by signal 9"),
     ] as [(String, String?)])
   func awaited(script: String, reason: String?) throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "a", "-N1", "--awaited", "--exec", "sh", "-c", "echo ran; \(script)")
     let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")
@@ -147,7 +144,6 @@ struct HandlingCommandTests {
     "a command that cannot be started ends the observer with a shell's status, and is no acknowledgement",
     arguments: [("/nonexistent", 127), ("/etc/passwd", 126)] as [(String, Int32)])
   func cannotStart(path: String, status: Int32) throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "a", "--awaited", "--exec", path)
     let post = try bus.tribunectl("post", "a", "--wait=1min")
     #expect(post.status == 1)
@@ -160,7 +156,6 @@ struct HandlingCommandTests {
   @Test(
     "interrupted, it ends the command that runs and starts no other", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(signal: CInt) throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "**", "--awaited", "--exec", "sh", "-c",
       "exec 2>/dev/null; trap 'echo ended $TRIBUNE_NAME; exit 4' TERM; echo $TRIBUNE_NAME; while :; do sleep 0.01; done"
@@ -168,8 +163,7 @@ struct HandlingCommandTests {
     let first = try bus.start("-j", "post", "first", "--wait=1min")
     #expect(try observer.output.line() == "first")
     #expect(try bus.tribunectl("post", "second").status == 0)
-    observer.signal(signal)
-    #expect(observer.status() == 0)
+    #expect(observer.end(signal) == 0)
     #expect(try observer.output.rest() == "ended first\n")
     #expect(try observer.errors.rest() == "")
     #expect(first.status() == 1)
@@ -178,20 +172,17 @@ struct HandlingCommandTests {
 
   @Test("interrupted, it does not wait for a command that does not end by it")
   func stubborn() throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "a", "--exec", "sh", "-c", "trap '' TERM; echo started; exec sleep 1000")
     #expect(try bus.tribunectl("post", "a").status == 0)
     #expect(try observer.output.line() == "started")
-    observer.signal(SIGTERM)
-    #expect(observer.status() == 0)
+    #expect(observer.end(SIGTERM) == 0)
     // Nothing of it is left that would hold this.
     #expect(try observer.output.rest() == "")
   }
 
   @Test("when the bus goes, what has come is still handled, and then that is said")
   func busGoes() throws {
-    let bus = try TestBus()
     let gate = try ShellGate()
     let observer = try bus.staying(
       "observe", "a", "b", "--exec", "sh", "-c",

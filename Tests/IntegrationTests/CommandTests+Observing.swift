@@ -7,6 +7,10 @@ import Testing
 /// `tribunectl observe` and its options, against the real daemon.
 @Suite("tribunectl observes", .timeLimit(.minutes(3)))
 struct ObservingCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   private static func names(_ lines: [String?]) throws -> [String] {
     try lines.map { line in
       let object = try jsonObject(line ?? "")
@@ -20,7 +24,6 @@ struct ObservingCommandTests {
 
   @Test("what is retained comes first and says so, then what is posted, and -N counts both")
   func retained() throws {
-    let bus = try TestBus()
     for object in ["o/1", "o/2"] {
       #expect(try bus.tribunectl("post", "a.b", "1", "--retain", "--object=\(object)").status == 0)
     }
@@ -39,7 +42,6 @@ struct ObservingCommandTests {
 
   @Test("list --retained shows what is kept, and no more what was cleared")
   func listRetained() throws {
-    let bus = try TestBus()
     #expect(try bus.tribunectl("list", "--retained").output == "0 notifications retained.\n")
     #expect(try bus.tribunectl("post", "a.b", "[1,2]", "--retain", "--object=o").status == 0)
     #expect(try bus.tribunectl("post", "a.c", "1", "--retain").status == 0)
@@ -74,7 +76,6 @@ struct ObservingCommandTests {
       (["--suspension=immediately"], ["a ", "b ", "a ", "end "]),
     ] as [([String], [String])])
   func suspension(options: [String], expected: [String]) throws {
-    let bus = try TestBus()
     let observer = try bus.staying(["-j", "observe", "**"] + options)
     #expect(try bus.isSuspended(observer) == false)
     observer.signal(SIGTSTP)
@@ -90,7 +91,6 @@ struct ObservingCommandTests {
 
   @Test("it may be stopped again and again, and without the bus, and still ends when it is interrupted")
   func stoppedAgain() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "**", "--suspension=hold")
     for name in ["a", "b", "c"] {
       observer.signal(SIGTSTP)
@@ -108,13 +108,11 @@ struct ObservingCommandTests {
     observer.signal(SIGCONT)
     bus.signal(SIGCONT)
     try Self.awaitResumption(in: monitor)
-    observer.signal(SIGTERM)
-    #expect(observer.status() == 0)
+    #expect(observer.end(SIGTERM) == 0)
   }
 
   @Test("status and list say who is suspended, what is held, and how it observes")
   func status() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "a.**", "--suspension=hold", "--awaited")
     observer.signal(SIGTSTP)
     try observer.waitUntilStopped()
@@ -139,7 +137,6 @@ struct ObservingCommandTests {
 
   @Test("an awaited observer that prints has acknowledged what it has printed, the last one too")
   func awaited() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "a", "--awaited", "-N2")
     for _ in 0..<2 {
       let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")

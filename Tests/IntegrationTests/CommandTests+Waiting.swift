@@ -7,11 +7,9 @@ import Testing
 /// `tribunectl post --wait` and `guard --wait`, against the real daemon.
 @Suite("tribunectl waits for awaited observers", .timeLimit(.minutes(3)))
 struct WaitingCommandTests {
-  /// Ends an observer and the command that it runs.
-  private static func end(_ observer: RunningProgram) {
-    observer.signal(SIGTERM)
-    #expect(observer.status() == 0)
-  }
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
 
   // MARK: post
 
@@ -27,7 +25,6 @@ struct WaitingCommandTests {
       (["--wait"], ["awaited"]),
     ] as [([String], [String]?)])
   func wishes(options: [String], expected: [String]?) throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "a", "-N1")
     let monitor = try bus.staying("-j", "monitor", "a")
     let post = try TestBus.tribunectl(["post", "a", "[1]", "--object=o"] + options, address: bus.address)
@@ -43,7 +40,6 @@ struct WaitingCommandTests {
     "userInfo comes from standard input where it is -, however long it is",
     arguments: [("printf '[1]'", "3\n"), ("printf '\"%0300000d\"' 1", "300002\n")])
   func standardInput(writer: String, received: String) async throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "a", "-N1", "--exec", "wc", "-c")
     let script = "\(writer) | \"$0\" --address='\(bus.address)' post a -"
     let post = try await Script.run(["bash", "-c", script, try Programs.path(of: "tribunectl")])
@@ -62,7 +58,6 @@ struct WaitingCommandTests {
 
   @Test("a post that waits for nobody has been acknowledged by all, without a word")
   func nobody() throws {
-    let bus = try TestBus()
     let other = try bus.staying("observe", "**")
     let post = try bus.tribunectl("post", "a", "--wait")
     #expect(post.status == 0)
@@ -72,7 +67,6 @@ struct WaitingCommandTests {
 
   @Test("a post waits until everyone's work is done")
   func done() throws {
-    let bus = try TestBus()
     let folder = try TestFolder()
     let observers = try ["one", "two"].map { name in
       try bus.staying("observe", "a", "--awaited", "--exec", "touch", "\(folder.path)/\(name)")
@@ -86,7 +80,6 @@ struct WaitingCommandTests {
 
   @Test("who had not acknowledged is told, each with why")
   func missing() throws {
-    let bus = try TestBus()
     let observers = [
       try bus.staying("observe", "a", "--awaited"),
       try bus.staying("observe", "a", "--awaited", "--exec", "sh", "-c", "exit 3"),
@@ -113,7 +106,7 @@ struct WaitingCommandTests {
     let missing = try #require(reply["missing"] as? [[String: Any]])
     #expect(missing.map { $0["pid"] as? Int } == [Int(observers[1].pid), Int(observers[3].pid)])
     #expect(missing.map { $0["failure"] as? String } == ["failed", "timedOut"])
-    Self.end(observers[3])
+    #expect(observers[3].end(SIGTERM) == 0)
   }
 
   @Test("without a bus, and when the bus refuses it, that is said instead")
@@ -140,7 +133,6 @@ struct WaitingCommandTests {
 
   @Test("a guard's command runs when the will's work is done")
   func guarded() throws {
-    let bus = try TestBus()
     let folder = try TestFolder()
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
@@ -153,7 +145,6 @@ struct WaitingCommandTests {
 
   @Test("a guard says who had not acknowledged, and goes on anyway")
   func goesOn() throws {
-    let bus = try TestBus()
     let witness = try bus.staying("-j", "observe", "a.*")
     let failing = try bus.staying("observe", "a.willB", "--awaited", "--exec", "false")
     let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
@@ -167,43 +158,39 @@ struct WaitingCommandTests {
     for name in ["a.willB", "a.didB"] {
       #expect(try witness.output.line()?.hasPrefix("{\"name\":\"\(name)\"") == true)
     }
-    Self.end(silent)
+    #expect(silent.end(SIGTERM) == 0)
   }
 
   @Test("a guard that does not wait is kept by nobody")
   func withoutWaiting() throws {
-    let bus = try TestBus()
     let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
     let guarding = try bus.tribunectl("guard", "a.b", "--", "echo", "ran")
     #expect(guarding.status == 0)
     #expect(guarding.errors == "")
-    Self.end(silent)
+    #expect(silent.end(SIGTERM) == 0)
   }
 
   @Test(
     "a signal while a guard waits means that nothing runs, and that it failed is announced",
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   func interrupted(signal: CInt) throws {
-    let bus = try TestBus()
     let witness = try bus.staying("-j", "observe", "a.*")
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "echo asked; exec sleep 1000")
     let guarding = try Self.guarding(bus, "--wait=10min", "--", "echo", "ran")
     #expect(try observer.output.line() == "asked")
-    guarding.signal(signal)
-    #expect(guarding.status() == 128 + signal)
+    #expect(guarding.end(signal) == 128 + signal)
     #expect(try guarding.output.rest() == "")
     #expect(try guarding.errors.rest() == "")
     #expect(try witness.output.line()?.hasPrefix("{\"name\":\"a.willB\"") == true)
     let failure = try #require(try witness.output.line())
     #expect(failure.hasPrefix("{\"name\":\"a.didFailToB\""))
     #expect(failure.hasSuffix("\"userInfo\":{\"signal\":\(signal)}}"))
-    Self.end(observer)
+    #expect(observer.end(SIGTERM) == 0)
   }
 
   @Test("a bus that goes while a guard waits gives no leave, and nothing runs")
   func busGoes() throws {
-    let bus = try TestBus()
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "kill -KILL \(bus.pid)")
     let guarding = try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran")

@@ -9,11 +9,14 @@ import TribuneWire
 /// tribunectl's telling and listing verbs, against the real daemon.
 @Suite("tribunectl tells and lists", .timeLimit(.minutes(2)))
 struct CommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   // MARK: post and observe
 
   @Test("what is posted is observed, a line each, in order, and -N ends it")
   func lines() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "backup.**", "x", "-N", "3")
     for arguments in [
       ["backup.didFinish", #"{"bytes": 1}"#, "--object=volume/a b"], ["other"], ["x"], ["backup.a.b", "[]"],
@@ -33,7 +36,6 @@ struct CommandTests {
 
   @Test("in JSON, userInfo is what was posted, however long its numbers")
   func json() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "**")
     let number = "123456789012345678901234567890"
     #expect(
@@ -54,13 +56,11 @@ struct CommandTests {
     let bytes = try observer.output.object()
     #expect(bytes["userInfoBase64"] as? String == "/wA=")
     #expect(bytes["userInfo"] == nil)
-    observer.signal(SIGTERM)
-    #expect(observer.status() == 0)
+    #expect(observer.end(SIGTERM) == 0)
   }
 
   @Test("only what is about the object is observed, where one is given")
   func object() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "**", "--object=x/1", "--json=short", "-N1")
     #expect(try bus.tribunectl("post", "a", "--object=x/2").status == 0)
     #expect(try bus.tribunectl("post", "b").status == 0)
@@ -71,7 +71,6 @@ struct CommandTests {
 
   @Test("an observer says what it lost, where it lost it")
   func lost() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("-j", "observe", "a", "b")
     observer.signal(SIGSTOP)
     let count = 400
@@ -96,33 +95,28 @@ struct CommandTests {
 
   @Test("what stays is READY=1 to the service manager once the bus has confirmed")
   func ready() throws {
-    let bus = try TestBus()
     let folder = try TestFolder()
     let notifySocket = try NotifySocket(path: "\(folder.path)/n")
     for arguments in [["observe", "a"], ["delegate", "a", "--approve"], ["monitor"], ["capture"]] {
       let program = try bus.start(arguments, environment: ["NOTIFY_SOCKET": notifySocket.address])
       try notifySocket.wait(for: "READY=1")
-      program.signal(SIGTERM)
-      #expect(program.status() == 0)
+      #expect(program.end(SIGTERM) == 0)
     }
   }
 
   @Test("what stays ends well when it is interrupted", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(signal: CInt) throws {
-    let bus = try TestBus()
     for program in [
       try bus.staying("observe", "**"), try bus.staying("delegate", "a", "--approve"),
       try bus.staying("monitor"),
     ] {
-      program.signal(signal)
-      #expect(program.status() == 0)
+      #expect(program.end(signal) == 0)
       #expect(try program.errors.rest() == "")
     }
   }
 
   @Test("what is started without standard input, output and error does its work without them")
   func withoutStandardDescriptors() throws {
-    let bus = try TestBus()
     let program = try Programs.path(of: "tribunectl")
     let observer = try bus.staying("observe", "**")
     // The delegate speaks of each question twice: to its output, and to its errors.
@@ -145,7 +139,6 @@ struct CommandTests {
 
   @Test("what stays ends with 1 and says why when the bus goes for good", arguments: ["0", "100ms"])
   func busGoes(patience: String) throws {
-    let bus = try TestBus()
     let programs = try [["observe", "**"], ["delegate", "a", "--approve"], ["monitor"], ["capture"]].map {
       try bus.staying($0 + ["--reconnect=\(patience)"])
     }
@@ -158,7 +151,6 @@ struct CommandTests {
 
   @Test("a reader that has had enough ends an observer without a word")
   func closedOutput() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "**")
     try observer.stopReading()
     #expect(try bus.tribunectl("post", "a").status == 0)
@@ -169,7 +161,6 @@ struct CommandTests {
 
   @Test("what the bus refuses is said")
   func refused() throws {
-    let bus = try TestBus()
     let reserved = try bus.tribunectl("post", "tribune.x")
     #expect(reserved.status == 1)
     #expect(reserved.errors.hasPrefix("tribunectl: "))
@@ -180,7 +171,6 @@ struct CommandTests {
 
   @Test("list shows who is connected, with and without its legend")
   func list() throws {
-    let bus = try TestBus()
     let observer = try bus.staying("observe", "a.**")
     let list = try bus.tribunectl("list")
     #expect(list.status == 0)
@@ -195,7 +185,6 @@ struct CommandTests {
 
   @Test("status shows the bus, or one connection with what it has registered")
   func status() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("delegate", "a.shouldB", "--approve", "--label=me", "--object=o")
     let observer = try bus.staying("observe", "seen.**", "--object=x/1")
     let all = try bus.tribunectl("status")
@@ -222,7 +211,6 @@ struct CommandTests {
 
   @Test("explain shows the chain in order, and asks nobody")
   func explain() throws {
-    let bus = try TestBus()
     let late = try bus.staying("delegate", "a.*", "--exec", "false")
     let early = try bus.staying(
       "delegate", "a.shouldB", "--approve", "--order=-1", "--label=first", "--on-failure=abstain",
@@ -243,7 +231,6 @@ struct CommandTests {
 
   @Test("monitor shows what passes: who, to whom, and what came of it")
   func monitor() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("delegate", "a.shouldB", "--veto=not now")
     let people = try bus.staying("monitor")
     let programs = try bus.staying("-j", "monitor", "a.**")
@@ -265,8 +252,7 @@ struct CommandTests {
       kinds.append(object["kind"] as? String ?? "")
     }
     #expect(kinds.prefix(2) == ["ask", "question"])
-    delegate.signal(SIGTERM)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(SIGTERM) == 0)
   }
 
   // MARK: Usage

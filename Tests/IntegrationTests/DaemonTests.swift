@@ -87,8 +87,7 @@ struct DaemonTests {
   @Test("the status line follows what happens")
   func status() throws {
     let bus = try TestBus()
-    let client = try RawClient.greeted(bus)
-    try client.observe("a.*", serial: 1)
+    let client = try RawClient.observing("a.*", on: bus)
     try client.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
     try client.send(Ask(), serial: 3, name: "a.shouldB")
     try client.answer(try client.nextQuestion().question, .veto, "no")
@@ -114,8 +113,7 @@ struct DaemonTests {
   @Test("SIGTERM and SIGINT end it in order: told, delivered, said, gone", arguments: [SIGTERM, SIGINT])
   func end(signal: CInt) throws {
     let bus = try TestBus()
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
     let silent = try RawClient(bus)
     _ = silent
@@ -179,8 +177,8 @@ struct DaemonTests {
   @Test("a client that never reads does not keep it from ending")
   func endWithoutReader() throws {
     let bus = try TestBus()
-    let deaf = try RawClient.greeted(bus)
-    try deaf.observe("load.*", serial: 1)
+    let deaf = try RawClient.observing("load.*", on: bus)
+    defer { withExtendedLifetime(deaf) {} }
     let poster = try RawClient.greeted(bus)
     for serial in 1...40 {
       try poster.post("load.unit", bytes: [UInt8](repeating: 7, count: 65_000), serial: Serial(serial))

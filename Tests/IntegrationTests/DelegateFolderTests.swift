@@ -77,8 +77,7 @@ struct DelegateFolderTests {
     #expect(try asked("host.shouldReboot").isEmpty)
     // What was answered is written down with who said it.
     #expect(try program.output.line()?.contains("→ ") == true)
-    program.signal(SIGTERM)
-    #expect(program.status() == 0)
+    #expect(program.end(SIGTERM) == 0)
   }
 
   @Test("what comes, goes, is renamed or gets other permissions is noticed")
@@ -136,8 +135,7 @@ struct DelegateFolderTests {
     let gate = try ShellGate()
     try add(
       "a/1", "echo started >&2; \(gate.wait); echo late; exit 1")
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("tribune.delegate.didDetach", serial: 1)
+    let observer = try RawClient.observing("tribune.delegate.didDetach", on: bus)
     let program = try started("--timeout=1min")
     _ = try program.errors.line()
     let asker = try bus.start("ask", "a")
@@ -188,8 +186,7 @@ struct DelegateFolderTests {
     for _ in 0..<6 {
       #expect(try program.output.line()?.hasSuffix("→ failed: 64 commands run already") == true)
     }
-    program.signal(SIGTERM)
-    #expect(program.status() == 0)
+    #expect(program.end(SIGTERM) == 0)
     #expect(asker.status() == 0)
   }
 

@@ -26,12 +26,6 @@ struct FloodTests {
     return pair
   }
 
-  private static func observer(on bus: TestBus, of pattern: String = "load.*") throws -> RawClient {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe(pattern, serial: 1)
-    return observer
-  }
-
   /// An observer of `load.*` that is suspended.
   private static func suspended(
     on bus: TestBus, _ behavior: TribuneWire.SuspensionBehavior
@@ -53,10 +47,11 @@ struct FloodTests {
   func onePoster() throws {
     let bus = try TestBus(configuration: Self.configuration)
     let (asker, delegate) = try Self.conversation(on: bus)
-    let (reading, stopped) = (try Self.observer(on: bus), try Self.observer(on: bus))
+    let reading = try RawClient.observing("load.*", on: bus)
+    let stopped = try RawClient.observing("load.*", on: bus)
     let stream = PostStream(try RawClient.greeted(bus))
     let quiet = PostStream(try RawClient.greeted(bus), name: "quiet.unit")
-    let quietObserver = try Self.observer(on: bus, of: "quiet.*")
+    let quietObserver = try RawClient.observing("quiet.*", on: bus)
     try Self.converse(asker, delegate, serial: 1)
     let before = try bus.privateMemory()
     var tally = Tally()
@@ -78,7 +73,8 @@ struct FloodTests {
   @Test("an observer that reads a byte at a time loses, and those that read lose nothing and do not wait")
   func byteByByte() throws {
     let bus = try TestBus(configuration: Self.configuration)
-    let (healthy, slow) = (try Self.observer(on: bus), try Self.observer(on: bus))
+    let healthy = try RawClient.observing("load.*", on: bus)
+    let slow = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
     let stream = PostStream(poster)
     try poster.settle()
@@ -143,7 +139,7 @@ struct FloodTests {
     // Each is queued something of its own, which its queue copies.
     var frames: [UInt8] = []
     for number in 0..<150 {
-      observers.append(try Self.observer(on: bus, of: "load.x\(number)"))
+      observers.append(try RawClient.observing("load.x\(number)", on: bus))
       let frame = ByteBuffer(capacity: 1100)
       frame.appendFrame(Post(), serial: 1, name: "load.x\(number)", text: String(repeating: "x", count: 1000))
       frames += [UInt8](frame.bytes)
@@ -164,7 +160,7 @@ struct FloodTests {
   func distinctNames() throws {
     let bus = try TestBus(configuration: Self.configuration)
     let (asker, delegate) = try Self.conversation(on: bus)
-    let observer = try Self.observer(on: bus, of: "**")
+    let observer = try RawClient.observing("**", on: bus)
     let client = try RawClient.greeted(bus)
     // All names are equally long, and differ from block to block in two digits.
     let buffer = ByteBuffer(capacity: 1 << 19)
@@ -261,7 +257,7 @@ struct FloodTests {
     let bus = try TestBus(configuration: Self.configuration)
     let (asker, delegate) = try Self.conversation(on: bus)
     let program = try bus.staying("--json=short", "observe", "load.*")
-    let observer = try Self.observer(on: bus)
+    let observer = try RawClient.observing("load.*", on: bus)
     let client = try RawClient.greeted(bus)
     let stream = PostStream(client)
     let before = try bus.privateMemory()

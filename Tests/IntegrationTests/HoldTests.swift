@@ -7,10 +7,13 @@ import Tribune
 /// `tribunectl hold` and `holds`, and the library's holds, against the real daemon.
 @Suite("Holds", .timeLimit(.minutes(2)))
 struct HoldTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   @Test(
     "a hold vetoes with its reason, is listed and explained, can be overridden, and ends with its process")
   func hold() throws {
-    let bus = try TestBus()
     let hold = try bus.staying("hold", "archive.**", "--object=photos", "--why=a restore runs")
     let vetoed = try bus.tribunectl("ask", "archive.shouldPrune", "--object=photos")
     #expect(vetoed.status == 1)
@@ -31,8 +34,7 @@ struct HoldTests {
     #expect(overridden.status == 0)
     #expect(try overridden.object()["overridden"] as? Bool == true)
 
-    hold.signal(SIGTERM)
-    #expect(hold.status() == 0)
+    #expect(hold.end(SIGTERM) == 0)
     #expect(try bus.tribunectl("ask", "archive.shouldPrune", "--object=photos").status == 0)
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
@@ -44,7 +46,6 @@ struct HoldTests {
       (["/nonexistent"], 127), (["/etc/passwd"], 126),
     ] as [([String], Int32)])
   func command(command: [String], status: Int32) throws {
-    let bus = try TestBus()
     let result = try TestBus.tribunectl(
       ["hold", "a.shouldB", "--why=c", "--"] + command, address: bus.address)
     #expect(result.status == status)
@@ -53,7 +54,6 @@ struct HoldTests {
 
   @Test("what the command asks meanwhile is vetoed")
   func underTheHold() throws {
-    let bus = try TestBus()
     let tribunectl = try Programs.path(of: "tribunectl")
     let result = try bus.tribunectl(
       "hold", "a.*", "--why=c", "--", tribunectl, "--address=\(bus.address)", "ask", "a.shouldB")
@@ -63,7 +63,6 @@ struct HoldTests {
 
   @Test("signals are the command's", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
   func signals(signal: CInt) throws {
-    let bus = try TestBus()
     let program = try bus.start(
       "hold", "a.b", "--why=c", "--", "sh",
       "-c", "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done")
@@ -75,7 +74,6 @@ struct HoldTests {
 
   @Test("a bus that goes while the command runs does not change how it ends, and that is said")
   func busGoes() throws {
-    let bus = try TestBus()
     let program = try bus.start(
       "--reconnect=0", "hold", "a.b",
       "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done")
@@ -83,8 +81,7 @@ struct HoldTests {
     #expect(try program.output.line() == "started")
     bus.signal(SIGKILL)
     #expect(try program.errors.line()?.contains("nothing is held any more; the command goes on") == true)
-    program.signal(SIGTERM)
-    #expect(program.status() == 4)
+    #expect(program.end(SIGTERM) == 4)
   }
 
   @Test("where there is no bus nothing runs")
@@ -97,7 +94,6 @@ struct HoldTests {
 
   @Test("a hold that has expired says so and vetoes nothing")
   func expiry() async throws {
-    let bus = try TestBus()
     let program = try bus.staying("hold", "a.b", "--why=c", "--expires=500ms")
     #expect(try program.errors.line() == "expired a.b")
     #expect(program.status() == 0)
@@ -111,7 +107,6 @@ struct HoldTests {
 
   @Test("values can be asked for under a hold on everything")
   func values() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     try await connection.hold("**", why: "everything stops")
     let source = DataSource(#"{"rows":3}"#)

@@ -65,10 +65,7 @@ struct JSONOutputTests {
     try expect(try first("explain", "b.shouldC"), isToldAs: "explain")
     try bus.folder.write("protocol {", to: "Q.protocol")
     try expect(try first("verify", "\(bus.folder.path)/Q.protocol"), isToldAs: "verify")
-    for program in [observer, delegate, hold, declaration] {
-      program.signal(SIGTERM)
-      #expect(program.status() == 0)
-    }
+    for program in [observer, delegate, hold, declaration] { #expect(program.end(SIGTERM) == 0) }
   }
 
   @Test("has the fields of one connection, and of what it has")
@@ -86,10 +83,7 @@ struct JSONOutputTests {
     let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
     #expect(delegates.count == 1)
     try expect(try #require(delegates.first), isToldAs: "explain")
-    for program in [observer, delegate] {
-      program.signal(SIGTERM)
-      #expect(program.status() == 0)
-    }
+    for program in [observer, delegate] { #expect(program.end(SIGTERM) == 0) }
   }
 
   @Test("has the fields of what is asked and answered")
@@ -105,8 +99,7 @@ struct JSONOutputTests {
       optional: ["value", "label", "dryRun"])
     let reply = try first("query", "b.value")
     #expect(Set(reply.keys) == ["query", "value", "outcomes"])
-    delegate.signal(SIGTERM)
-    #expect(delegate.status() == 0)
+    #expect(delegate.end(SIGTERM) == 0)
   }
 
   @Test("has the fields of what a monitor is shown, kind by kind")
@@ -151,7 +144,6 @@ struct JSONOutputTests {
       #expect(Set(try #require(seen[kind], "no \(kind) was seen").keys) == fields, "\(kind)")
     }
     #expect(seen["verdict"]?["from"] is NSNull)
-    monitor.signal(SIGTERM)
-    #expect(monitor.status() == 0)
+    #expect(monitor.end(SIGTERM) == 0)
   }
 }

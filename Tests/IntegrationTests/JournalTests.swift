@@ -14,7 +14,7 @@ struct LogCommandTests {
   /// 2026-01-02 03:04:05 UTC.
   private static let start: UInt64 = 1_767_323_045_000_000
 
-  private static func log(_ arguments: String...) throws -> TestBus.Result {
+  private static func log(_ arguments: String...) throws -> FinishedProgram {
     // No bus is wanted.
     try TestBus.tribunectl(
       ["log"] + arguments, address: "unix:/nowhere", environment: ["TZ": "UTC", "NO_COLOR": "1"])
@@ -225,8 +225,7 @@ struct JournalTests {
     #expect(try nextVerdict().contains("\nTRIBUNE_VETOED_BY=guardian\n"))
     let guardian = try bus.staying("delegate", "host.*", "--approve", "--label=guardian")
     #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
-    guardian.signal(SIGTERM)
-    _ = guardian.status()
+    guardian.end(SIGTERM)
     try bus.reload("")
     #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
   }

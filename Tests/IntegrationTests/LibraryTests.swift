@@ -6,9 +6,12 @@ import Tribune
 /// The client library against the real daemon.
 @Suite("The client library", .timeLimit(.minutes(2)))
 struct LibraryTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   @Test("what is posted is observed, once, in order, and stamped with its sender")
   func postAndObserve() async throws {
-    let bus = try TestBus()
     let poster = try await bus.connect()
     let observer = try await bus.connect()
     #expect(observer.bus.pid == bus.pid)
@@ -40,7 +43,6 @@ struct LibraryTests {
 
   @Test("a long userInfo arrives whole, and one over the limit is refused before it is sent")
   func longUserInfo() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     var iterator = try await connection.observe("a.b").makeAsyncIterator()
     var bytes = [UInt8](repeating: 7, count: connection.bus.payloadMax)
@@ -60,7 +62,6 @@ struct LibraryTests {
 
   @Test("an action is asked for, vetoed with every reason, released, and allowed")
   func askAndVeto() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let asker = try await bus.connect()
     let steward = Steward(.veto("a restore is under way"))
@@ -97,7 +98,6 @@ struct LibraryTests {
 
   @Test("cancelling the task cancels the query, which withdraws the question")
   func cancelAsk() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let asked = AsyncStream<Void>.makeStream()
     let silent = Steward(nil) { asked.continuation.yield() }
@@ -120,7 +120,6 @@ struct LibraryTests {
 
   @Test("a delegate that defers is waited for, and the asker is told")
   func deferral() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let told = AsyncStream<Progress>.makeStream()
     let slow = Deferrer(until: told.stream)
@@ -135,7 +134,6 @@ struct LibraryTests {
 
   @Test("a delegate whose last reference has gone is abstained from and taken back")
   func goneDelegate() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let (ends, end) = AsyncStream<Void>.makeStream()
     do {
@@ -157,7 +155,6 @@ struct LibraryTests {
 
   @Test("the bus is looked at with its own numbers")
   func listings() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let notifications = try await connection.observe("a.*", object: "o")
     let steward = Steward(.approve)
@@ -179,7 +176,6 @@ struct LibraryTests {
 
   @Test("a monitor sees what passes, decoded")
   func monitor() async throws {
-    let bus = try TestBus()
     let watching = try await bus.connect()
     let connection = try await bus.connect()
     let traffic = try await watching.monitor(["a.**"])
@@ -203,7 +199,6 @@ struct LibraryTests {
 
   @Test("when the daemon stops, everything ends with that reason")
   func stop() async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let notifications = try await connection.observe()
     bus.stop()

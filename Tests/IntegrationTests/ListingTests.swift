@@ -77,8 +77,8 @@ struct ListingTests {
 
   @Test("the bus tells what it is and what it has done")
   func busEntry() throws {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("a.*", serial: 1)
+    let observer = try RawClient.observing("a.*", on: bus)
+    defer { withExtendedLifetime(observer) {} }
     let client = try RawClient.greeted(bus)
     try client.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
     for serial in 2...4 { try client.send(Post(), serial: Serial(serial), name: "a.b") }

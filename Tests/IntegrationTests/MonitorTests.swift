@@ -106,8 +106,7 @@ struct MonitorTests {
   @Test("it sees a post that waits come and be delivered, and one that is replaced or refused only come")
   func waitingPosts() throws {
     let monitor = try monitor("a.**")
-    let (client, _) = try RawClient.welcomed(bus)
-    try client.observe("a.b", serial: 1)
+    let client = try RawClient.observing("a.b", on: bus)
     for serial in [2, 3] as [Serial] {
       try client.send(
         Post(options: .coalesceByName, style: .asSoonAsPossible), serial: serial, name: "a.b")
@@ -157,8 +156,7 @@ struct MonitorTests {
   @Test("without a pattern, it sees every frame that anybody sends and receives, each once and in order")
   func everything() throws {
     let monitor = try monitor()
-    let (client, _) = try RawClient.welcomed(bus)
-    try client.observe("a.b", serial: 1)
+    let client = try RawClient.observing("a.b", on: bus)
     try client.attach(Attach(patterns: ["a.shouldB"]), serial: 2)
     try client.sendConfirmed(Post(), serial: 3, name: "a.b")
     try client.send(Post(), serial: 4, name: "no name")

@@ -33,8 +33,7 @@ struct NotificationTests {
 
   @Test("userInfo arrives as it was sent, whatever its bytes", arguments: payloads)
   func userInfo(bytes: [UInt8]) throws {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("a.b", serial: 1)
+    let observer = try RawClient.observing("a.b", on: bus)
     let (poster, welcome) = try RawClient.welcomed(bus)
     try poster.post("a.b", object: "o", bytes: bytes, serial: 77)
     let frame = try observer.next()
@@ -52,11 +51,7 @@ struct NotificationTests {
 
   @Test("the longest userInfo that a bus takes unless it is set otherwise arrives, at every observer")
   func longestUserInfo() throws {
-    let observers = try (0..<2).map { _ in
-      let observer = try RawClient.greeted(bus)
-      try observer.observe("a.b", serial: 1)
-      return observer
-    }
+    let observers = try (0..<2).map { _ in try RawClient.observing("a.b", on: bus) }
     let (poster, welcome) = try RawClient.welcomed(bus)
     #expect(welcome.payloadMax == 16 << 20)
     let bytes = (0..<16 << 20).map { UInt8(truncatingIfNeeded: $0 >> 4) }
@@ -72,8 +67,7 @@ struct NotificationTests {
   func order(seed: Int) throws {
     // As much as this test sends may wait: that notifications are dropped is told elsewhere.
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
     // Around the lengths of a read, of a buffer and of a frame that gets a buffer of its own.
     let lengths = [0, 1, 100, 4_000, 16_350, 16_384, 40_000, 65_500, 65_536, 131_072, 700_000, 1 << 20]

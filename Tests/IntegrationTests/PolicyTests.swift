@@ -19,8 +19,7 @@ struct PolicyTests {
     #expect(allowed.status == 0)
     #expect(allowed.output.contains(#""overridden":true"#), "\(allowed.output)")
     #expect(allowed.output.contains(#""reason":"busy""#), "\(allowed.output)")
-    veto.signal(SIGTERM)
-    _ = veto.status()
+    veto.end(SIGTERM)
   }
 
   @Test("explain names who holds, who is missing and who would be asked, in this order")
@@ -34,10 +33,7 @@ struct PolicyTests {
     #expect(lines.dropFirst().first?.contains(#"{"missing":"guardian""#) == true)
     #expect(lines.last?.contains(#""label":"backup""#) == true)
     #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 1)
-    for program in [backup, hold] {
-      program.signal(SIGTERM)
-      _ = program.status()
-    }
+    for program in [backup, hold] { program.end(SIGTERM) }
   }
 
   @Test("chains of thousands, and holds, leave nothing behind")

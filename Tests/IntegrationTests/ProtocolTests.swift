@@ -39,8 +39,7 @@ struct ProtocolTests {
     ] as [(String, String?)])
   func userInfo(text: String, complaint: String?) throws {
     let owner = try owner()
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("scrollView.*", serial: 1)
+    let observer = try RawClient.observing("scrollView.*", on: bus)
     func post(about object: String, serial: Serial) throws -> RawClient.Frame {
       try owner.send(
         Post(), serial: serial, flags: .acknowledge, name: "scrollView.didScroll", object: object, text: text)
@@ -64,8 +63,7 @@ struct ProtocolTests {
   @Test("of a run of posts, each is looked at by itself")
   func run() throws {
     let owner = try owner()
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("scrollView.*", serial: 1)
+    let observer = try RawClient.observing("scrollView.*", on: bus)
     try owner.send { buffer in
       for page in 0..<100 {
         let text = page % 10 == 3 ? "{}" : #"{"offset": 0, "page": \#(page)}"#

@@ -122,10 +122,7 @@ struct ReconnectionTests {
     #expect(held.status == 1)
     #expect(held.output.contains("because"))
     #expect(try next.tribunectl("tree").output.contains("y"))
-    for program in [observer, monitor, delegate, hold, declaration] {
-      program.signal(SIGTERM)
-      #expect(program.status() == 0)
-    }
+    for program in [observer, monitor, delegate, hold, declaration] { #expect(program.end(SIGTERM) == 0) }
   }
 
   @Test("a hold holds again for its command, which learns nothing of it")
@@ -156,8 +153,7 @@ struct ReconnectionTests {
     let asked = try next.tribunectl("-j", "ask", "a.shouldB")
     #expect(asked.status == 1)
     #expect(asked.output.contains("no room"))
-    program.signal(SIGTERM)
-    #expect(program.status() == 0)
+    #expect(program.end(SIGTERM) == 0)
   }
 
   @Test("what is retained is printed once more by who wants it")

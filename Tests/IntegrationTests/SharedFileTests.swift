@@ -13,13 +13,16 @@ import TribuneWire
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
 
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   // MARK: End to end
 
   @Test(
     "what the library posts is received whole and in order, however long it is",
     arguments: [floor - 1, floor, 1 << 20, 16 << 20])
   func library(length: Int) async throws {
-    let bus = try TestBus()
     let poster = try await bus.connect()
     let observer = try await bus.connect()
     let other = try await bus.connect()
@@ -54,7 +57,6 @@ struct SharedFileTests {
 
   @Test("many long posts all arrive, and leave nothing open")
   func many() async throws {
-    let bus = try TestBus()
     let poster = try await bus.connect()
     let observer = try await bus.connect()
     let own = try ThisProcess.openFiles()
@@ -93,7 +95,6 @@ struct SharedFileTests {
 
   @Test("who takes files is sent the same file, and who does not, the bytes")
   func bothKinds() throws {
-    let bus = try TestBus()
     let (taking, plain, poster) = (try RawClient(bus), try RawClient.greeted(bus), try RawClient.greeted(bus))
     try taking.greet(capabilities: .descriptors)
     for observer in [taking, plain] { try observer.observe("a.*", serial: 1) }
@@ -121,7 +122,6 @@ struct SharedFileTests {
 
   @Test("what is retained in a file is in the snapshot, as a file and as bytes")
   func retained() throws {
-    let bus = try TestBus()
     let poster = try RawClient.greeted(bus)
     let bytes = SharedFile.bytes(Self.floor)
     try poster.post(
@@ -144,7 +144,6 @@ struct SharedFileTests {
 
   @Test("a monitor sees the frame without what is in the file")
   func monitored() throws {
-    let bus = try TestBus()
     let (monitor, poster) = (try RawClient(bus), try RawClient.greeted(bus))
     try monitor.greet(capabilities: .descriptors)
     try monitor.sendConfirmed(Monitor(), serial: 1, name: "a.b")
@@ -161,8 +160,7 @@ struct SharedFileTests {
     try folder.write(
       "protocol P { optional did a.didB (text: string) }\n", to: "etc/protocols.d/p.protocol")
     let bus = try TestBus(configuration: "[Object \"o\"]\nProtocol=P\n", folder: folder)
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("a.*", serial: 1)
+    let (observer, poster) = (try RawClient.observing("a.*", on: bus), try RawClient.greeted(bus))
     let text = String(repeating: "?", count: Self.floor)
     for (json, error) in [
       ("{\"text\":\"\(text)\"}", nil), ("{\"test\":\"\(text)\"}", ErrorCode.invalidParameter),
@@ -204,9 +202,7 @@ struct SharedFileTests {
     "a file that is not what it has to be is refused and closed, and the connection goes on",
     arguments: Cheat.all)
   func refused(_ cheat: Cheat) throws {
-    let bus = try TestBus()
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("a.b", serial: 1)
+    let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let file =
       if let path = cheat.path {
         FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
@@ -226,7 +222,6 @@ struct SharedFileTests {
 
   @Test("userInfo that comes as payload, too, is refused")
   func twice() throws {
-    let bus = try TestBus()
     let poster = try RawClient.greeted(bus)
     let file = try SharedFile.make(SharedFile.bytes(Self.floor))
     try poster.send(
@@ -237,7 +232,6 @@ struct SharedFileTests {
 
   @Test("a frame whose descriptor did not come ends the connection")
   func missing() throws {
-    let bus = try TestBus()
     let poster = try RawClient.greeted(bus)
     try poster.send(RawClient.post("a.b", length: Self.floor, serial: 4))
     #expect(try poster.nextError() == .missingDescriptor)
@@ -246,7 +240,6 @@ struct SharedFileTests {
 
   @Test("no other frame comes with a descriptor")
   func otherFrame() throws {
-    let bus = try TestBus()
     let client = try RawClient.greeted(bus)
     let frame = ByteBuffer(capacity: 64)
     frame.appendFrame(Observe(), flags: .descriptor, serial: 1, name: "a.b")
@@ -261,7 +254,6 @@ struct SharedFileTests {
     "descriptors that no frame takes end the connection, and are closed",
     arguments: [(1, false), (2, true), (16, true), (17, true), (100, true), (17, false), (253, false)])
   func surplus(count: Int, isTaken: Bool) throws {
-    let bus = try TestBus()
     let client = try RawClient.greeted(bus)
     let file = try SharedFile.make(SharedFile.bytes(Self.floor))
     let frame = ByteBuffer(capacity: 64)
@@ -276,9 +268,7 @@ struct SharedFileTests {
   @Test(
     "16 descriptors may come before the frames that take them are whole, and no more", arguments: [16, 17])
   func early(count: Int) throws {
-    let bus = try TestBus()
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("a.b", serial: 1)
+    let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
     let file = try SharedFile.make(bytes)
     var frames: [UInt8] = []
@@ -300,7 +290,6 @@ struct SharedFileTests {
 
   @Test("what a client sent before it went is closed with it")
   func gone() throws {
-    let bus = try TestBus()
     let other = try RawClient.greeted(bus)
     let pipe = Pipe()
     do {
@@ -320,7 +309,6 @@ struct SharedFileTests {
 
   @Test("an observer that reads nothing loses, is told so, and costs neither memory nor descriptors")
   func hung() throws {
-    let bus = try TestBus()
     let (hung, healthy, poster) = (try RawClient(bus), try RawClient(bus), try RawClient.greeted(bus))
     for observer in [hung, healthy] {
       try observer.greet(capabilities: .descriptors)
@@ -395,8 +383,7 @@ struct SharedFileTests {
   @Test("a file for which the bus has no descriptor costs its post, and nothing else")
   func noDescriptors() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=40:40"])
-    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try observer.observe("a.b", serial: 1)
+    let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
     let file = try SharedFile.make(bytes)
     // Frames that only begin, with as many descriptors as may wait, take all that there are.

@@ -10,6 +10,10 @@ import Tribune
 struct TerminalTests {
   private static let prompt = "Allow it? [y, n, n REASON, ?] "
 
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   private static func asker(_ bus: TestBus, _ arguments: String...) throws -> RunningProgram {
     try bus.start(arguments)
   }
@@ -24,7 +28,6 @@ struct TerminalTests {
 
   @Test("a delegate shows who asks and what for, and what is typed is the answer")
   func answers() throws {
-    let bus = try TestBus()
     let delegate = try Self.delegate(bus)
     let first = try Self.asker(bus, "ask", "window.shouldClose", "{\"x\":\"\u{9B}\"}", "--object=w/1")
     let shown = try delegate.read(to: Self.prompt)
@@ -48,7 +51,6 @@ struct TerminalTests {
 
   @Test("a second question waits for the first, and a withdrawn one takes no answer along")
   func queues() async throws {
-    let bus = try TestBus()
     let delegate = try Self.delegate(bus)
     let first = try Self.asker(bus, "ask", "first")
     try delegate.read(to: Self.prompt)
@@ -73,7 +75,6 @@ struct TerminalTests {
 
   @Test("what is not answered in time is taken back, though the query goes on")
   func timesOut() throws {
-    let bus = try TestBus()
     let delegate = try Self.delegate(bus, "--timeout=100ms", "--on-failure=abstain")
     let other = try bus.staying("delegate", "a", "--timeout=1h", "--exec", "sleep", "1000")
     let asker = try Self.asker(bus, "ask", "a")
@@ -91,7 +92,6 @@ struct TerminalTests {
       ("veto", 1), ("abstain", 0),
     ] as [(String, Int32)])
   func inputEnds(policy: String, status: Int32) throws {
-    let bus = try TestBus()
     let delegate = try Self.delegate(bus, "--on-failure=\(policy)")
     let asker = try Self.asker(bus, "ask", "a")
     try delegate.read(to: Self.prompt)
@@ -102,7 +102,6 @@ struct TerminalTests {
 
   @Test("a signal ends it, and the screen says what was not answered")
   func interrupted() throws {
-    let bus = try TestBus()
     let delegate = try Self.delegate(bus)
     let asker = try Self.asker(bus, "ask", "a")
     try delegate.read(to: Self.prompt)
@@ -114,7 +113,6 @@ struct TerminalTests {
 
   @Test("without a terminal it is wrong usage that says what else there is")
   func noTerminal() throws {
-    let bus = try TestBus()
     let result = try bus.tribunectl("delegate", "a")
     #expect(result.status == 2)
     for option in ["--approve", "--veto", "--exec"] { #expect(result.errors.contains(option)) }
@@ -139,7 +137,6 @@ struct TerminalTests {
     "whoever is waited for is shown, and is gone when the verdict is there",
     arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "echo", "allowed:"]])
   func waiting(arguments: [String]) async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let slow = Slow()
     try await connection.attach(slow, respondingTo: ["a.shouldB"], label: "slow")
@@ -162,7 +159,6 @@ struct TerminalTests {
     "what is no terminal, or wants no words, is not written over",
     arguments: [["-q"], ["-j"], ["--json=off"]])
   func noScreen(options: [String]) async throws {
-    let bus = try TestBus()
     let connection = try await bus.connect()
     let slow = Slow()
     try await connection.attach(slow, respondingTo: ["a"], label: "slow")

@@ -112,8 +112,7 @@ struct ViewerProtocolTests {
     #expect(wrong.status == 1)
     #expect(wrong.errors.contains("\(file):1:"))
     #expect(wrong.errors.contains("\n\(file):2:"))
-    declared.signal(2)
-    _ = declared.status()
+    declared.end(2)
     #expect(try bus.tribunectl("introspect", "view/1").status != 0)
     #expect(try bus.tribunectl("post", "scrollView.didScroll", "--object=view/1").status == 0)
   }

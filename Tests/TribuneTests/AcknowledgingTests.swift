@@ -9,28 +9,25 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct AcknowledgingTests {
   @Test func theBusIsToldWhatWasSaidFirst() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let told = try await conversation { peer in
       let observe = try peer.confirmObservation()
       #expect(try observe.decode(Observe.self) == Observe(options: .awaited))
       for serial in 1...3 { try peer.postAwaited("a.willB", serial: Serial(serial)) }
       return try peer.restOfDones()
+    } client: { connection in
+      var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+      let done = try #require(try await iterator.next()?.acknowledgement)
+      done.done()
+      done.failed("too late")
+      done.done()
+      let failed = try #require(try await iterator.next()?.acknowledgement)
+      failed.failed("no room")
+      failed.done()
+      let long = try #require(try await iterator.next()?.acknowledgement)
+      long.failed(String(repeating: "€", count: 2000))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
-    let done = try #require(try await iterator.next()?.acknowledgement)
-    done.done()
-    done.failed("too late")
-    done.done()
-    let failed = try #require(try await iterator.next()?.acknowledgement)
-    failed.failed("no room")
-    failed.done()
-    let long = try #require(try await iterator.next()?.acknowledgement)
-    long.failed(String(repeating: "€", count: 2000))
-    await connection.close()
     #expect(
-      try await script.value == [
+      told == [
         "1 done", "2 failed: no room", "3 failed: " + String(repeating: "€", count: 1365),
       ])
   }
@@ -59,9 +56,7 @@ struct AcknowledgingTests {
     (false, false, "window.willClose", "plain"),
   ])
   func onlyBothSidesMakeItAwaited(observer: Bool, poster: Bool, name: String, what: String) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let told = try await conversation { peer in
       try peer.confirmObservation()
       if poster {
         try peer.postAwaited(name, serial: 1)
@@ -70,20 +65,17 @@ struct AcknowledgingTests {
           Post(options: .immediately), sender: ConnectionID(rawValue: 9), serial: 1, name: name)
       }
       return try peer.restOfDones()
+    } client: { connection in
+      var iterator = try await connection.observe(awaited: observer).makeAsyncIterator()
+      let delivery = try await iterator.next()
+      #expect(delivery == .notification(Tribune.Notification(name, sender: ":9")))
+      #expect(delivery?.acknowledgement == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe(awaited: observer).makeAsyncIterator()
-    let delivery = try await iterator.next()
-    #expect(delivery == .notification(Tribune.Notification(name, sender: ":9")))
-    #expect(delivery?.acknowledgement == nil)
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(told == [])
   }
 
   @Test func anOptionThatIsNotKnownYetDoesNotHideThatItIsAwaited() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let told = try await conversation { peer in
       try peer.confirmObservation()
       let newer = ByteBuffer(capacity: 64)
       newer.appendFrame(
@@ -91,12 +83,11 @@ struct AcknowledgingTests {
       newer.store(UInt8(0x80 | 16), at: FrameHeader.length)
       try peer.send(newer)
       return try peer.restOfDones()
+    } client: { connection in
+      var iterator = try await connection.observe(awaited: true).makeAsyncIterator()
+      try await iterator.next()?.acknowledgement?.done()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe(awaited: true).makeAsyncIterator()
-    try await iterator.next()?.acknowledgement?.done()
-    await connection.close()
-    #expect(try await script.value == ["1 done"])
+    #expect(told == ["1 done"])
   }
 
   /// What each of two sequences says, nil for letting go; and what the bus is told, once.
@@ -107,61 +98,55 @@ struct AcknowledgingTests {
     ([nil, true], "1 failed: the acknowledgement was let go"),
   ])
   func ofSeveralSequencesTheBusIsToldOnce(says: [Bool?], told: String) async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let dones = try await conversation { peer in
       for _ in 0..<4 { try peer.confirmObservation() }
       gate.wait()
       try peer.postAwaited("a.willB", serial: 1)
       return try peer.restOfDones()
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    // One of them matches twice, and shares an observation with the other.
-    var one = try await connection.observe(anyOf: ["a.*", "a.willB"], awaited: true).makeAsyncIterator()
-    var two = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
-    var notAwaited = try await connection.observe("a.*").makeAsyncIterator()
-    let other = try await connection.observe("b.*", awaited: true)
-    gate.open()
-    #expect(try await notAwaited.next()?.acknowledgement == nil)
-    var acknowledgements = [
-      try await one.next()?.acknowledgement, try await two.next()?.acknowledgement,
-    ]
-    #expect(acknowledgements.allSatisfy { $0 != nil })
-    for (place, isDone) in says.enumerated() {
-      switch isDone {
-      case true?: acknowledgements[place]?.done()
-      case false?: acknowledgements[place]?.failed("no room")
-      case nil: acknowledgements[place] = nil
+    } client: { connection in
+      // One of them matches twice, and shares an observation with the other.
+      var one = try await connection.observe(anyOf: ["a.*", "a.willB"], awaited: true).makeAsyncIterator()
+      var two = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+      var notAwaited = try await connection.observe("a.*").makeAsyncIterator()
+      let other = try await connection.observe("b.*", awaited: true)
+      gate.open()
+      #expect(try await notAwaited.next()?.acknowledgement == nil)
+      var acknowledgements = [
+        try await one.next()?.acknowledgement, try await two.next()?.acknowledgement,
+      ]
+      #expect(acknowledgements.allSatisfy { $0 != nil })
+      for (place, isDone) in says.enumerated() {
+        switch isDone {
+        case true?: acknowledgements[place]?.done()
+        case false?: acknowledgements[place]?.failed("no room")
+        case nil: acknowledgements[place] = nil
+        }
       }
+      await other.cancel()
     }
-    await other.cancel()
-    await connection.close()
-    #expect(try await script.value == [told])
+    #expect(dones == [told])
   }
 
   @Test func oneThatHasNotSaidAnythingKeepsTheOthersWaiting() async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let kinds = try await conversation(busEndsFirst: true) { peer in
       for _ in 0..<2 { try peer.confirmObservation() }
       gate.wait()
       try peer.postAwaited("a.willB", serial: 1)
       var kinds: [FrameKind?] = []
       for _ in 0..<2 { kinds.append(try peer.nextIfAny()?.header.kind) }
       return kinds
+    } client: { connection in
+      var one = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+      var two = try await connection.observe("a.willB", awaited: true).makeAsyncIterator()
+      gate.open()
+      try await one.next()?.acknowledgement?.done()
+      let last = try await two.next()?.acknowledgement
+      try await connection.post("in.between")
+      last?.done()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var one = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
-    var two = try await connection.observe("a.willB", awaited: true).makeAsyncIterator()
-    gate.open()
-    try await one.next()?.acknowledgement?.done()
-    let last = try await two.next()?.acknowledgement
-    try await connection.post("in.between")
-    last?.done()
-    #expect(try await script.value == [.post, .done])
-    await connection.close()
+    #expect(kinds == [.post, .done])
   }
 
   @Test func whatIsDroppedUnreadHasFailed() async throws {
@@ -182,36 +167,34 @@ struct AcknowledgingTests {
   }
 
   @Test func whatASequenceHoldsUnreadIsLetGoWithIt() async throws {
-    let bus = try ScriptedBus()
-    let script = try bus.playOneAwaited()
-    let connection = try await Connection.connect(to: bus.address)
-    var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
-    // The reply lies behind what was posted.
-    try await connection.postAcknowledged("ping")
-    #expect(notifications != nil)
-    notifications = nil
-    #expect(try await script.value == ["1 failed: the acknowledgement was let go"])
-    await connection.close()
+    let told = try await conversation(busEndsFirst: true) { peer in
+      try peer.postOneAwaited()
+    } client: { connection in
+      var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
+      // The reply lies behind what was posted.
+      try await connection.postAcknowledged("ping")
+      #expect(notifications != nil)
+      notifications = nil
+    }
+    #expect(told == ["1 failed: the acknowledgement was let go"])
   }
 
   @Test func aCancelledSequenceStillBringsWhatItHoldsAndCanSayHowItWent() async throws {
-    let bus = try ScriptedBus()
-    let script = try bus.playOneAwaited()
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a.*", awaited: true)
-    try await connection.postAcknowledged("ping")
-    await notifications.cancel()
-    var iterator = notifications.makeAsyncIterator()
-    try await iterator.next()?.acknowledgement?.done()
-    #expect(try await iterator.next() == nil)
-    #expect(try await script.value == ["1 done"])
-    await connection.close()
+    let told = try await conversation(busEndsFirst: true) { peer in
+      try peer.postOneAwaited()
+    } client: { connection in
+      let notifications = try await connection.observe("a.*", awaited: true)
+      try await connection.postAcknowledged("ping")
+      await notifications.cancel()
+      var iterator = notifications.makeAsyncIterator()
+      try await iterator.next()?.acknowledgement?.done()
+      #expect(try await iterator.next() == nil)
+    }
+    #expect(told == ["1 done"])
   }
 
   @Test func nobodyIsLeftWaitingForAnObservationThatIsBeingTakenBack() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let told = try await conversation { peer in
       let observe = try peer.confirmObservation()
       let cancel = try peer.next(.cancel)
       #expect(try cancel.decode(Cancel.self).target == observe.serial)
@@ -221,30 +204,27 @@ struct AcknowledgingTests {
       // Now the bus knows, and waits for others alone.
       try peer.postAwaited("a.willB", serial: 3)
       return try peer.restOfDones()
+    } client: { connection in
+      await (try await connection.observe("a.*", awaited: true)).cancel()
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    await (try await connection.observe("a.*", awaited: true)).cancel()
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    #expect(try await script.value == ["2 failed: the observation was taken back"])
+    #expect(told == ["2 failed: the observation was taken back"])
   }
 
   @Test func whatADelegateReceivesIsNotAwaited() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
+    let told = try await conversation { peer in
       _ = try peer.attach()
       try peer.postAwaited("window.willClose", object: "window/42", serial: 1)
       return try peer.restOfDones()
+    } client: { connection in
+      let delegate = Receiver()
+      try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
+      var received = delegate.received.makeAsyncIterator()
+      let delivery = try #require(await received.next())
+      #expect(delivery == .notification(.init("window.willClose", object: "window/42", sender: ":9")))
+      #expect(delivery.acknowledgement == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Receiver()
-    try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
-    var received = delegate.received.makeAsyncIterator()
-    let delivery = try #require(await received.next())
-    #expect(delivery == .notification(.init("window.willClose", object: "window/42", sender: ":9")))
-    #expect(delivery.acknowledgement == nil)
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(told == [])
   }
 
   @Test func sayingHowItWentAfterTheEndDoesNothing() async throws {
@@ -272,21 +252,16 @@ extension Delivery {
   }
 }
 
-extension ScriptedBus {
+extension ScriptedPeer {
   /// Posts one notification that is awaited to an observer, then confirms a post of the client's; gives what the
   /// client says of the one.
-  fileprivate func playOneAwaited() throws -> Playing<[String]> {
-    try play { peer in
-      try peer.greet()
-      try peer.confirmObservation()
-      try peer.postAwaited("a.willB", serial: 1)
-      try peer.confirmPost()
-      return try peer.restOfDones(1)
-    }
+  fileprivate func postOneAwaited() throws -> [String] {
+    try confirmObservation()
+    try postAwaited("a.willB", serial: 1)
+    try confirmPost()
+    return try restOfDones(1)
   }
-}
 
-extension ScriptedPeer {
   fileprivate func postAwaited(_ name: String, object: String = "", serial: Serial) throws {
     try send(
       Post(options: .awaited, deadline: 1000), sender: ConnectionID(rawValue: 9), serial: serial, name: name,

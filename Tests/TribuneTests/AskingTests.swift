@@ -9,9 +9,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct AskingTests {
   @Test func aVerdictNamesEveryOutcome() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Ask> = try bus.play { peer in
-      try peer.greet()
+    let asked = try await conversation { peer in
       let ask = try peer.next(.ask)
       #expect([ask.name, ask.object, ask.payload] == ["window.shouldClose", "window/42", "{}"])
       let verdict = TribuneWire.Verdict(
@@ -22,28 +20,26 @@ struct AskingTests {
           .init(delegate: identity(4, ""), outcome: .timedOut, reason: "", elapsed: 5_000_000),
         ])
       try peer.send(verdict, serial: ask.serial)
-      try peer.readToEnd()
       return try ask.decode(Ask.self)
+    } client: { connection in
+      let verdict = try await connection.ask(
+        "window.shouldClose", object: "window/42", userInfo: "{}", deadline: .seconds(2.5), mode: .all,
+        default: .vetoed, parent: 12)
+      #expect(!verdict.isAllowed)
+      #expect(
+        verdict
+          == Tribune.Verdict(
+            .vetoed, query: 5,
+            outcomes: [
+              Outcome(
+                delegate: 3, label: "steward", kind: .vetoed, reason: "unsaved changes", pid: 100, uid: 1000,
+                process: "editor", unit: "editor.service", elapsed: .microseconds(1500)),
+              Outcome(
+                delegate: 4, label: "", kind: .timedOut, reason: "", pid: 100, uid: 1000, process: "editor",
+                unit: "editor.service", elapsed: .seconds(5)),
+            ]))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let verdict = try await connection.ask(
-      "window.shouldClose", object: "window/42", userInfo: "{}", deadline: .seconds(2.5), mode: .all,
-      default: .vetoed, parent: 12)
-    #expect(!verdict.isAllowed)
-    #expect(
-      verdict
-        == Tribune.Verdict(
-          .vetoed, query: 5,
-          outcomes: [
-            Outcome(
-              delegate: 3, label: "steward", kind: .vetoed, reason: "unsaved changes", pid: 100, uid: 1000,
-              process: "editor", unit: "editor.service", elapsed: .microseconds(1500)),
-            Outcome(
-              delegate: 4, label: "", kind: .timedOut, reason: "", pid: 100, uid: 1000, process: "editor",
-              unit: "editor.service", elapsed: .seconds(5)),
-          ]))
-    await connection.close()
-    #expect(try await script.value == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
+    #expect(asked == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
   }
 
   @Test(arguments: [
@@ -55,9 +51,7 @@ struct AskingTests {
   }
 
   @Test func verdictsFindTheirQueriesInAnyOrder() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       var asks: [ScriptedPeer.Frame] = []
       for _ in 0..<20 { asks.append(try peer.next(.ask)) }
       for ask in asks.reversed() {
@@ -66,20 +60,17 @@ struct AskingTests {
           outcomes: [])
         try peer.send(verdict, serial: ask.serial)
       }
-      try peer.readToEnd()
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 1...20 {
-        group.addTask {
-          let verdict = try await connection.ask("a", userInfo: UserInfo("\(number)"))
-          #expect(verdict.query == UInt64(number) && verdict.isAllowed && verdict.isUnanswered)
+    } client: { connection in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 1...20 {
+          group.addTask {
+            let verdict = try await connection.ask("a", userInfo: UserInfo("\(number)"))
+            #expect(verdict.query == UInt64(number) && verdict.isAllowed && verdict.isUnanswered)
+          }
         }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
     }
-    await connection.close()
-    try await script.value
   }
 
   @Test func cancellingTheTaskCancelsTheQueryOnTheBus() async throws {
@@ -95,8 +86,7 @@ struct AskingTests {
       // What the bus says to both finds nobody who waits, and does no harm.
       try peer.send(Refusal(.cancelled), serial: ask.serial, text: "taken back")
       try peer.send(Okay(), serial: cancel.serial)
-      let ping = try peer.next(.post)
-      try peer.send(Okay(), serial: ping.serial)
+      try peer.confirmPost()
       try peer.readToEnd()
     }
     let connection = try await connected.value
@@ -110,28 +100,20 @@ struct AskingTests {
   }
 
   @Test func aTaskThatIsCancelledAlreadyAsksNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      let gate = Gate()
+      let task = Task {
+        await gate.opened()
+        return await failure { try await connection.ask("window.shouldClose") }
+      }
+      task.cancel()
+      gate.open()
+      #expect(await task.value?.code == .cancelled)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let gate = Gate()
-    let task = Task {
-      await gate.opened()
-      return await failure { try await connection.ask("window.shouldClose") }
-    }
-    task.cancel()
-    gate.open()
-    #expect(await task.value?.code == .cancelled)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test func theAskerIsToldWhoAsksForMoreTime() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let ask = try peer.next(.ask)
       try peer.send(
         TribuneWire.Progress(query: QueryID(rawValue: 5), delegate: identity(3, "steward"), timeout: 20_000),
@@ -140,17 +122,14 @@ struct AskingTests {
         TribuneWire.Verdict(
           query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: false, outcomes: []),
         serial: ask.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let told = Mutex<[Tribune.Progress]>([])
+      _ = try await connection.ask("a") { progress in told.withLock { $0.append(progress) } }
+      let progress = told.withLock { $0 }
+      #expect(progress.map(\.status) == ["half done"])
+      #expect(progress.first?.label == "steward")
+      #expect(progress.first?.timeout == .seconds(20))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let told = Mutex<[Tribune.Progress]>([])
-    _ = try await connection.ask("a") { progress in told.withLock { $0.append(progress) } }
-    let progress = told.withLock { $0 }
-    #expect(progress.map(\.status) == ["half done"])
-    #expect(progress.first?.label == "steward")
-    #expect(progress.first?.timeout == .seconds(20))
-    await connection.close()
-    try await script.value
   }
 
   @Test func aLostConnectionFailsWhatWasAsked() async throws {
@@ -166,9 +145,7 @@ struct AskingTests {
   }
 
   @Test func listsEndWithTheirOkay() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.connections))
       for number in 1...3 {
@@ -187,18 +164,15 @@ struct AskingTests {
       let chain = try peer.next(.list)
       #expect([chain.name, chain.object] == ["a.shouldB", "b"])
       try peer.send(Refusal(.invalidName), serial: chain.serial, text: "not today")
-      try peer.readToEnd()
+    } client: { connection in
+      let connections = try await connection.connections()
+      #expect(connections.map(\.id) == [":1", ":2", ":3"])
+      #expect(connections.first?.queuedBytes == .max)
+      #expect(try await connection.status().vetoed == 3)
+      #expect(
+        await failure { try await connection.explain("a.shouldB", object: "b") }
+          == TribuneError(.invalidName, "not today"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let connections = try await connection.connections()
-    #expect(connections.map(\.id) == [":1", ":2", ":3"])
-    #expect(connections.first?.queuedBytes == .max)
-    #expect(try await connection.status().vetoed == 3)
-    #expect(
-      await failure { try await connection.explain("a.shouldB", object: "b") }
-        == TribuneError(.invalidName, "not today"))
-    await connection.close()
-    try await script.value
   }
 }
 

@@ -9,9 +9,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct AwaitedPostTests {
   @Test func theReplyNamesThoseWhoHaveNotDoneIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Post> = try bus.play { peer in
-      try peer.greet()
+    let posted = try await conversation { peer in
       let post = try peer.next(.post)
       #expect([post.name, post.object, post.payload] == ["disk.willUnmount", "disk/1", "{}"])
       #expect(post.header.flags == [])
@@ -22,58 +20,49 @@ struct AwaitedPostTests {
           failure: failure.0, reason: failure.1, elapsed: place == 0 ? .max : 1500)
       }
       try peer.send(Awaited(acknowledged: 4, missing: missing), serial: post.serial)
-      try peer.readToEnd()
       return try post.decode(Post.self)
+    } client: { connection in
+      let reply = try await connection.postAwaited(
+        "disk.willUnmount", object: "disk/1", userInfo: "{}", deadline: .seconds(2.5), isRetained: true)
+      #expect(reply.acknowledged == 4)
+      #expect(reply.missing.map(\.connection) == [":3", ":4", ":5"])
+      #expect(reply.missing.map(\.kind) == [.timedOut, .gone, .failed])
+      #expect(reply.missing.first?.elapsed == .microseconds(Int64.max))
+      #expect(
+        reply.missing.last
+          == .init(
+            connection: ":5", pid: 100, uid: 1000, process: "editor", unit: "editor.service", kind: .failed,
+            reason: "no room", elapsed: .microseconds(1500)))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let reply = try await connection.postAwaited(
-      "disk.willUnmount", object: "disk/1", userInfo: "{}", deadline: .seconds(2.5), isRetained: true)
-    #expect(reply.acknowledged == 4)
-    #expect(reply.missing.map(\.connection) == [":3", ":4", ":5"])
-    #expect(reply.missing.map(\.kind) == [.timedOut, .gone, .failed])
-    #expect(reply.missing.first?.elapsed == .microseconds(Int64.max))
-    #expect(
-      reply.missing.last
-        == .init(
-          connection: ":5", pid: 100, uid: 1000, process: "editor", unit: "editor.service", kind: .failed,
-          reason: "no room", elapsed: .microseconds(1500)))
-    await connection.close()
-    #expect(try await script.value == Post(options: [.awaited, .retain], deadline: 2500))
+    #expect(posted == Post(options: [.awaited, .retain], deadline: 2500))
   }
 
   @Test func repliesFindTheirPostsInAnyOrder() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       var posts: [ScriptedPeer.Frame] = []
       for _ in 0..<20 { posts.append(try peer.next(.post)) }
       for post in posts.reversed() {
         let reply = Awaited(acknowledged: UInt32(post.payload) ?? 0, missing: [])
         try peer.send(reply, serial: post.serial)
       }
-      try peer.readToEnd()
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 1...20 {
-        group.addTask {
-          let reply = try await connection.postAwaited("a.willB", userInfo: UserInfo("\(number)"))
-          #expect(reply == AwaitedReply(acknowledged: number))
+    } client: { connection in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 1...20 {
+          group.addTask {
+            let reply = try await connection.postAwaited("a.willB", userInfo: UserInfo("\(number)"))
+            #expect(reply == AwaitedReply(acknowledged: number))
+          }
         }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
     }
-    await connection.close()
-    try await script.value
   }
 
   /// The bus's reply may have been on its way when the task was cancelled.
   @Test(arguments: [false, true])
   func cancellingTheTaskEndsTheWaitingOnTheBus(replyCrosses: Bool) async throws {
-    let bus = try ScriptedBus()
     let posted = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let post = try peer.next(.post)
       posted.open()
       let cancel = try peer.next(.cancel)
@@ -86,16 +75,13 @@ struct AwaitedPostTests {
         try peer.send(Okay(), serial: cancel.serial)
       }
       try peer.confirmPost()
-      try peer.readToEnd()
+    } client: { connection in
+      let task = Task { await failure { try await connection.postAwaited("a.willB") } }
+      await posted.opened()
+      task.cancel()
+      #expect(await task.value == TribuneError(.cancelled, "the task was cancelled"))
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let task = Task { await failure { try await connection.postAwaited("a.willB") } }
-    await posted.opened()
-    task.cancel()
-    #expect(await task.value == TribuneError(.cancelled, "the task was cancelled"))
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    try await script.value
   }
 
   @Test func aLostConnectionEndsTheWaiting() async throws {
@@ -110,37 +96,27 @@ struct AwaitedPostTests {
   }
 
   @Test func whatTheBusRefusesIsThrown() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       try peer.send(Refusal(.limitExceeded), serial: try peer.next(.post).serial, text: "enough")
       // That it has it is no answer to who has done it.
       try peer.send(Okay(), serial: try peer.next(.post).serial)
-      try peer.readToEnd()
+    } client: { connection in
+      #expect(
+        await failure { try await connection.postAwaited("a.willB") }
+          == TribuneError(.limitExceeded, "enough"))
+      #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .protocolViolation)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(
-      await failure { try await connection.postAwaited("a.willB") }
-        == TribuneError(.limitExceeded, "enough"))
-    #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .protocolViolation)
-    await connection.close()
-    try await script.value
   }
 
   @Test func aReplyToSomethingElseIsPassedOver() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let reply = Awaited(acknowledged: 1, missing: [])
       try peer.send(reply, serial: 1000)
       let post = try peer.next(.post)
       try peer.send(reply, serial: post.serial)
       try peer.send(Okay(), serial: post.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    try await script.value
   }
 }

@@ -8,9 +8,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct DeclaringTests {
   @Test func aDeclarationReachesTheBusAndIsWithdrawnOnce() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       let declare = try peer.next(.declare)
       #expect([declare.name, declare.object, declare.payload] == ["", "view/1", "protocol P {}"])
       #expect(try declare.decode(Declare.self) == Declare(protocolName: "P"))
@@ -19,19 +17,16 @@ struct DeclaringTests {
       #expect(try cancel.decode(Cancel.self).target == declare.serial)
       try peer.send(Okay(), serial: cancel.serial)
       return try peer.restOfKinds()
+    } client: { connection in
+      let declaration = try await connection.declare("view/1", as: "P", definitions: "protocol P {}")
+      try await declaration.withdraw()
+      try await declaration.withdraw()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let declaration = try await connection.declare("view/1", as: "P", definitions: "protocol P {}")
-    try await declaration.withdraw()
-    try await declaration.withdraw()
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test func aDefinitionDeclaresNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let declare = try peer.next(.declare)
       #expect([declare.object, declare.payload] == ["", "protocol P {}"])
       #expect(try declare.decode(Declare.self) == Declare())
@@ -39,39 +34,28 @@ struct DeclaringTests {
       let second = try peer.next(.declare)
       try peer.send(
         Refusal(.invalidProtocol), serial: second.serial, text: "1:10: a { is missing\n2:1: \u{1B}")
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.define("protocol P {}")
+      #expect(
+        await failure { try await connection.define("protocol P") }
+          == TribuneError(.invalidProtocol, "1:10: a { is missing\n2:1: \\u{1b}"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.define("protocol P {}")
-    #expect(
-      await failure { try await connection.define("protocol P") }
-        == TribuneError(.invalidProtocol, "1:10: a { is missing\n2:1: \\u{1b}"))
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatCannotBeDeclaredNeverLeaves() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      let long = String(repeating: "P", count: 256)
+      #expect(await failure { try await connection.declare("", as: "P") }?.code == .invalidObject)
+      #expect(await failure { try await connection.declare("\n", as: "P") }?.code == .invalidObject)
+      #expect(await failure { try await connection.declare("a", as: "") }?.code == .unknownProtocol)
+      #expect(await failure { try await connection.declare("a", as: long) }?.code == .limitExceeded)
+      #expect(await failure { try await connection.define("") }?.code == .invalidProtocol)
+      #expect(await failure { try await connection.introspect("") }?.code == .invalidObject)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let long = String(repeating: "P", count: 256)
-    #expect(await failure { try await connection.declare("", as: "P") }?.code == .invalidObject)
-    #expect(await failure { try await connection.declare("\n", as: "P") }?.code == .invalidObject)
-    #expect(await failure { try await connection.declare("a", as: "") }?.code == .unknownProtocol)
-    #expect(await failure { try await connection.declare("a", as: long) }?.code == .limitExceeded)
-    #expect(await failure { try await connection.define("") }?.code == .invalidProtocol)
-    #expect(await failure { try await connection.introspect("") }?.code == .invalidObject)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test func objectsProtocolsAndTheirMessagesAreListed() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       try peer.list(
         .objects,
         [
@@ -106,26 +90,23 @@ struct DeclaringTests {
               connection: ConnectionID(rawValue: 9), delegate: identity(8, ""), pattern: "a.**", object: "b",
               why: "c", age: 1, remaining: 5_000_000))
         ])
-      try peer.readToEnd()
+    } client: { connection in
+      let objects = try await connection.objects()
+      #expect(objects.map(\.object) == ["view/*", "a"])
+      #expect(objects.map(\.protocolName) == ["P", nil])
+      #expect(objects.map(\.connection) == [nil, ":9"])
+      #expect(objects.map(\.delegates) == [0, 2])
+      #expect(
+        try await connection.protocols()
+          == [
+            ProtocolInfo(name: "Q", parents: ["P"], members: 3, connection: nil, documentation: "Says more.")
+          ])
+      let members = try await connection.introspect("view/1")
+      #expect(members.map(\.kind) == [.value, .did])
+      #expect(members.map(\.origin) == ["P", "Q"])
+      #expect(members.map(\.result) == ["(rows: int)", nil])
+      #expect(try await connection.holds().map(\.expiresIn) == [.seconds(5)])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let objects = try await connection.objects()
-    #expect(objects.map(\.object) == ["view/*", "a"])
-    #expect(objects.map(\.protocolName) == ["P", nil])
-    #expect(objects.map(\.connection) == [nil, ":9"])
-    #expect(objects.map(\.delegates) == [0, 2])
-    #expect(
-      try await connection.protocols()
-        == [
-          ProtocolInfo(name: "Q", parents: ["P"], members: 3, connection: nil, documentation: "Says more.")
-        ])
-    let members = try await connection.introspect("view/1")
-    #expect(members.map(\.kind) == [.value, .did])
-    #expect(members.map(\.origin) == ["P", "Q"])
-    #expect(members.map(\.result) == ["(rows: int)", nil])
-    #expect(try await connection.holds().map(\.expiresIn) == [.seconds(5)])
-    await connection.close()
-    try await script.value
   }
 }
 

@@ -10,8 +10,8 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct DelegateNewsTests {
   @Test func aDelegateIsToldWhatItsObjectWillDoAndDidInOrder() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    let delegate = Listener()
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42", text: "1")
       // About another object, under a name it does not respond to, and ones that announce nothing.
@@ -24,182 +24,148 @@ struct DelegateNewsTests {
       for number in 0..<100 { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
       try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: attachment)
       try peer.post("window.didClose", object: "window/42")
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
+      let moves = (0..<100).map { "window.didMove \($0)" }
+      #expect(
+        await delegate.next(104)
+          == ["window.willClose 1", "lost 3", "window.didFailToClose "] + moves + ["replaced by heir"])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener()
-    try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
-    let moves = (0..<100).map { "window.didMove \($0)" }
-    #expect(
-      await delegate.next(104)
-        == ["window.willClose 1", "lost 3", "window.didFailToClose "] + moves + ["replaced by heir"])
-    await connection.close()
-    try await script.value
     #expect(delegate.rest == [])
   }
 
   @Test func oneThatRespondsToNoneOfThemIsToldNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.send(Lost(count: 3))
       try peer.post("window.didClose", object: "window/42")
       try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: attachment)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Listener()
+      try await connection.attach(
+        delegate, to: "window/42", respondingTo: ["window.shouldClose", "a.did.*.b"])
+      #expect(await delegate.next(1) == ["replaced by heir"])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener()
-    try await connection.attach(delegate, to: "window/42", respondingTo: ["window.shouldClose", "a.did.*.b"])
-    #expect(await delegate.next(1) == ["replaced by heir"])
-    await connection.close()
-    try await script.value
   }
 
   @Test func anObserverOfTheSameConnectionReceivesTheCopyToo() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       _ = try peer.attach()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.confirmObservation()
       try peer.post("window.didClose", object: "window/42")
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Listener()
+      try await connection.attach(delegate, respondingTo: ["**"])
+      var iterator = try await connection.observe("window.*").makeAsyncIterator()
+      #expect(try await iterator.next()?.object == "window/42")
+      #expect(await delegate.next(1) == ["window.didClose "])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener()
-    try await connection.attach(delegate, respondingTo: ["**"])
-    var iterator = try await connection.observe("window.*").makeAsyncIterator()
-    #expect(try await iterator.next()?.object == "window/42")
-    #expect(await delegate.next(1) == ["window.didClose "])
-    await connection.close()
-    try await script.value
   }
 
   @Test(arguments: [true, false])
   func aNotificationDoesNotOvertakeTheQuestionBeforeIt(isOnAnActor: Bool) async throws {
-    let bus = try ScriptedBus()
     let count = 200
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       for number in 1...count {
         try peer.question(UInt64(number), of: attachment)
         try peer.post("window.didMove", object: "window/42", text: "\(number)")
       }
-      try peer.readToEnd()
+    } client: { connection in
+      let listener = Listener()
+      let clerk = Clerk()
+      if isOnAnActor {
+        try await connection.attach(clerk, respondingTo: ["window.*"])
+      } else {
+        try await connection.attach(listener, respondingTo: ["window.*"])
+      }
+      let told = isOnAnActor ? await clerk.next(2 * count) : await listener.next(2 * count)
+      for number in 1...count {
+        let asked = try #require(told.firstIndex(of: "asked \(number)"))
+        let moved = try #require(told.firstIndex(of: "window.didMove \(number)"))
+        #expect(asked < moved)
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let listener = Listener()
-    let clerk = Clerk()
-    if isOnAnActor {
-      try await connection.attach(clerk, respondingTo: ["window.*"])
-    } else {
-      try await connection.attach(listener, respondingTo: ["window.*"])
-    }
-    let told = isOnAnActor ? await clerk.next(2 * count) : await listener.next(2 * count)
-    for number in 1...count {
-      let asked = try #require(told.firstIndex(of: "asked \(number)"))
-      let moved = try #require(told.firstIndex(of: "window.didMove \(number)"))
-      #expect(asked < moved)
-    }
-    await connection.close()
-    try await script.value
   }
 
   @Test func aQuestionDoesNotWaitForWhatIsTold() async throws {
-    let bus = try ScriptedBus()
     let answered = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42")
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       answered.open()
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Listener(holdingBack: true)
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(await delegate.next(2).sorted() == ["asked 1", "window.willClose "])
+      delegate.goOn()
+      await answered.opened()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener(holdingBack: true)
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(await delegate.next(2).sorted() == ["asked 1", "window.willClose "])
-    delegate.goOn()
-    await answered.opened()
-    await connection.close()
-    try await script.value
   }
 
   @Test func neverTwoAreToldAtATimeAndWhatIsTooMuchIsDroppedAndTold() async throws {
-    let bus = try ScriptedBus()
     let isTold = Gate()
     let count = 5000
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       _ = try peer.attach()
       try peer.post("window.willMove", object: "window/42")
       isTold.wait()
       for number in 0..<count { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
-      let ping = try peer.next(.post)
-      try peer.send(Okay(), serial: ping.serial)
-      try peer.readToEnd()
+      try peer.confirmPost()
+    } client: { connection in
+      let delegate = Listener(holdingBack: true)
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(await delegate.next(1) == ["window.willMove "])
+      isTold.open()
+      // The reply lies behind everything that was posted, and still only the first is told.
+      try await connection.postAcknowledged("ping")
+      #expect(delegate.rest == [])
+      delegate.goOn()
+      let kept = (count - 4096..<count).map { "window.didMove \($0)" }
+      #expect(await delegate.next(4097) == ["lost \(count - 4096)"] + kept)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener(holdingBack: true)
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(await delegate.next(1) == ["window.willMove "])
-    isTold.open()
-    // The reply lies behind everything that was posted, and still only the first is told.
-    try await connection.postAcknowledged("ping")
-    #expect(delegate.rest == [])
-    delegate.goOn()
-    let kept = (count - 4096..<count).map { "window.didMove \($0)" }
-    #expect(await delegate.next(4097) == ["lost \(count - 4096)"] + kept)
-    await connection.close()
-    try await script.value
   }
 
   @Test func whoHasDetachedIsToldNothingMore() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    let delegate = Listener(holdingBack: true)
+    try await conversation { peer in
       _ = try peer.attach()
       for number in 0..<3 { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
       let cancel = try peer.next(.cancel)
       try peer.post("window.didMove", object: "window/42", text: "crossed")
       try peer.send(Okay(), serial: cancel.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(await delegate.next(1) == ["window.didMove 0"])
+      try await attachment.detach()
+      delegate.goOn()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener(holdingBack: true)
-    let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(await delegate.next(1) == ["window.didMove 0"])
-    try await attachment.detach()
-    delegate.goOn()
-    await connection.close()
-    try await script.value
     #expect(delegate.rest == [])
   }
 
   @Test func theAttachmentOfADelegateThatIsGoneIsTakenBackAtTheNextNotification() async throws {
-    let bus = try ScriptedBus()
     let gone = Gate()
     let takenBack = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       gone.wait()
       for _ in 1...3 { try peer.post("window.didMove", object: "window/42") }
       #expect(try peer.next(.cancel).decode(Cancel.self).target == attachment)
       takenBack.open()
       #expect(try peer.nextIfAny() == nil)
+    } client: { connection in
+      var delegate: Listener? = Listener()
+      if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
+      delegate = nil
+      gone.open()
+      await takenBack.opened()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var delegate: Listener? = Listener()
-    if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
-    delegate = nil
-    gone.open()
-    await takenBack.opened()
-    await connection.close()
-    try await script.value
   }
 
   @Test func howADelegateIsSetReachesTheBusAndDetachingTheReplacedChangesNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       let set = try peer.next(.attach)
       #expect(
         try set.decode(Attach.self)
@@ -209,23 +175,23 @@ struct DelegateNewsTests {
       _ = try peer.next(.answer)
       try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: set.serial)
       return try peer.restOfKinds()
+    } client: { connection in
+      let delegate = Listener()
+      let attachment = try await connection.set(
+        delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
+      // How the query ends nobody tells it any more.
+      #expect(
+        await Set(delegate.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
+      try await attachment.detach()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener()
-    let attachment = try await connection.set(
-      delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
-    // How the query ends nobody tells it any more.
-    #expect(
-      await Set(delegate.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
-    try await attachment.detach()
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test(arguments: [true, false])
   func aQueryThatIsOpenWhenTheConnectionEndsCountsAsCancelled(isAnswered: Bool) async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       if isAnswered { _ = try peer.next(.answer) }
@@ -240,9 +206,8 @@ struct DelegateNewsTests {
   }
 
   @Test func whatADelegateIsAskedSaysWhatItIs() async throws {
-    let bus = try ScriptedBus()
     let answered = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       for (isDryRun, wantsValue) in [(true, false), (false, true)] {
         try peer.send(
@@ -255,21 +220,16 @@ struct DelegateNewsTests {
         #expect(answer.payload == "dry \(isDryRun) value \(wantsValue) delegate 77")
       }
       answered.open()
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Source()
+      try await connection.attach(delegate, respondingTo: ["browser.rows"])
+      await answered.opened()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Source()
-    try await connection.attach(delegate, respondingTo: ["browser.rows"])
-    await answered.opened()
-    await connection.close()
-    try await script.value
   }
 
   @Test func aValueThatTheBusDoesNotTakeIsAFailure() async throws {
-    let bus = try ScriptedBus()
     let answered = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(payloadMax: 10)
+    try await conversation(payloadMax: 10) { peer in
       let attach = try peer.next(.attach)
       try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
       try peer.question(1, of: attach.serial)
@@ -277,54 +237,53 @@ struct DelegateNewsTests {
       #expect(try answer.decode(TribuneWire.Answer.self).answer == .failed)
       #expect(answer.payload.contains("over the bus's limit of 10"))
       answered.open()
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Source()
+      try await connection.attach(delegate, respondingTo: ["window.shouldClose"])
+      await answered.opened()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Source()
-    try await connection.attach(delegate, respondingTo: ["window.shouldClose"])
-    await answered.opened()
-    await connection.close()
-    try await script.value
   }
 
   @Test func attachingIsNotTriedForEver() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Int> = try bus.play { peer in
-      try peer.greet()
+    let tries = try await conversation { peer in
       var tries = 0
       while let attach = try peer.nextIfAny() {
         tries += 1
         try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: attach.serial)
       }
       return tries
+    } client: { connection in
+      let delegate = Listener()
+      #expect(
+        await failure { try await connection.attach(delegate, respondingTo: ["window.*"]) }?.code == .refused)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Listener()
-    #expect(
-      await failure { try await connection.attach(delegate, respondingTo: ["window.*"]) }?.code == .refused)
-    await connection.close()
-    #expect(try await script.value == 8)
+    #expect(tries == 8)
   }
 
   @Test func whatCannotBeConformedToNeverLeaves() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      let delegate = Listener()
+      for (protocols, code) in [
+        ((0...32).map { "P\($0)" }, TribuneError.Code.limitExceeded), ([""], .unknownProtocol),
+        ([String(repeating: "P", count: 256)], .limitExceeded),
+      ] {
+        #expect(
+          await failure { try await connection.set(delegate, respondingTo: ["a"], conformingTo: protocols) }?
+            .code
+            == code)
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
+  }
+
+  @Test func itsReplacementIsToldAlsoWhileTheConnectionIsMadeAnew() async throws {
     let delegate = Listener()
-    for (protocols, code) in [
-      ((0...32).map { "P\($0)" }, TribuneError.Code.limitExceeded), ([""], .unknownProtocol),
-      ([String(repeating: "P", count: 256)], .limitExceeded),
-    ] {
-      #expect(
-        await failure { try await connection.set(delegate, respondingTo: ["a"], conformingTo: protocols) }?
-          .code
-          == code)
-    }
-    await connection.close()
-    #expect(try await script.value)
+    let attached = AttachedDelegate(
+      delegate, object: "", patterns: [try Pattern("window.willClose")], renewal: [])
+    attached.keepPlace()
+    let starts = attached.replace(by: DelegateInfo(delegateEntry(78, "other")))
+    #expect(starts)
+    attached.startTelling()
+    #expect(await delegate.next(2) == ["interrupted", "replaced by other"])
   }
 }
 

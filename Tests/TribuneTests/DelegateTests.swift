@@ -16,18 +16,6 @@ struct DelegateTests {
     (.veto(String(repeating: "é", count: 3000)), .veto, String(repeating: "é", count: 2048)),
   ])
   func whatADelegateSaysReachesTheBus(answer: Tribune.Answer, kind: AnswerKind, text: String) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      let attachment = try peer.attach()
-      try peer.question(1, of: attachment, text: "{}")
-      let frame = try peer.next(.answer)
-      #expect(
-        try frame.decode(TribuneWire.Answer.self)
-          == TribuneWire.Answer(
-            query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), answer: kind))
-      #expect(frame.payload == text)
-    }
-    let connection = try await Connection.connect(to: bus.address)
     let delegate = Teller { question in
       #expect(question.query == 1)
       #expect(question.name == "window.shouldClose")
@@ -39,18 +27,25 @@ struct DelegateTests {
           == Asker(pid: 100, uid: 1000, process: "editor", unit: "editor.service", connection: ":9"))
       return answer
     }
-    let attachment = try await connection.attach(
-      delegate, to: "window/42", respondingTo: ["window.*"])
-    #expect(attachment.id == 77)
-    try await script.value
+    try await conversation(busEndsFirst: true) { peer in
+      let attachment = try peer.attach()
+      try peer.question(1, of: attachment, text: "{}")
+      let frame = try peer.next(.answer)
+      #expect(
+        try frame.decode(TribuneWire.Answer.self)
+          == TribuneWire.Answer(
+            query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), answer: kind))
+      #expect(frame.payload == text)
+    } client: { connection in
+      let attachment = try await connection.attach(
+        delegate, to: "window/42", respondingTo: ["window.*"])
+      #expect(attachment.id == 77)
+    }
     withExtendedLifetime(delegate) {}
-    await connection.close()
   }
 
   @Test func howADelegateIsAttachedReachesTheBus() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let attach = try peer.next(.attach)
       #expect(attach.object == "window/42")
       #expect(
@@ -58,60 +53,52 @@ struct DelegateTests {
           == Attach(
             order: -3, failurePolicy: .abstain, timeout: 1500, label: "steward", patterns: ["a.*", "b"]))
       try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Teller { _ in .approve }
+      try await connection.attach(
+        delegate, to: "window/42", respondingTo: ["a.*", "b"], order: -3, onFailure: .abstain,
+        timeout: .milliseconds(1500), label: "steward")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in .approve }
-    try await connection.attach(
-      delegate, to: "window/42", respondingTo: ["a.*", "b"], order: -3, onFailure: .abstain,
-      timeout: .milliseconds(1500), label: "steward")
-    await connection.close()
-    try await script.value
   }
 
   @Test func anErrorThatADelegateThrowsIsAFailure() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<String> = try bus.play { peer in
+    let delegate = Teller { _ in throw TribuneError(.refused, "the disk is on fire") }
+    let reason = try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let frame = try peer.next(.answer)
       #expect(try frame.decode(TribuneWire.Answer.self).answer == .failed)
       return frame.payload
+    } client: { connection in
+      try await connection.attach(delegate, respondingTo: ["window.*"])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in throw TribuneError(.refused, "the disk is on fire") }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(try await script.value == "the disk is on fire (refused)")
+    #expect(reason == "the disk is on fire (refused)")
     withExtendedLifetime(delegate) {}
-    await connection.close()
   }
 
   @Test func questionsRunAtTheSameTime() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Set<UInt64>> = try bus.play { peer in
-      let attachment = try peer.attach()
-      for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
-      var queries: Set<UInt64> = []
-      for _ in 1...5 { queries.insert(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
-      return queries
-    }
-    let connection = try await Connection.connect(to: bus.address)
     let meeting = Meeting(of: 5)
     // Nobody answers before all five have been asked.
     let delegate = Teller { _ in
       await meeting.arrive()
       return .approve
     }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(try await script.value == [1, 2, 3, 4, 5])
+    let answered = try await conversation(busEndsFirst: true) { peer in
+      let attachment = try peer.attach()
+      for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
+      var queries: Set<UInt64> = []
+      for _ in 1...5 { queries.insert(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
+      return queries
+    } client: { connection in
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+    }
+    #expect(answered == [1, 2, 3, 4, 5])
     withExtendedLifetime(delegate) {}
-    await connection.close()
   }
 
   @Test func aQuestionThatIsWithdrawnCancelsItsTaskAndIsNotAnswered() async throws {
-    let bus = try ScriptedBus()
     let asked = Gate()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
+    let rest = try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       asked.wait()
@@ -119,84 +106,71 @@ struct DelegateTests {
       var kinds: [FrameKind?] = []
       while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
       return kinds
+    } client: { connection in
+      let forever = Meeting(of: .max)
+      let delegate = Teller { _ in
+        asked.open()
+        await forever.arrive()
+        #expect(Task.isCancelled)
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      try await delegate.answered()
+      #expect(await delegate.conclusion() == Conclusion(query: 1, ending: .cancelled))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let forever = Meeting(of: .max)
-    let delegate = Teller { _ in
-      asked.open()
-      await forever.arrive()
-      #expect(Task.isCancelled)
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    try await delegate.answered()
-    #expect(await delegate.conclusion() == Conclusion(query: 1, ending: .cancelled))
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test(arguments: [
     (ConclusionKind.allowed, Conclusion.Ending.allowed), (.vetoed, .vetoed), (.cancelled, .cancelled),
   ])
   func whoWasAskedLearnsHowItEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, kind)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Teller { _ in .approve }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(await delegate.conclusion() == Conclusion(query: 1, ending: ending))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in .approve }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(await delegate.conclusion() == Conclusion(query: 1, ending: ending))
-    await connection.close()
-    try await script.value
   }
 
   @Test func aDelegateIsNotRetainedAndWhenItIsGoneItsAttachmentGoes() async throws {
-    let bus = try ScriptedBus()
     let gone = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       gone.wait()
       try peer.question(1, of: attachment)
       #expect(try peer.next(.answer).decode(TribuneWire.Answer.self).answer == .abstain)
       #expect(try peer.next(.cancel).decode(Cancel.self).target == attachment)
+    } client: { connection in
+      var delegate: Teller? = Teller { _ in .approve }
+      weak let weakDelegate = delegate
+      if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
+      delegate = nil
+      #expect(weakDelegate == nil)
+      gone.open()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var delegate: Teller? = Teller { _ in .approve }
-    weak let weakDelegate = delegate
-    if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
-    delegate = nil
-    #expect(weakDelegate == nil)
-    gone.open()
-    try await script.value
-    await connection.close()
   }
 
   @Test func attachingCrossesTheTakingBackOfTheSameThing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let first = try peer.next(.attach)
       // An attachment that this client knows no more: it was taking it back when it asked.
       try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: first.serial)
       let second = try peer.next(.attach)
       try peer.send(Okay(registration: second.serial, delegate: 77), serial: second.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Teller { _ in .approve }
+      let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(attachment.id == 77)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in .approve }
-    #expect(try await connection.attach(delegate, respondingTo: ["window.*"]).id == 77)
-    await connection.close()
-    try await script.value
   }
 
   @Test func aDeferralReachesTheBusAndOnlyWhileItWaits() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let deferral = try peer.next(.defer)
@@ -206,103 +180,86 @@ struct DelegateTests {
       #expect(deferral.payload == "half done")
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, .allowed)
-      try peer.readToEnd()
+    } client: { connection in
+      let kept = Mutex<Tribune.Question?>(nil)
+      let delegate = Teller { question in
+        kept.withLock { $0 = question }
+        try await question.deferAnswer(by: .seconds(20), status: "half done")
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(await delegate.conclusion()?.ending == .allowed)
+      let question = try #require(kept.withLock { $0 })
+      #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let kept = Mutex<Tribune.Question?>(nil)
-    let delegate = Teller { question in
-      kept.withLock { $0 = question }
-      try await question.deferAnswer(by: .seconds(20), status: "half done")
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(await delegate.conclusion()?.ending == .allowed)
-    let question = try #require(kept.withLock { $0 })
-    #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
-    await connection.close()
-    try await script.value
   }
 
   @Test func detachingWithdrawsWhatIsNotAnswered() async throws {
-    let bus = try ScriptedBus()
     let asked = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let cancel = try peer.next(.cancel)
       #expect(try cancel.decode(Cancel.self).target == attachment)
       try peer.send(Okay(), serial: cancel.serial)
       #expect(try peer.nextIfAny() == nil)
+    } client: { connection in
+      let forever = Meeting(of: .max)
+      let delegate = Teller { _ in
+        asked.open()
+        await forever.arrive()
+        return .approve
+      }
+      let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
+      await asked.opened()
+      try await attachment.detach()
+      try await attachment.detach()
+      try await delegate.answered()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let forever = Meeting(of: .max)
-    let delegate = Teller { _ in
-      asked.open()
-      await forever.arrive()
-      return .approve
-    }
-    let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
-    await asked.opened()
-    try await attachment.detach()
-    try await attachment.detach()
-    try await delegate.answered()
-    await connection.close()
-    try await script.value
   }
 
   @Test func attachingTheSameDelegateTwiceChangesNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let first = try peer.attach()
       for _ in 1...2 {
         let again = try peer.next(.attach)
         try peer.send(Okay(registration: first, delegate: 77), serial: again.serial)
       }
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Teller { _ in .approve }
+      let first = try await connection.attach(delegate, respondingTo: ["window.*"])
+      let second = try await connection.attach(delegate, respondingTo: ["window.*"])
+      #expect(first.id == second.id)
+      let other = Teller { _ in .approve }
+      #expect(
+        await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in .approve }
-    let first = try await connection.attach(delegate, respondingTo: ["window.*"])
-    let second = try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(first.id == second.id)
-    let other = Teller { _ in .approve }
-    #expect(
-      await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatCannotBeAttachedNeverLeaves() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      let delegate = Teller { _ in .approve }
+      func code(
+        _ patterns: [String], object: String = "", label: String = ""
+      ) async -> TribuneError.Code? {
+        await failure {
+          try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
+        }?.code
+      }
+      #expect(await code([]) == .invalidPattern)
+      #expect(await code(["a", "a..b"]) == .invalidPattern)
+      #expect(await code(["a"], object: "\u{7}") == .invalidObject)
+      #expect(await code((0...128).map { "a.n\($0)" }) == .limitExceeded)
+      #expect(await code(["a"], label: String(repeating: "x", count: 256)) == .limitExceeded)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Teller { _ in .approve }
-    func code(
-      _ patterns: [String], object: String = "", label: String = ""
-    ) async -> TribuneError.Code? {
-      await failure {
-        try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
-      }?.code
-    }
-    #expect(await code([]) == .invalidPattern)
-    #expect(await code(["a", "a..b"]) == .invalidPattern)
-    #expect(await code(["a"], object: "\u{7}") == .invalidObject)
-    #expect(await code((0...128).map { "a.n\($0)" }) == .limitExceeded)
-    #expect(await code(["a"], label: String(repeating: "x", count: 256)) == .limitExceeded)
-    await connection.close()
-    #expect(try await script.value)
   }
 }
 
 extension ScriptedPeer {
-  /// Greets the client and takes its attachment.
+  /// Takes the client's attachment.
   ///
   /// - Returns: the attachment's serial.
   func attach() throws -> Serial {
-    try greet()
     let attach = try next(.attach)
     try send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
     return attach.serial

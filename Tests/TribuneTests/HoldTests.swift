@@ -9,9 +9,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct HoldTests {
   @Test func aHoldReachesTheBusAndIsReleasedOnce() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       let hold = try peer.next(.hold)
       #expect([hold.name, hold.object, hold.payload] == ["archive.**", "archive/photos", "a restore"])
       #expect(try hold.decode(TribuneWire.Hold.self).expiry == 0)
@@ -20,43 +18,43 @@ struct HoldTests {
       #expect(try cancel.decode(Cancel.self).target == hold.serial)
       try peer.send(Okay(), serial: cancel.serial)
       return try peer.restOfKinds()
+    } client: { connection in
+      let hold = try await connection.hold("archive.**", object: "archive/photos", why: "a restore")
+      #expect(hold.id == 8)
+      async let expired = hold.expired()
+      try await hold.release()
+      #expect(await expired == false)
+      #expect(await hold.expired() == false)
+      try await hold.release()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let hold = try await connection.hold("archive.**", object: "archive/photos", why: "a restore")
-    #expect(hold.id == 8)
-    async let expired = hold.expired()
-    try await hold.release()
-    #expect(await expired == false)
-    #expect(await hold.expired() == false)
-    try await hold.release()
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test func aHoldThatExpiresSaysSoAndNeedsNoRelease() async throws {
-    let bus = try ScriptedBus()
     let before = SystemClock.monotonicNanoseconds
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
+    let rest = try await conversation { peer in
       let hold = try peer.takeHold()
       let expiry = try hold.decode(TribuneWire.Hold.self).expiry
       let earliest = before + 3_600_000_000_000
       #expect((earliest...earliest + 60_000_000_000).contains(expiry))
       try peer.send(Ended.expired, serial: hold.serial)
       return try peer.restOfKinds()
+    } client: { connection in
+      let hold = try await connection.hold("a.shouldB", why: "c", expiresIn: .seconds(3600))
+      #expect(await hold.expired())
+      try await hold.release()
+      // What is over stays as it ended.
+      #expect(await hold.expired())
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let hold = try await connection.hold("a.shouldB", why: "c", expiresIn: .seconds(3600))
-    #expect(await hold.expired())
-    try await hold.release()
-    // What is over stays as it ended.
-    #expect(await hold.expired())
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test func aHoldEndsWithItsConnection() async throws {
     let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in _ = try peer.takeHold() }
+    let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
+      _ = try peer.takeHold()
+    }
     let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
     let hold = try await connection.hold("a.shouldB", why: "c")
     #expect(await hold.expired() == false)
@@ -69,6 +67,7 @@ struct HoldTests {
     let bus = try ScriptedBus()
     let released = Gate()
     let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
       _ = try peer.takeHold()
       // Nothing is closed on this side until then, so that closing goes on.
       released.wait()
@@ -84,60 +83,47 @@ struct HoldTests {
   }
 
   @Test func cancellingATaskThatWaitsForTheExpiryEndsItsWaiting() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
+    let rest = try await conversation { peer in
       _ = try peer.takeHold()
       return try peer.restOfKinds()
+    } client: { connection in
+      let hold = try await connection.hold("a.shouldB", why: "c")
+      let task = Task { await hold.expired() }
+      task.cancel()
+      #expect(await task.value == false)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let hold = try await connection.hold("a.shouldB", why: "c")
-    let task = Task { await hold.expired() }
-    task.cancel()
-    #expect(await task.value == false)
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test func cancellingTheTaskTakesTheHoldBack() async throws {
-    let bus = try ScriptedBus()
     let asked = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let hold = try peer.next(.hold)
       asked.open()
       #expect(try peer.next(.cancel).decode(Cancel.self).target == hold.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let task = Task { await failure { try await connection.hold("a.shouldB", why: "c") } }
+      await asked.opened()
+      task.cancel()
+      #expect(await task.value?.code == .cancelled)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let task = Task { await failure { try await connection.hold("a.shouldB", why: "c") } }
-    await asked.opened()
-    task.cancel()
-    #expect(await task.value?.code == .cancelled)
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatCannotBeHeldNeverLeaves() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      func code(
+        _ pattern: String = "a", object: String? = nil, why: String = "b", expiresIn: Duration? = nil
+      ) async -> TribuneError.Code? {
+        await failure {
+          try await connection.hold(pattern, object: object, why: why, expiresIn: expiresIn)
+        }?.code
+      }
+      #expect(await code("a..b") == .invalidPattern)
+      #expect(await code(object: "\u{7}") == .invalidObject)
+      #expect(await code(why: "") == .refused)
+      #expect(await code(expiresIn: .zero) == .refused)
+      #expect(await code(expiresIn: .seconds(-1)) == .refused)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    func code(
-      _ pattern: String = "a", object: String? = nil, why: String = "b", expiresIn: Duration? = nil
-    ) async -> TribuneError.Code? {
-      await failure {
-        try await connection.hold(pattern, object: object, why: why, expiresIn: expiresIn)
-      }?.code
-    }
-    #expect(await code("a..b") == .invalidPattern)
-    #expect(await code(object: "\u{7}") == .invalidObject)
-    #expect(await code(why: "") == .refused)
-    #expect(await code(expiresIn: .zero) == .refused)
-    #expect(await code(expiresIn: .seconds(-1)) == .refused)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test(
@@ -151,9 +137,8 @@ struct HoldTests {
 }
 
 extension ScriptedPeer {
-  /// Greets the client and takes its hold.
+  /// Takes the client's hold.
   fileprivate func takeHold() throws -> Frame {
-    try greet()
     let hold = try next(.hold)
     try send(Okay(registration: hold.serial, delegate: 8), serial: hold.serial)
     return hold

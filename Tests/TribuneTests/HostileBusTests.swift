@@ -121,8 +121,7 @@ struct HostileBusTests {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.confirmObservation()
       _ = try peer.next(.ask)
       if byteByByte {
         // What comes behind the point where the client has seen enough finds it gone.
@@ -193,9 +192,7 @@ struct HostileBusTests {
   }
 
   @Test func whatNobodyWaitsForIsPassedOver() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       try peer.send(Okay(registration: 5, delegate: 6), serial: 1000)
       try peer.send(Refusal(.notAsked), serial: 1000, text: "nobody waits")
       try peer.send(Self.verdict(1), serial: 1000)
@@ -211,23 +208,16 @@ struct HostileBusTests {
       let unknown = ByteBuffer(capacity: 64)
       header.append(to: unknown)
       try peer.send(unknown)
-      let ping = try peer.next(.post)
-      try peer.send(Okay(), serial: ping.serial)
-      try peer.readToEnd()
+      try peer.confirmPost()
+    } client: { connection in
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    try await script.value
   }
 
   @Test func aLongFrameArrivesInWhateverPiecesItIsCut() async throws {
-    let bus = try ScriptedBus()
     let text = String(repeating: "0123456789", count: 30_000)
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+    try await conversation { peer in
+      try peer.confirmObservation()
       let out = ByteBuffer(capacity: 64)
       for number in 0..<5 {
         out.appendFrame(Post(), serial: 1, name: "a", text: "\(number)")
@@ -242,15 +232,12 @@ struct HostileBusTests {
         start = end
         piece = piece * 3 % 70_001
       }
-      try peer.readToEnd()
+    } client: { connection in
+      var iterator = try await connection.observe("a").makeAsyncIterator()
+      for number in 0..<5 {
+        #expect(try await iterator.next()?.text == "\(number)")
+        #expect(try await iterator.next()?.text == text)
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe("a").makeAsyncIterator()
-    for number in 0..<5 {
-      #expect(try await iterator.next()?.text == "\(number)")
-      #expect(try await iterator.next()?.text == text)
-    }
-    await connection.close()
-    try await script.value
   }
 }

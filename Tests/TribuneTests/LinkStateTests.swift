@@ -251,6 +251,21 @@ import TribuneWire
     #expect(state.noteLost(1) == false)
   }
 
+  @Test func theRefusalOfWhatWasTakenBackMeanwhileEndsNothing() {
+    for isTakenBack in [true, false] {
+      var state = openState()
+      state.registrations[1] = .declaration
+      state.registered[1] = []
+      _ = state.nextSerial()
+      _ = state.endOfStream(received: 0)
+      #expect(state.settleInterruption(at: now) != nil)
+      _ = state.beginRenewal()
+      if isTakenBack { #expect(state.forget(1) != nil) }
+      _ = state.receiveRefusal(of: 1, TribuneError(.refused, "no"), now: 0)
+      #expect(state.word == (isTakenBack ? "interrupted" : "ended refused"))
+    }
+  }
+
   @Test func pausesBetweenAttemptsGrowAlsoOverConnectionsThatDoNotLast() {
     var looking = Reconnection(until: now.advanced(by: .seconds(9)), after: nil, at: now)
     #expect(looking.pause == .zero)

@@ -8,40 +8,31 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct ObservingTests {
   @Test func anObservationBringsWhatMatchesInOrder() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+    let observed = try await conversation { peer in
+      let observe = try peer.confirmObservation()
       try peer.post("window.willClose", object: "window/1", text: "1")
       try peer.post("window.didClose", object: "window/1")
-      try peer.readToEnd()
       return [observe.name, observe.object]
+    } client: { connection in
+      let notifications = try await connection.observe("window.*", object: "window/1")
+      var iterator = notifications.makeAsyncIterator()
+      #expect(
+        try await iterator.next()
+          == .notification(
+            Notification("window.willClose", object: "window/1", sender: ":9", userInfo: "1")))
+      #expect(
+        try await iterator.next()
+          == .notification(Notification("window.didClose", object: "window/1", sender: ":9")))
+      await connection.close()
+      #expect(try await iterator.next() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("window.*", object: "window/1")
-    var iterator = notifications.makeAsyncIterator()
-    #expect(
-      try await iterator.next()
-        == .notification(
-          Notification("window.willClose", object: "window/1", sender: ":9", userInfo: "1")))
-    #expect(
-      try await iterator.next()
-        == .notification(Notification("window.didClose", object: "window/1", sender: ":9")))
-    await connection.close()
-    #expect(try await iterator.next() == nil)
-    #expect(try await script.value == ["window.*", "window/1"])
+    #expect(observed == ["window.*", "window/1"])
   }
 
   @Test func oneCopyReachesEachStreamThatItMatchesOnce() async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<Int> = try bus.play { peer in
-      try peer.greet()
-      for _ in 0..<3 {
-        let observe = try peer.next(.observe)
-        try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-      }
+    let cancels = try await conversation { peer in
+      for _ in 0..<3 { try peer.confirmObservation() }
       gate.wait()
       try peer.post("window.didClose", object: "window/1")
       try peer.post("window.didClose", object: "window/2")
@@ -49,34 +40,28 @@ struct ObservingTests {
       var cancels = 0
       while let frame = try peer.nextIfAny() { cancels += frame.header.kind == .cancel ? 1 : 0 }
       return cancels
+    } client: { connection in
+      let both = try await connection.observe(anyOf: ["window.*", "window.didClose", "window.*"])
+      let one = try await connection.observe(object: "window/2")
+      gate.open()
+      var bothIterator = both.makeAsyncIterator()
+      #expect(try await bothIterator.next()?.object == "window/1")
+      #expect(try await bothIterator.next()?.object == "window/2")
+      var oneIterator = one.makeAsyncIterator()
+      #expect(try await oneIterator.next()?.object == "window/2")
+      await both.cancel()
+      await one.cancel()
+      await one.cancel()
+      #expect(try await bothIterator.next() == nil)
+      #expect(try await oneIterator.next() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let both = try await connection.observe(anyOf: ["window.*", "window.didClose", "window.*"])
-    let one = try await connection.observe(object: "window/2")
-    gate.open()
-    var bothIterator = both.makeAsyncIterator()
-    #expect(try await bothIterator.next()?.object == "window/1")
-    #expect(try await bothIterator.next()?.object == "window/2")
-    var oneIterator = one.makeAsyncIterator()
-    #expect(try await oneIterator.next()?.object == "window/2")
-    await both.cancel()
-    await one.cancel()
-    await one.cancel()
-    #expect(try await bothIterator.next() == nil)
-    #expect(try await oneIterator.next() == nil)
-    await connection.close()
-    #expect(try await script.value == 3)
+    #expect(cancels == 3)
   }
 
   @Test func oneMonitorOfSeveralPatternsBringsEachMessageOnce() async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      for _ in 0..<2 {
-        let monitor = try peer.next(.monitor)
-        try peer.send(Okay(registration: monitor.serial), serial: monitor.serial)
-      }
+    try await conversation { peer in
+      for _ in 0..<2 { try peer.confirm(try peer.next(.monitor)) }
       gate.wait()
       for name in ["a.b", "c.d"] {
         let post = ByteBuffer(capacity: 64)
@@ -86,155 +71,115 @@ struct ObservingTests {
           text: String(repairing: post.bytes))
       }
       try peer.send(Lost(count: 3))
-      try peer.readToEnd()
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    let traffic = try await connection.monitor(["a.*", "c.*"])
-    gate.open()
-    var seen: [String] = []
-    for try await delivery in traffic {
-      switch delivery {
-      case .item(let item): seen.append(item.name)
-      case .lost(let count): seen.append("lost \(count)")
-      case .interrupted: seen.append("interrupted")
+    } client: { connection in
+      let traffic = try await connection.monitor(["a.*", "c.*"])
+      gate.open()
+      var seen: [String] = []
+      for try await delivery in traffic {
+        switch delivery {
+        case .item(let item): seen.append(item.name)
+        case .lost(let count): seen.append("lost \(count)")
+        case .interrupted: seen.append("interrupted")
+        }
+        if seen.count == 3 { break }
       }
-      if seen.count == 3 { break }
+      #expect(seen == ["a.b", "c.d", "lost 3"])
     }
-    #expect(seen == ["a.b", "c.d", "lost 3"])
-    await connection.close()
-    try await script.value
   }
 
   @Test func equalObservationsAreOneToTheBus() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+    let kinds = try await conversation { peer in
+      try peer.confirmObservation()
       try peer.post("a.b")
       var kinds: [FrameKind?] = []
       while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
       return kinds
+    } client: { connection in
+      let first = try await connection.observe("a.b")
+      let second = try await connection.observe("a.b")
+      var iterator = first.makeAsyncIterator()
+      #expect(try await iterator.next()?.object == "")
+      await first.cancel()
+      // The other one keeps it.
+      try await connection.post("c")
+      await second.cancel()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let first = try await connection.observe("a.b")
-    let second = try await connection.observe("a.b")
-    var iterator = first.makeAsyncIterator()
-    #expect(try await iterator.next()?.object == "")
-    await first.cancel()
-    // The other one keeps it.
-    try await connection.post("c")
-    await second.cancel()
-    await connection.close()
-    #expect(try await script.value == [.post, .cancel])
+    #expect(kinds == [.post, .cancel])
   }
 
   @Test func anObservationWithoutAnyReferenceIsTakenBack() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-      let isTakenBack = try peer.next(.cancel).decode(Cancel.self).target == observe.serial
-      try peer.readToEnd()
-      return isTakenBack
+    let isTakenBack = try await conversation { peer in
+      let observe = try peer.confirmObservation()
+      return try peer.next(.cancel).decode(Cancel.self).target == observe.serial
+    } client: { connection in
+      _ = try await connection.observe("a.b")
+      #expect(connection.bus.pid == 4242)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    _ = try await connection.observe("a.b")
-    #expect(connection.bus.pid == 4242)
-    await connection.close()
-    #expect(try await script.value)
+    #expect(isTakenBack)
   }
 
   @Test func whenOneOfSeveralPatternsIsRefusedTheOthersAreTakenBack() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      let first = try peer.next(.observe)
-      try peer.send(Okay(registration: first.serial), serial: first.serial)
+    let isTakenBack = try await conversation { peer in
+      let first = try peer.confirmObservation()
       let second = try peer.next(.observe)
       try peer.send(Refusal(.limitExceeded), serial: second.serial, text: "one is enough")
-      let isTakenBack = try peer.next(.cancel).decode(Cancel.self).target == first.serial
-      try peer.readToEnd()
-      return isTakenBack
+      return try peer.next(.cancel).decode(Cancel.self).target == first.serial
+    } client: { connection in
+      let error = await failure { try await connection.observe(anyOf: ["a", "b"]) }
+      #expect(error == TribuneError(.limitExceeded, "one is enough"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let error = await failure { try await connection.observe(anyOf: ["a", "b"]) }
-    #expect(error == TribuneError(.limitExceeded, "one is enough"))
-    await connection.close()
-    #expect(try await script.value)
+    #expect(isTakenBack)
   }
 
   @Test(arguments: ["", "a.**.b", "a b", "***"])
   func whatIsNoPatternNeverLeaves(pattern: String) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      #expect(await failure { try await connection.observe(pattern) }?.code == .invalidPattern)
+      #expect(await failure { try await connection.observe(anyOf: ["a", pattern]) }?.code == .invalidPattern)
+      #expect(await failure { try await connection.observe(anyOf: []) }?.code == .invalidPattern)
+      #expect(await failure { try await connection.observe("a", object: "\n") }?.code == .invalidObject)
+      #expect(await failure { try await connection.monitor([pattern]) }?.code == .invalidPattern)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(await failure { try await connection.observe(pattern) }?.code == .invalidPattern)
-    #expect(await failure { try await connection.observe(anyOf: ["a", pattern]) }?.code == .invalidPattern)
-    #expect(await failure { try await connection.observe(anyOf: []) }?.code == .invalidPattern)
-    #expect(await failure { try await connection.observe("a", object: "\n") }?.code == .invalidObject)
-    #expect(await failure { try await connection.monitor([pattern]) }?.code == .invalidPattern)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test func whatIsNotReadInTimeIsDroppedOldestFirstAndTold() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+    try await conversation { peer in
+      try peer.confirmObservation()
       for number in 0..<10 { try peer.post("a", text: "\(number)") }
       try peer.send(Lost(count: 5))
       try peer.post("a", text: "10")
-      let ping = try peer.next(.post)
-      try peer.send(Okay(), serial: ping.serial)
-      try peer.readToEnd()
+      try peer.confirmPost()
+    } client: { connection in
+      let notifications = try await connection.observe(limit: 3)
+      // The reply lies behind everything that was posted.
+      try await connection.postAcknowledged("ping")
+      var iterator = notifications.makeAsyncIterator()
+      // Held at the end: 9, the bus's own loss of 5, and 10.
+      #expect(try await iterator.next() == .lost(9))
+      #expect(try await iterator.next()?.text == "9")
+      #expect(try await iterator.next() == .lost(5))
+      #expect(try await iterator.next()?.text == "10")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe(limit: 3)
-    // The reply lies behind everything that was posted.
-    try await connection.postAcknowledged("ping")
-    var iterator = notifications.makeAsyncIterator()
-    // Held at the end: 9, the bus's own loss of 5, and 10.
-    #expect(try await iterator.next() == .lost(9))
-    #expect(try await iterator.next()?.text == "9")
-    #expect(try await iterator.next() == .lost(5))
-    #expect(try await iterator.next()?.text == "10")
-    await connection.close()
-    try await script.value
   }
 
   @Test func moreThanCanBeCountedIsAsMuchAsCanBeCounted() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+    try await conversation { peer in
+      try peer.confirmObservation()
       for _ in 0..<4 { try peer.send(Lost(count: .max)) }
-      let ping = try peer.next(.post)
-      try peer.send(Okay(), serial: ping.serial)
-      try peer.readToEnd()
+      try peer.confirmPost()
+    } client: { connection in
+      var iterator = try await connection.observe(limit: 1).makeAsyncIterator()
+      try await connection.postAcknowledged("ping")
+      #expect(try await iterator.next() == .lost(.max))
+      #expect(try await iterator.next() == .lost(.max))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe(limit: 1).makeAsyncIterator()
-    try await connection.postAcknowledged("ping")
-    #expect(try await iterator.next() == .lost(.max))
-    #expect(try await iterator.next() == .lost(.max))
-    await connection.close()
-    try await script.value
   }
 
   @Test func aLostConnectionEndsTheSequenceWithItsError() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
       try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
+      try peer.confirmObservation()
       try peer.post("a", text: "before")
       try peer.send(Refusal(.tooSlow), text: "you never read")
     }
@@ -249,24 +194,18 @@ struct ObservingTests {
   }
 
   @Test func cancellingATaskThatReadsEndsItsReading() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      let observe = try peer.next(.observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-      try peer.readToEnd()
+    try await conversation { peer in
+      _ = try peer.confirmObservation()
+    } client: { connection in
+      let notifications = try await connection.observe()
+      let task = Task {
+        var count = 0
+        for try await _ in notifications { count += 1 }
+        return count
+      }
+      task.cancel()
+      #expect(try await task.value == 0)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe()
-    let task = Task {
-      var count = 0
-      for try await _ in notifications { count += 1 }
-      return count
-    }
-    task.cancel()
-    #expect(try await task.value == 0)
-    await connection.close()
-    try await script.value
   }
 }
 

@@ -10,32 +10,23 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct PostingTests {
   @Test func aPostIsOneFrameWithItsNameObjectAndUserInfo() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let posted = try await conversation { peer in
       let frame = try peer.next(.post)
-      try peer.readToEnd()
       return [frame.name, frame.object, frame.payload, "\(frame.header.flags.rawValue)"]
+    } client: { connection in
+      try await connection.post("window.didClose", object: "window/42", userInfo: #"{"by":"user"}"#)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.post("window.didClose", object: "window/42", userInfo: #"{"by":"user"}"#)
-    await connection.close()
-    #expect(try await script.value == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
+    #expect(posted == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
   }
 
   @Test func anAcknowledgedPostReturnsWhenTheBusHasIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.flags.contains(.acknowledge))
       try peer.send(Okay(), serial: frame.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.postAcknowledged("window.didClose")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.postAcknowledged("window.didClose")
-    await connection.close()
-    try await script.value
   }
 
   @Test(arguments: [
@@ -52,40 +43,31 @@ struct PostingTests {
     ),
   ])
   func aPostSaysWhatIsToBeDoneWithIt(options: Tribune.PostOptions, fields: Post) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[Int]> = try bus.play { peer in
-      try peer.greet()
+    let lengths = try await conversation { peer in
       let plain = try peer.next(.post)
       #expect(try plain.decode(Post.self) == fields)
       let acknowledged = try peer.next(.post)
       #expect(try acknowledged.decode(Post.self) == fields)
       try peer.send(Okay(), serial: acknowledged.serial)
-      try peer.readToEnd()
       return [plain.header.fieldsLength, acknowledged.header.fieldsLength]
+    } client: { connection in
+      try await connection.post("a.b", options: options)
+      try await connection.postAcknowledged("a.b", options: options)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.post("a.b", options: options)
-    try await connection.postAcknowledged("a.b", options: options)
-    await connection.close()
     // A plain one has no fields at all.
     let length = options == .init() ? 0 : 10
-    #expect(try await script.value == [length, length])
+    #expect(lengths == [length, length])
   }
 
   @Test func whatTheBusRefusesAPostForIsThrown() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let frame = try peer.next(.post)
       try peer.send(Refusal(.limitExceeded), serial: frame.serial, text: "enough")
-      try peer.readToEnd()
+    } client: { connection in
+      #expect(
+        await failure { try await connection.postAcknowledged("window.didClose") }
+          == TribuneError(.limitExceeded, "enough"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(
-      await failure { try await connection.postAcknowledged("window.didClose") }
-        == TribuneError(.limitExceeded, "enough"))
-    await connection.close()
-    try await script.value
   }
 
   @Test(arguments: [
@@ -98,60 +80,45 @@ struct PostingTests {
     ("a", String(repeating: "x", count: 256), .invalidObject),
   ])
   func whatIsNoNameOrObjectNeverLeaves(name: String, object: String, code: TribuneError.Code) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      #expect(await failure { try await connection.post(name, object: object) }?.code == code)
+      #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
+      #expect(await failure { try await connection.postAwaited(name, object: object) }?.code == code)
+      #expect(await failure { try await connection.ask(name, object: object) }?.code == code)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(await failure { try await connection.post(name, object: object) }?.code == code)
-    #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
-    #expect(await failure { try await connection.postAwaited(name, object: object) }?.code == code)
-    #expect(await failure { try await connection.ask(name, object: object) }?.code == code)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test func userInfoOverTheBusesLimitNeverLeaves() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Int> = try bus.play { peer in
-      try peer.greet(payloadMax: 70_000)
-      let length = try peer.next(.post).header.payloadLength
-      try peer.readToEnd()
-      return length
+    let length = try await conversation(payloadMax: 70_000) { peer in
+      try peer.next(.post).header.payloadLength
+    } client: { connection in
+      let long = UserInfo(repeatElement(UInt8(ascii: "x"), count: 70_001))
+      #expect(await failure { try await connection.post("a", userInfo: long) }?.code == .payloadTooLong)
+      #expect(await failure { try await connection.ask("a", userInfo: long) }?.code == .payloadTooLong)
+      try await connection.post("a", userInfo: UserInfo(long.bytes.dropLast()))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let long = UserInfo(repeatElement(UInt8(ascii: "x"), count: 70_001))
-    #expect(await failure { try await connection.post("a", userInfo: long) }?.code == .payloadTooLong)
-    #expect(await failure { try await connection.ask("a", userInfo: long) }?.code == .payloadTooLong)
-    try await connection.post("a", userInfo: UserInfo(long.bytes.dropLast()))
-    await connection.close()
-    #expect(try await script.value == 70_000)
+    #expect(length == 70_000)
   }
 
   @Test func whatManyTasksPostArrivesWholeAndInEachTasksOrder() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String: [Int]]> = try bus.play { peer in
-      try peer.greet()
+    let received = try await conversation { peer in
       var received: [String: [Int]] = [:]
       while let frame = try peer.nextIfAny() {
         received[frame.name, default: []].append(Int(frame.payload) ?? -1)
       }
       return received
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for task in 0..<4 {
-        group.addTask {
-          for number in 0..<3000 {
-            try await connection.post("task.\(task)", userInfo: UserInfo("\(number)"))
+    } client: { connection in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for task in 0..<4 {
+          group.addTask {
+            for number in 0..<3000 {
+              try await connection.post("task.\(task)", userInfo: UserInfo("\(number)"))
+            }
           }
         }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
     }
-    await connection.close()
-    let received = try await script.value
     for task in 0..<4 { #expect(received["task.\(task)"] == Array(0..<3000)) }
   }
 

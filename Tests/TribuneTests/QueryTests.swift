@@ -16,9 +16,7 @@ struct QueryTests {
   func whatIsDifferentAboutAQueryReachesTheBus(
     override: String?, isDryRun: Bool, tellsProgress: Bool, flags: QueryFlags
   ) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Ask> = try bus.play { peer in
-      try peer.greet()
+    let asked = try await conversation { peer in
       let ask = try peer.next(.ask)
       let verdict = TribuneWire.Verdict(
         query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: false,
@@ -26,38 +24,28 @@ struct QueryTests {
           .init(delegate: identity(3, ""), outcome: .held, reason: "a restore", elapsed: 0)
         ], isOverridden: override != nil, isDryRun: isDryRun)
       try peer.send(verdict, serial: ask.serial)
-      try peer.readToEnd()
       return try ask.decode(Ask.self)
+    } client: { connection in
+      let ignore: @Sendable (Tribune.Progress) -> Void = { _ in }
+      let verdict = try await connection.ask(
+        "a.shouldB", override: override, isDryRun: isDryRun, progress: tellsProgress ? ignore : nil)
+      #expect(verdict.isAllowed)
+      #expect(verdict.isOverridden == (override != nil))
+      #expect(verdict.isDryRun == isDryRun)
+      #expect(verdict.outcomes.map(\.kind) == [.held])
+      #expect(verdict.outcomes.map(\.value) == [nil])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let ignore: @Sendable (Tribune.Progress) -> Void = { _ in }
-    let verdict = try await connection.ask(
-      "a.shouldB", override: override, isDryRun: isDryRun, progress: tellsProgress ? ignore : nil)
-    #expect(verdict.isAllowed)
-    #expect(verdict.isOverridden == (override != nil))
-    #expect(verdict.isDryRun == isDryRun)
-    #expect(verdict.outcomes.map(\.kind) == [.held])
-    #expect(verdict.outcomes.map(\.value) == [nil])
-    await connection.close()
-    #expect(try await script.value == Ask(flags: flags, overrideReason: override ?? ""))
+    #expect(asked == Ask(flags: flags, overrideReason: override ?? ""))
   }
 
   @Test func anOverrideNeedsItsReason() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Bool> = try bus.play { peer in
-      try peer.greet()
-      return try peer.nextIfAny() == nil
+    try await expectSilence { connection in
+      #expect(await failure { try await connection.ask("a.shouldB", override: "") }?.code == .refused)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(await failure { try await connection.ask("a.shouldB", override: "") }?.code == .refused)
-    await connection.close()
-    #expect(try await script.value)
   }
 
   @Test func theAskerIsToldWhoIsAskedWhoDefersAndWhatCameOfIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let ask = try peer.next(.ask)
       let stages: [(ProgressStage, OutcomeKind, String)] = [
         (.asked, .approved, ""), (.deferred, .approved, "half done"), (.settled, .vetoed, "no"),
@@ -72,25 +60,20 @@ struct QueryTests {
       try peer.send(
         TribuneWire.Verdict(query: QueryID(rawValue: 5), verdict: .vetoed, isUnanswered: false, outcomes: []),
         serial: ask.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let told = Mutex<[Tribune.Progress]>([])
+      _ = try await connection.ask("a.shouldB") { progress in told.withLock { $0.append(progress) } }
+      let progress = told.withLock { $0 }
+      #expect(progress.map(\.stage) == [.asked, .deferred, .settled(.vetoed)])
+      #expect(progress.map(\.status) == ["", "half done", "no"])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let told = Mutex<[Tribune.Progress]>([])
-    _ = try await connection.ask("a.shouldB") { progress in told.withLock { $0.append(progress) } }
-    let progress = told.withLock { $0 }
-    #expect(progress.map(\.stage) == [.asked, .deferred, .settled(.vetoed)])
-    #expect(progress.map(\.status) == ["", "half done", "no"])
-    await connection.close()
-    try await script.value
   }
 
   @Test(arguments: [
     (true, QueryMode.collect), (false, .first),
   ])
   func aQueryForValuesBringsThemInTheChainsOrder(collects: Bool, mode: QueryMode) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Ask> = try bus.play { peer in
-      try peer.greet()
+    let asked = try await conversation { peer in
       let ask = try peer.next(.ask)
       #expect([ask.name, ask.object, ask.payload] == ["browser.rows", "browser/1", "{}"])
       let verdict = TribuneWire.Verdict(
@@ -101,53 +84,44 @@ struct QueryTests {
           .init(delegate: identity(5, ""), outcome: .answered, reason: "", elapsed: 1),
         ])
       try peer.send(verdict, serial: ask.serial)
-      try peer.readToEnd()
       return try ask.decode(Ask.self)
+    } client: { connection in
+      let reply =
+        if collects {
+          try await connection.collect(
+            "browser.rows", object: "browser/1", userInfo: "{}", deadline: .seconds(2), parent: 12)
+        } else {
+          try await connection.query(
+            "browser.rows", object: "browser/1", userInfo: "{}", deadline: .seconds(2), parent: 12)
+        }
+      #expect(reply.query == 5)
+      #expect(reply.outcomes.map(\.kind) == [.abstained, .answered, .answered])
+      // One that is empty is a value, too.
+      #expect(reply.values == ["42", .none])
+      #expect(reply.value == "42")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let reply =
-      if collects {
-        try await connection.collect(
-          "browser.rows", object: "browser/1", userInfo: "{}", deadline: .seconds(2), parent: 12)
-      } else {
-        try await connection.query(
-          "browser.rows", object: "browser/1", userInfo: "{}", deadline: .seconds(2), parent: 12)
-      }
-    #expect(reply.query == 5)
-    #expect(reply.outcomes.map(\.kind) == [.abstained, .answered, .answered])
-    // One that is empty is a value, too.
-    #expect(reply.values == ["42", .none])
-    #expect(reply.value == "42")
-    await connection.close()
-    #expect(try await script.value == Ask(deadline: 2000, mode: mode, parent: 12))
+    #expect(asked == Ask(deadline: 2000, mode: mode, parent: 12))
   }
 
   @Test func noValueIsNoError() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let ask = try peer.next(.ask)
       try peer.send(
         TribuneWire.Verdict(query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: true, outcomes: []),
         serial: ask.serial)
       let second = try peer.next(.ask)
       try peer.send(Refusal(.recursion), serial: second.serial, text: "it asks itself")
-      try peer.readToEnd()
+    } client: { connection in
+      let reply = try await connection.query("browser.rows")
+      #expect(reply.value == nil && reply.values.isEmpty)
+      #expect(
+        await failure { try await connection.query("browser.rows") }
+          == TribuneError(.recursion, "it asks itself"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let reply = try await connection.query("browser.rows")
-    #expect(reply.value == nil && reply.values.isEmpty)
-    #expect(
-      await failure { try await connection.query("browser.rows") }
-        == TribuneError(.recursion, "it asks itself"))
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatRunsUnderADelegateDefersForIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let deferral = try peer.next(.defer)
       #expect(deferral.header.flags == .acknowledge)
       #expect(
@@ -158,21 +132,16 @@ struct QueryTests {
       let second = try peer.next(.defer)
       #expect(try second.decode(Defer.self).delegate.rawValue == 77)
       try peer.send(Refusal(.notAsked), serial: second.serial, text: "nobody waits")
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.deferAnswer(query: 12, by: .seconds(60), status: "half done")
+      #expect(
+        await failure { try await connection.deferAnswer(query: 12, delegate: 77, by: .seconds(60)) }?.code
+          == .notFound)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.deferAnswer(query: 12, by: .seconds(60), status: "half done")
-    #expect(
-      await failure { try await connection.deferAnswer(query: 12, delegate: 77, by: .seconds(60)) }?.code
-        == .notFound)
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatAQueryWouldMeetIsTold() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.chain))
       #expect([list.name, list.object] == ["a.shouldB", "b"])
@@ -187,18 +156,15 @@ struct QueryTests {
           ObjectEntry(object: "b", protocolName: "P", delegates: 1, connection: ConnectionID(rawValue: 9))),
         serial: list.serial)
       try peer.send(Okay(), serial: list.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let explanation = try await connection.explain("a.shouldB", object: "b")
+      let hold = try #require(explanation.holds.first)
+      #expect(hold.id == 8 && hold.pattern == "a.**" && hold.why == "a restore" && hold.age == .seconds(2))
+      #expect(hold.expiresIn == nil && hold.connection == ":9" && hold.process == "editor")
+      #expect(explanation.missing == ["backup"])
+      #expect(explanation.delegates.map(\.label) == ["steward"])
+      #expect(explanation.protocolName == "P")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let explanation = try await connection.explain("a.shouldB", object: "b")
-    let hold = try #require(explanation.holds.first)
-    #expect(hold.id == 8 && hold.pattern == "a.**" && hold.why == "a restore" && hold.age == .seconds(2))
-    #expect(hold.expiresIn == nil && hold.connection == ":9" && hold.process == "editor")
-    #expect(explanation.missing == ["backup"])
-    #expect(explanation.delegates.map(\.label) == ["steward"])
-    #expect(explanation.protocolName == "P")
-    await connection.close()
-    try await script.value
   }
 }
 

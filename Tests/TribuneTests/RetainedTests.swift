@@ -9,9 +9,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct RetainedTests {
   @Test func theSnapshotComesFirstAndGoesToItsOwnSequenceAlone() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[Observe]> = try bus.play { peer in
-      try peer.greet()
+    let observed = try await conversation { peer in
       let plain = try peer.confirmObservation()
       let observe = try peer.next(.observe)
       try peer.retained("a.b", object: "o", text: "1", under: observe)
@@ -23,33 +21,30 @@ struct RetainedTests {
       // The snapshot is over.
       try peer.retained("a.d", text: "4", under: observe)
       try peer.post("a.b", text: "5")
-      try peer.readToEnd()
       return [try plain.decode(Observe.self), try observe.decode(Observe.self)]
+    } client: { connection in
+      var plain = try await connection.observe("a.*").makeAsyncIterator()
+      var iterator = try await connection.observe("a.*", retained: true).makeAsyncIterator()
+      #expect(
+        try await iterator.next()
+          == .notification(
+            Tribune.Notification("a.b", object: "o", sender: ":9", userInfo: "1", isRetained: true)))
+      #expect(
+        try await iterator.next()
+          == .notification(Tribune.Notification("a.c", sender: ":9", userInfo: "2", isRetained: true)))
+      #expect(
+        try await iterator.next() == .notification(Tribune.Notification("a.c", sender: ":9", userInfo: "3")))
+      #expect(try await iterator.next()?.text == "5")
+      for text in ["2", "3", "5"] { #expect(try await plain.next()?.text == text) }
+      await connection.close()
+      #expect(try await iterator.next() == nil)
+      #expect(try await plain.next() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var plain = try await connection.observe("a.*").makeAsyncIterator()
-    var iterator = try await connection.observe("a.*", retained: true).makeAsyncIterator()
-    #expect(
-      try await iterator.next()
-        == .notification(
-          Tribune.Notification("a.b", object: "o", sender: ":9", userInfo: "1", isRetained: true)))
-    #expect(
-      try await iterator.next()
-        == .notification(Tribune.Notification("a.c", sender: ":9", userInfo: "2", isRetained: true)))
-    #expect(
-      try await iterator.next() == .notification(Tribune.Notification("a.c", sender: ":9", userInfo: "3")))
-    #expect(try await iterator.next()?.text == "5")
-    for text in ["2", "3", "5"] { #expect(try await plain.next()?.text == text) }
-    await connection.close()
-    #expect(try await iterator.next() == nil)
-    #expect(try await plain.next() == nil)
-    #expect(try await script.value == [Observe(), Observe(options: .retained)])
+    #expect(observed == [Observe(), Observe(options: .retained)])
   }
 
   @Test func severalPatternsBringEachOnceAndAllOfItBeforeTheChanges() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let patterns = try await conversation { peer in
       let first = try peer.next(.observe)
       try peer.retained("a.b", text: "1", under: first)
       try peer.send(Okay(registration: first.serial), serial: first.serial)
@@ -64,50 +59,42 @@ struct RetainedTests {
       try peer.retained("x.b", text: "4", under: second)
       try peer.send(Okay(registration: second.serial), serial: second.serial)
       try peer.post("x.b", text: "5")
-      try peer.readToEnd()
       return [first.name, second.name]
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe(anyOf: ["a.*", "**", "a.*"], retained: true)
-    var iterator = notifications.makeAsyncIterator()
-    var seen: [String] = []
-    for _ in 0..<6 {
-      switch try await iterator.next() {
-      case .notification(let notification)?:
-        seen.append(
-          "\(notification.name) \(notification.userInfo)" + (notification.isRetained ? " retained" : ""))
-      case .lost(let count)?: seen.append("lost \(count)")
-      case .interrupted?: seen.append("interrupted")
-      case nil: seen.append("end")
+    } client: { connection in
+      let notifications = try await connection.observe(anyOf: ["a.*", "**", "a.*"], retained: true)
+      var iterator = notifications.makeAsyncIterator()
+      var seen: [String] = []
+      for _ in 0..<6 {
+        switch try await iterator.next() {
+        case .notification(let notification)?:
+          seen.append(
+            "\(notification.name) \(notification.userInfo)" + (notification.isRetained ? " retained" : ""))
+        case .lost(let count)?: seen.append("lost \(count)")
+        case .interrupted?: seen.append("interrupted")
+        case nil: seen.append("end")
+        }
       }
+      #expect(seen == ["a.b 1 retained", "x.b 4 retained", "a.b 2", "a.new 3", "lost 7", "x.b 5"])
+      await connection.close()
+      #expect(try await iterator.next() == nil)
     }
-    #expect(seen == ["a.b 1 retained", "x.b 4 retained", "a.b 2", "a.new 3", "lost 7", "x.b 5"])
-    await connection.close()
-    #expect(try await iterator.next() == nil)
-    #expect(try await script.value == ["a.*", "**"])
+    #expect(patterns == ["a.*", "**"])
   }
 
   @Test func whatIsOverTheLimitIsToldAsLost() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let observe = try peer.next(.observe)
       for number in 0..<10 { try peer.retained("a.n\(number)", text: "\(number)", under: observe) }
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      var iterator = try await connection.observe(limit: 3, retained: true).makeAsyncIterator()
+      #expect(try await iterator.next() == .lost(7))
+      for text in ["7", "8", "9"] { #expect(try await iterator.next()?.text == text) }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe(limit: 3, retained: true).makeAsyncIterator()
-    #expect(try await iterator.next() == .lost(7))
-    for text in ["7", "8", "9"] { #expect(try await iterator.next()?.text == text) }
-    await connection.close()
-    try await script.value
   }
 
   @Test func eachSequenceThatWantsItHasASnapshotOfItsOwn() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       for number in 1...2 {
         let observe = try peer.next(.observe)
         try peer.retained("a.b", text: "\(number)", under: observe)
@@ -115,40 +102,34 @@ struct RetainedTests {
       }
       try peer.post("a.b", text: "3")
       return try peer.restOfKinds()
+    } client: { connection in
+      let first = try await connection.observe("a.b", retained: true)
+      let second = try await connection.observe("a.b", retained: true)
+      var iterator = first.makeAsyncIterator()
+      for text in ["1", "3"] { #expect(try await iterator.next()?.text == text) }
+      iterator = second.makeAsyncIterator()
+      for text in ["2", "3"] { #expect(try await iterator.next()?.text == text) }
+      await first.cancel()
+      await second.cancel()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let first = try await connection.observe("a.b", retained: true)
-    let second = try await connection.observe("a.b", retained: true)
-    var iterator = first.makeAsyncIterator()
-    for text in ["1", "3"] { #expect(try await iterator.next()?.text == text) }
-    iterator = second.makeAsyncIterator()
-    for text in ["2", "3"] { #expect(try await iterator.next()?.text == text) }
-    await first.cancel()
-    await second.cancel()
-    await connection.close()
-    #expect(try await script.value == [.cancel, .cancel])
+    #expect(rest == [.cancel, .cancel])
   }
 
   @Test func aSnapshotThatIsRefusedIsThrown() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       let observe = try peer.next(.observe)
       try peer.send(Refusal(.limitExceeded), serial: observe.serial, text: "read first")
       return try peer.restOfKinds()
+    } client: { connection in
+      let error = await failure { try await connection.observe("a.b", retained: true) }
+      #expect(error == TribuneError(.limitExceeded, "read first"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let error = await failure { try await connection.observe("a.b", retained: true) }
-    #expect(error == TribuneError(.limitExceeded, "read first"))
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test func oneThatIsCancelledInTheMiddleIsTakenBack() async throws {
-    let bus = try ScriptedBus()
     let begun = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let observe = try peer.next(.observe)
       try peer.retained("a.b", under: observe)
       begun.open()
@@ -159,22 +140,17 @@ struct RetainedTests {
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
       try peer.send(Okay(), serial: cancel.serial)
       try peer.confirmPost()
-      try peer.readToEnd()
+    } client: { connection in
+      let task = Task { await failure { try await connection.observe("a.*", retained: true) } }
+      await begun.opened()
+      task.cancel()
+      #expect(await task.value?.code == .cancelled)
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let task = Task { await failure { try await connection.observe("a.*", retained: true) } }
-    await begun.opened()
-    task.cancel()
-    #expect(await task.value?.code == .cancelled)
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    try await script.value
   }
 
   @Test func aSnapshotThatNobodyWantedIsPassedOver() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let observe = try peer.next(.observe)
       try peer.retained("a.b", under: observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
@@ -182,36 +158,30 @@ struct RetainedTests {
       let post = try peer.next(.post)
       try peer.retained("a.b", under: post)
       try peer.send(Okay(), serial: post.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      var iterator = try await connection.observe("a.b").makeAsyncIterator()
+      try await connection.postAcknowledged("ping")
+      await connection.close()
+      #expect(try await iterator.next() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe("a.b").makeAsyncIterator()
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    #expect(try await iterator.next() == nil)
-    try await script.value
   }
 
   @Test func theBusListsWhatItHasRetained() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.retained))
       let entry = RetainedEntry(
         connection: ConnectionID(rawValue: 9), uid: 1000, name: "a.b", object: "o", length: 12, age: 1500)
       try peer.send(Entry.retained(entry), serial: list.serial)
       try peer.send(Okay(), serial: list.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let retained = try await connection.retained()
+      #expect(
+        retained == [
+          RetainedInfo(
+            name: "a.b", object: "o", connection: ":9", uid: 1000, byteCount: 12, age: .microseconds(1500))
+        ])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(
-      try await connection.retained() == [
-        RetainedInfo(
-          name: "a.b", object: "o", connection: ":9", uid: 1000, byteCount: 12, age: .microseconds(1500))
-      ])
-    await connection.close()
-    try await script.value
   }
 }
 

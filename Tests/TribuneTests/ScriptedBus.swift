@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import Testing
 import TribuneSystem
 import TribuneWire
 
@@ -73,6 +74,40 @@ final class Playing<Value: Sendable>: Sendable {
       throw CancellationError()
     }
   }
+}
+
+/// The conversation of a client with a bus that greets it and then follows a script.
+///
+/// When the client has done its part, its connection is closed, and the bus reads on to the end. A bus that ends
+/// first reads nothing behind its script; the connection is closed when that has ended.
+///
+/// - Returns: what the script returns.
+func conversation<Value: Sendable>(
+  payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [], busEndsFirst: Bool = false,
+  _ script: @escaping @Sendable (ScriptedPeer) throws -> Value,
+  client: (Connection) async throws -> Void
+) async throws -> Value {
+  let bus = try ScriptedBus()
+  let playing: Playing<Value> = try bus.play { peer in
+    try peer.greet(payloadMax: payloadMax, capabilities: capabilities)
+    let value = try script(peer)
+    if !busEndsFirst { try peer.readToEnd() }
+    return value
+  }
+  let connection = try await Connection.connect(to: bus.address)
+  try await client(connection)
+  if !busEndsFirst { await connection.close() }
+  let value = try await playing.value
+  await connection.close()
+  return value
+}
+
+/// Expects that a client says nothing to a bus that greets it, until its connection is closed.
+func expectSilence(
+  sourceLocation: SourceLocation = #_sourceLocation, of client: (Connection) async throws -> Void
+) async throws {
+  let isSilent = try await conversation({ peer in try peer.nextIfAny() == nil }, client: client)
+  #expect(isSilent, sourceLocation: sourceLocation)
 }
 
 /// Waits a second at most.

@@ -17,69 +17,54 @@ struct SharedFileTests {
 
   @Test(arguments: [false, true])
   func longUserInfoIsSentInAFileToABusThatTakesOne(acknowledged: Bool) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[UInt8]> = try bus.play { peer in
-      try peer.greet(capabilities: .descriptors)
+    let received = try await conversation(capabilities: .descriptors) { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.flags == (acknowledged ? [.acknowledge, .descriptor] : .descriptor))
       #expect(frame.header.payloadLength == 0 && frame.name == "a.b" && frame.object == "o")
       let file = try peer.takeFile(length: Int(try frame.decode(Post.self).length))
       if acknowledged { try peer.send(Okay(), serial: frame.serial) }
-      try peer.readToEnd()
       let copy = ByteBuffer(capacity: 0)
       try MemoryFile.append(file, to: copy)
       return [UInt8](copy.bytes)
+    } client: { connection in
+      let userInfo = UserInfo(Self.long)
+      if acknowledged {
+        try await connection.postAcknowledged("a.b", object: "o", userInfo: userInfo)
+      } else {
+        try await connection.post("a.b", object: "o", userInfo: userInfo)
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let userInfo = UserInfo(Self.long)
-    if acknowledged {
-      try await connection.postAcknowledged("a.b", object: "o", userInfo: userInfo)
-    } else {
-      try await connection.post("a.b", object: "o", userInfo: userInfo)
-    }
-    await connection.close()
-    #expect(try await script.value == Self.long)
+    #expect(received == Self.long)
   }
 
   @Test(arguments: [(floor - 1, true), (floor, false)])
   func whatIsShortOrTheBusTakesNoFileIsSentAsItIs(
     length: Int, takesFiles: Bool
   ) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(capabilities: takesFiles ? .descriptors : [])
+    try await conversation(capabilities: takesFiles ? .descriptors : []) { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.payloadLength == length && frame.header.fieldsLength == 0)
       #expect(frame.header.flags == [] && !peer.hasDescriptors)
-      try peer.readToEnd()
+    } client: { connection in
+      try await connection.post("a.b", userInfo: UserInfo([UInt8](repeating: 0, count: length)))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    try await connection.post("a.b", userInfo: UserInfo([UInt8](repeating: 0, count: length)))
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatIsTooLongIsRefusedBeforeThereIsAFile() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(payloadMax: 70_000, capabilities: .descriptors)
+    try await conversation(payloadMax: 70_000, capabilities: .descriptors) { peer in
       try peer.readToEnd()
       #expect(!peer.hasDescriptors)
+    } client: { connection in
+      let userInfo = UserInfo([UInt8](repeating: 0, count: 70_001))
+      #expect(await failure { try await connection.post("a.b", userInfo: userInfo) }?.code == .payloadTooLong)
+      #expect(
+        await failure { try await connection.postAcknowledged("a.b", userInfo: userInfo) }?.code
+          == .payloadTooLong)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let userInfo = UserInfo([UInt8](repeating: 0, count: 70_001))
-    #expect(await failure { try await connection.post("a.b", userInfo: userInfo) }?.code == .payloadTooLong)
-    #expect(
-      await failure { try await connection.postAcknowledged("a.b", userInfo: userInfo) }?.code
-        == .payloadTooLong)
-    await connection.close()
-    try await script.value
   }
 
   @Test func framesKeepTheirOrderAndTheirFiles() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(payloadMax: 1 << 30, capabilities: .descriptors)
+    try await conversation(payloadMax: 1 << 30, capabilities: .descriptors) { peer in
       for number in 0..<300 {
         let frame = try peer.next(.post)
         #expect(frame.object == "\(number)")
@@ -90,21 +75,17 @@ struct SharedFileTests {
       }
       try peer.readToEnd()
       #expect(!peer.hasDescriptors)
+    } client: { connection in
+      for number in 0..<300 {
+        let userInfo = number % 3 == 0 ? [UInt8](repeating: 1, count: Self.floor + number) : []
+        try await connection.post("a.b", object: "\(number)", userInfo: UserInfo(userInfo))
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    for number in 0..<300 {
-      let userInfo = number % 3 == 0 ? [UInt8](repeating: 1, count: Self.floor + number) : []
-      try await connection.post("a.b", object: "\(number)", userInfo: UserInfo(userInfo))
-    }
-    await connection.close()
-    try await script.value
   }
 
   @Test func aBusThatDoesNotReadIsGivenBoundedMemory() async throws {
-    let bus = try ScriptedBus()
     let posted = Counter()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(payloadMax: 1 << 30, capabilities: .descriptors)
+    try await conversation(payloadMax: 1 << 30, capabilities: .descriptors) { peer in
       for number in 0..<40 {
         let frame = try peer.next(.post)
         #expect(frame.object == "\(number)")
@@ -112,41 +93,35 @@ struct SharedFileTests {
         // 64 MiB in the socket, what waits to be written, and the one that is being posted.
         #expect(posted.value <= number + 1 + 16 + 3)
       }
-      try peer.readToEnd()
+    } client: { connection in
+      let userInfo = UserInfo([UInt8](repeating: 1, count: 4 << 20))
+      for number in 0..<40 {
+        try await connection.post("a.b", object: "\(number)", userInfo: userInfo)
+        posted.increment()
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let userInfo = UserInfo([UInt8](repeating: 1, count: 4 << 20))
-    for number in 0..<40 {
-      try await connection.post("a.b", object: "\(number)", userInfo: userInfo)
-      posted.increment()
-    }
-    await connection.close()
-    try await script.value
   }
 
   @Test func aFileIsMappedAndReadAsWhatItHolds() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try Self.letObserve(peer)
+    try await conversation(capabilities: .descriptors) { peer in
+      try peer.confirmObservation()
       try peer.send(try Self.post(length: Self.floor, file: try MemoryFile(holding: Self.long.rawBytes)))
-      try peer.readToEnd()
+    } client: { connection in
+      var iterator = try await connection.observe("a.*").makeAsyncIterator()
+      guard case .notification(let notification)? = try await iterator.next() else {
+        Issue.record("no notification came")
+        return
+      }
+      var userInfo = notification.userInfo
+      #expect(userInfo == UserInfo(Self.long))
+      #expect(userInfo.text == String(repeating: "a", count: Self.floor))
+      #expect(!userInfo.isEmpty && userInfo.count == Self.floor)
+      userInfo.bytes.append(1)
+      #expect(userInfo.count == Self.floor + 1)
+      #expect(notification.userInfo.bytes == Self.long)
+      await connection.close()
+      #expect(notification.userInfo.withBytes { $0.isEqual(to: Self.long.rawBytes) })
     }
-    let connection = try await Connection.connect(to: bus.address)
-    var iterator = try await connection.observe("a.*").makeAsyncIterator()
-    guard case .notification(let notification)? = try await iterator.next() else {
-      Issue.record("no notification came")
-      return
-    }
-    var userInfo = notification.userInfo
-    #expect(userInfo == UserInfo(Self.long))
-    #expect(userInfo.text == String(repeating: "a", count: Self.floor))
-    #expect(!userInfo.isEmpty && userInfo.count == Self.floor)
-    userInfo.bytes.append(1)
-    #expect(userInfo.count == Self.floor + 1)
-    #expect(notification.userInfo.bytes == Self.long)
-    await connection.close()
-    #expect(notification.userInfo.withBytes { $0.isEqual(to: Self.long.rawBytes) })
-    try await script.value
   }
 
   enum Cheat: CaseIterable {
@@ -157,7 +132,8 @@ struct SharedFileTests {
   func aBusThatCheatsEndsTheConnection(cheat: Cheat) async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
-      try Self.letObserve(peer)
+      try peer.greet(capabilities: .descriptors)
+      try peer.confirmObservation()
       let sealed = try MemoryFile(holding: Self.long.rawBytes)
       let frame: ByteBuffer
       switch cheat {
@@ -183,12 +159,6 @@ struct SharedFileTests {
     #expect(await connection.closed()?.code == .protocolViolation)
     withExtendedLifetime(notifications) {}
     try await script.value
-  }
-
-  private static func letObserve(_ peer: ScriptedPeer) throws {
-    try peer.greet(capabilities: .descriptors)
-    let observe = try peer.next(.observe)
-    try peer.send(Okay(registration: observe.serial), serial: observe.serial)
   }
 
   private static func post(length: Int, file: (any AttachedFile)?) throws -> ByteBuffer {

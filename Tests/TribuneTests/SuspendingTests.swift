@@ -8,9 +8,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct SuspendingTests {
   @Test func whatWasHeldHasComeWhenResumingReturns() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[Bool]> = try bus.play { peer in
-      try peer.greet()
+    let suspensions = try await conversation { peer in
       try peer.confirmObservation()
       let suspend = try peer.next(.suspend)
       try peer.send(Okay(), serial: suspend.serial)
@@ -18,24 +16,22 @@ struct SuspendingTests {
       try peer.send(Lost(count: 2))
       for number in 0..<3 { try peer.post("a", text: "\(number)") }
       try peer.send(Okay(), serial: resume.serial)
-      try peer.readToEnd()
       return [try suspend.decode(Suspend.self).isSuspended, try resume.decode(Suspend.self).isSuspended]
+    } client: { connection in
+      let notifications = try await connection.observe("a", suspension: .hold)
+      #expect(!connection.isSuspended)
+      try await connection.suspend()
+      #expect(connection.isSuspended)
+      try await connection.resume()
+      #expect(!connection.isSuspended)
+      // Nothing more comes behind it.
+      await notifications.cancel()
+      var iterator = notifications.makeAsyncIterator()
+      #expect(try await iterator.next() == .lost(2))
+      for number in 0..<3 { #expect(try await iterator.next()?.text == "\(number)") }
+      #expect(try await iterator.next() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a", suspension: .hold)
-    #expect(!connection.isSuspended)
-    try await connection.suspend()
-    #expect(connection.isSuspended)
-    try await connection.resume()
-    #expect(!connection.isSuspended)
-    // Nothing more comes behind it.
-    await notifications.cancel()
-    var iterator = notifications.makeAsyncIterator()
-    #expect(try await iterator.next() == .lost(2))
-    for number in 0..<3 { #expect(try await iterator.next()?.text == "\(number)") }
-    #expect(try await iterator.next() == nil)
-    await connection.close()
-    #expect(try await script.value == [true, false])
+    #expect(suspensions == [true, false])
   }
 
   @Test func aRefusalChangesNothing() async throws {
@@ -55,32 +51,27 @@ struct SuspendingTests {
   }
 
   @Test func cancellingTheTaskLeavesNobodyInTheDark() async throws {
-    let bus = try ScriptedBus()
     let (sent, gate) = (Gate(), Gate())
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       let suspend = try peer.next(.suspend)
       sent.open()
       gate.wait()
       try peer.send(Okay(), serial: suspend.serial)
       return try peer.restOfKinds()
+    } client: { connection in
+      let task = Task { try await connection.suspend() }
+      await sent.opened()
+      task.cancel()
+      gate.open()
+      try await task.value
+      #expect(connection.isSuspended)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let task = Task { try await connection.suspend() }
-    await sent.opened()
-    task.cancel()
-    gate.open()
-    try await task.value
-    #expect(connection.isSuspended)
-    await connection.close()
-    #expect(try await script.value == [])
+    #expect(rest == [])
   }
 
   @Test(arguments: Tribune.SuspensionBehavior.allCases)
   func anObservationSaysWhatBecomesOfItsNotifications(behavior: Tribune.SuspensionBehavior) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Observe> = try bus.play { peer in
-      try peer.greet()
+    let observed = try await conversation { peer in
       let observe = try peer.confirmObservation()
       let list = try peer.next(.list)
       let fields = try observe.decode(Observe.self)
@@ -89,50 +80,44 @@ struct SuspendingTests {
         isAwaited: true)
       try peer.send(Entry.observation(entry), serial: list.serial)
       try peer.send(Okay(), serial: list.serial)
-      try peer.readToEnd()
       return fields
+    } client: { connection in
+      let notifications = try await connection.observe("a", suspension: behavior, awaited: true)
+      let listed = try await connection.observations()
+      #expect(
+        listed == [
+          ObservationInfo(connection: ":7", pattern: "a", object: "", suspension: behavior, isAwaited: true)
+        ])
+      await notifications.cancel()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a", suspension: behavior, awaited: true)
-    let listed = try await connection.observations()
-    #expect(
-      listed == [
-        ObservationInfo(connection: ":7", pattern: "a", object: "", suspension: behavior, isAwaited: true)
-      ])
-    await notifications.cancel()
-    await connection.close()
-    #expect(try await script.value == Observe(options: .awaited, suspension: behavior.wire))
+    #expect(observed == Observe(options: .awaited, suspension: behavior.wire))
   }
 
   @Test func observationsThatDifferInWhatTheyWantAreTwoToTheBus() async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<[FrameKind?]> = try bus.play { peer in
-      try peer.greet()
+    let rest = try await conversation { peer in
       for _ in 0..<3 { try peer.confirmObservation() }
       gate.wait()
       try peer.post("a", text: "1")
       return try peer.restOfKinds()
+    } client: { connection in
+      let all = [
+        try await connection.observe("a"), try await connection.observe("a", suspension: .drop),
+        try await connection.observe("a", awaited: true),
+        try await connection.observe("a", suspension: .drop),
+      ]
+      gate.open()
+      for notifications in all {
+        var iterator = notifications.makeAsyncIterator()
+        #expect(try await iterator.next()?.text == "1")
+      }
+      for notifications in all { await notifications.cancel() }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let all = [
-      try await connection.observe("a"), try await connection.observe("a", suspension: .drop),
-      try await connection.observe("a", awaited: true), try await connection.observe("a", suspension: .drop),
-    ]
-    gate.open()
-    for notifications in all {
-      var iterator = notifications.makeAsyncIterator()
-      #expect(try await iterator.next()?.text == "1")
-    }
-    for notifications in all { await notifications.cancel() }
-    await connection.close()
-    #expect(try await script.value == [.cancel, .cancel, .cancel])
+    #expect(rest == [.cancel, .cancel, .cancel])
   }
 
   @Test func theBusListsWhoIsSuspended() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let list = try peer.next(.list)
       for isSuspended in [true, false] {
         let entry = ConnectionEntry(
@@ -143,13 +128,10 @@ struct SuspendingTests {
         try peer.send(Entry.connection(entry), serial: list.serial)
       }
       try peer.send(Okay(), serial: list.serial)
-      try peer.readToEnd()
+    } client: { connection in
+      let connections = try await connection.connections()
+      #expect(connections.map(\.isSuspended) == [true, false])
+      #expect(connections.map(\.heldBytes) == [.max, 0])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let connections = try await connection.connections()
-    #expect(connections.map(\.isSuspended) == [true, false])
-    #expect(connections.map(\.heldBytes) == [.max, 0])
-    await connection.close()
-    try await script.value
   }
 }

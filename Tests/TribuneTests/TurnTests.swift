@@ -13,44 +13,39 @@ import TribuneWire
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, .allowed)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Witness { _ in .approve }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await delegate.concluded(1)
+      let thread = await withTaskExecutorPreference(connection.executor) { Thread.ID.current }
+      #expect(delegate.threads == [thread, thread])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { _ in .approve }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    await delegate.concluded(1)
-    let thread = await withTaskExecutorPreference(connection.executor) { Thread.ID.current }
-    #expect(delegate.threads == [thread, thread])
-    await connection.close()
-    try await script.value
   }
 
   @Test func answersOfOneDelegateKeepTheOrderOfItsQuestions() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[UInt64]> = try bus.play { peer in
+    let delegate = Witness { _ in .approve }
+    let order = try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       for query in 1...100 { try peer.question(UInt64(query), of: attachment) }
       return try (1...100).map { _ in
         try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue
       }
+    } client: { connection in
+      try await connection.attach(delegate, respondingTo: ["window.*"])
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { _ in .approve }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(try await script.value == Array(1...100))
+    #expect(order == Array(1...100))
     withExtendedLifetime(delegate) {}
-    await connection.close()
   }
 
   @Test func aDelegateCanAskOverTheSameConnection() async throws {
     let bus = try ScriptedBus()
     let script: Playing<String> = try bus.play { peer in
+      try peer.greet()
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let ask = try peer.next(.ask)
@@ -72,8 +67,12 @@ struct TurnTests {
   }
 
   @Test func aDelegateThatSuspendsKeepsNobodyWaiting() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[UInt64]> = try bus.play { peer in
+    let (others, othersEnd) = AsyncStream<Void>.makeStream()
+    let delegate = Witness { question in
+      if question.query == 1 { for await _ in others {} }
+      return .approve
+    }
+    let order = try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       for query in 1...3 { try peer.question(UInt64(query), of: attachment) }
       var order: [UInt64] = []
@@ -82,25 +81,18 @@ struct TurnTests {
         if order.count == 2 { try peer.conclude(2, of: attachment, .allowed) }
       }
       return order
+    } client: { connection in
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await delegate.concluded(2)
+      othersEnd.finish()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let (others, othersEnd) = AsyncStream<Void>.makeStream()
-    let delegate = Witness { question in
-      if question.query == 1 { for await _ in others {} }
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    await delegate.concluded(2)
-    othersEnd.finish()
-    #expect(try await script.value == [2, 3, 1])
+    #expect(order == [2, 3, 1])
     withExtendedLifetime(delegate) {}
-    await connection.close()
   }
 
   @Test func aDelegateThatBlocksKeepsNobodyWaitingForLong() async throws {
-    let bus = try ScriptedBus()
     let blocked = Gate()
-    let script: Playing<[UInt64]> = try bus.play { peer in
+    let order = try await conversation { peer in
       let attachment = try peer.attach()
       try peer.confirmObservation()
       for query in 1...3 { try peer.question(UInt64(query), of: attachment) }
@@ -114,57 +106,54 @@ struct TurnTests {
       try peer.question(4, of: attachment)
       order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue)
       try peer.conclude(4, of: attachment, .allowed)
-      try peer.readToEnd()
       return order
+    } client: { connection in
+      let delegate = Witness { question in
+        if question.query == 1 { blocked.wait() }
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      var observed = try await connection.observe("window.changed").makeAsyncIterator()
+      guard case .notification(let notification)? = try await observed.next() else {
+        Issue.record("nothing was observed")
+        return
+      }
+      #expect(notification.name == "window.changed")
+      try await connection.postAcknowledged("window.seen")
+      await delegate.concluded(4)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { question in
-      if question.query == 1 { blocked.wait() }
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    var observed = try await connection.observe("window.changed").makeAsyncIterator()
-    guard case .notification(let notification)? = try await observed.next() else {
-      Issue.record("nothing was observed")
-      return
-    }
-    #expect(notification.name == "window.changed")
-    try await connection.postAcknowledged("window.seen")
-    await delegate.concluded(4)
-    await connection.close()
-    let order = try await script.value
     #expect(Set(order.prefix(2)) == [2, 3])
     #expect(order.suffix(2) == [1, 4])
   }
 
   @Test func aConnectionEndsWhileADelegateBlocks() async throws {
-    let bus = try ScriptedBus()
     let (asked, blocked) = (Gate(), Gate())
-    let script: Playing<Bool> = try bus.play { peer in
+    let isOnlySecondAnswered = try await conversation { peer in
       let attachment = try peer.attach()
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
       // Both have been asked: the first one blocks, and the second one is answered all the same.
       let answered = try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue
       asked.open()
       return try answered == 2 && peer.nextIfAny() == nil
+    } client: { connection in
+      let delegate = Witness { question in
+        if question.query == 1 { blocked.wait() }
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await asked.opened()
+      await connection.close()
+      blocked.open()
+      // Both learn that nobody can tell how it ended.
+      await delegate.concluded(1, 2)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { question in
-      if question.query == 1 { blocked.wait() }
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    await asked.opened()
-    await connection.close()
-    blocked.open()
-    // Both learn that nobody can tell how it ended.
-    await delegate.concluded(1, 2)
-    #expect(try await script.value)
+    #expect(isOnlySecondAnswered)
   }
 
   @Test func aDelegateCanCloseItsConnection() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
+      try peer.greet()
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       try peer.readToEnd()
@@ -181,34 +170,28 @@ struct TurnTests {
   }
 
   @Test func aQuestionThatIsWithdrawnBeforeItIsPutHasItsTaskCancelled() async throws {
-    let bus = try ScriptedBus()
     let blocked = Gate()
-    let script: Playing<Void> = try bus.play { peer in
+    try await conversation { peer in
       let attachment = try peer.attach()
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
       try peer.conclude(2, of: attachment, .cancelled)
       blocked.open()
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Witness { question in
+        if question.query == 1 { blocked.wait() }
+        // Until its task is cancelled.
+        if question.query == 2 { for await _ in AsyncStream<Void>.makeStream().stream {} }
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await delegate.concluded(2)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { question in
-      if question.query == 1 { blocked.wait() }
-      // Until its task is cancelled.
-      if question.query == 2 { for await _ in AsyncStream<Void>.makeStream().stream {} }
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    await delegate.concluded(2)
-    await connection.close()
-    try await script.value
   }
 
   // MARK: The executor
 
   @Test func whatRunsOnTheExecutorStaysOnOneThread() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       for query in 1...10 {
         let ask = try peer.next(.ask)
         try peer.send(
@@ -216,44 +199,36 @@ struct TurnTests {
             query: QueryID(rawValue: UInt64(query)), verdict: .allowed, isUnanswered: true, outcomes: []),
           serial: ask.serial)
       }
-      try peer.readToEnd()
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    let threads = try await withTaskExecutorPreference(connection.executor) {
-      var threads = [Thread.ID.current]
-      for query in 1...10 {
-        let verdict = try await connection.ask("window.shouldClose")
-        #expect(verdict.query == UInt64(query))
-        threads.append(Thread.ID.current)
+    } client: { connection in
+      let threads = try await withTaskExecutorPreference(connection.executor) {
+        var threads = [Thread.ID.current]
+        for query in 1...10 {
+          let verdict = try await connection.ask("window.shouldClose")
+          #expect(verdict.query == UInt64(query))
+          threads.append(Thread.ID.current)
+        }
+        return threads
       }
-      return threads
+      #expect(threads.allSatisfy { $0 == threads[0] })
     }
-    #expect(threads.allSatisfy { $0 == threads[0] })
-    await connection.close()
-    try await script.value
   }
 
   @Test func aTaskThatBlocksTheExecutorKeepsTheConnectionWaitingNotForLong() async throws {
-    let bus = try ScriptedBus()
     let (blocked, hasBlocked) = (Gate(), Gate())
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       hasBlocked.wait()
       try peer.confirmPost()
       blocked.open()
-      try peer.readToEnd()
+    } client: { connection in
+      let blocking = Task(executorPreference: connection.executor) {
+        hasBlocked.open()
+        blocked.wait()
+      }
+      try await connection.postAcknowledged("window.seen")
+      await blocking.value
+      // Those behind it run, too, and there is one thread again.
+      for _ in 1...3 { await withTaskExecutorPreference(connection.executor) {} }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let blocking = Task(executorPreference: connection.executor) {
-      hasBlocked.open()
-      blocked.wait()
-    }
-    try await connection.postAcknowledged("window.seen")
-    await blocking.value
-    // Those behind it run, too, and there is one thread again.
-    for _ in 1...3 { await withTaskExecutorPreference(connection.executor) {} }
-    await connection.close()
-    try await script.value
   }
 
   @Test func whatRunsOnTheExecutorOfAConnectionThatHasEndedRunsAllTheSame() async throws {

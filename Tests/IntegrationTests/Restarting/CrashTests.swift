@@ -29,8 +29,7 @@ struct CrashTests {
     #expect(try other.ask("host.shouldReboot", serial: 2).verdict == .vetoed)
     for serial in Serial(3)...5 { try other.send(Post(), serial: serial, name: "load.unit") }
     try other.settle()
-    let successor = try RawClient.greeted(bus)
-    try successor.observe("load.*", serial: 1)
+    let successor = try RawClient.observing("load.*", on: bus)
     try successor.send(Succeed(predecessor: welcome.connection, received: 1), serial: 2)
     #expect(try successor.next().decode(Lost.self).count == 3)
     #expect(try successor.next().kind == .ok)
@@ -94,8 +93,7 @@ struct CrashTests {
     let other = try RawClient.greeted(bus)
     try other.sendConfirmed(
       Hold(), serial: 1, name: "a.shouldB", text: String(repeating: "w", count: WireLimits.reasonLength))
-    let slow = try RawClient.greeted(bus)
-    try slow.observe("kept.*", serial: 1)
+    let slow = try RawClient.observing("kept.*", on: bus)
     try bus.settleKeeper()
     let asks = ByteBuffer(capacity: 1 << 16)
     for serial in 1...1000 as ClosedRange<Serial> {

@@ -24,8 +24,7 @@ struct FailedReplacementTests {
     noticedOn replaced: RestartedBus, when disturb: () throws -> Void, afterwards: () throws -> Void
   ) throws {
     let bus = replaced.bus
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
     let silent = try RawClient(bus)
     let frame = ByteBuffer(capacity: 64)
@@ -113,22 +112,6 @@ struct FailedReplacementTests {
     try RawClient.greeted(replaced).settle()
   }
 
-  @Test("of two who ask at once one is refused, as is who asks for less")
-  func two() throws {
-    let replaced = try RestartedBus()
-    let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
-    try peer.send(Self.attach())
-    for descriptor in try peer.receiveAll().values { close(descriptor) }
-    for message in [Self.attach(), .attach(.resume(log: 0)), .attach(.begin)] {
-      let other = try KeeperPeer(connectingTo: replaced.keeper.path)
-      try other.send(message)
-      try other.expect(.refusal("another bus is served"))
-    }
-    try peer.send(.ready)
-    try peer.expect(.yours)
-    #expect(replaced.bus.waitForEnd() == 0)
-  }
-
   // MARK: The keeper fails
 
   /// What a keeper does to the bus that has handed everything over for another daemon.
@@ -204,8 +187,7 @@ struct FailedReplacementTests {
   @Test("a signal calls it off while it waits for a keeper that hangs", arguments: [SIGTERM, SIGINT])
   func calledOff(number: Int32) throws {
     let (folder, daemon, keeper) = try Self.waiting()
-    daemon.signal(number)
-    #expect(daemon.status() == -number)
+    #expect(daemon.end(number) == -number)
     withExtendedLifetime((folder, keeper)) {}
   }
 

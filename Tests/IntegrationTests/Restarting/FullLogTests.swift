@@ -12,8 +12,7 @@ struct FullLogTests {
 
   init() throws {
     bus = try RestartedBus(configuration: LogFilling.configuration)
-    client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    client = try RawClient.observing("load.*", on: bus)
   }
 
   private static let isFull = "the log has no room for more"
@@ -24,8 +23,7 @@ struct FullLogTests {
   @Test("is said once, however often something is refused, and what was there before survives")
   func refused() throws {
     try LogFilling(bus).fill()
-    let watcher = try RawClient.greeted(bus)
-    try watcher.observe("load.*", serial: 1)
+    let watcher = try RawClient.observing("load.*", on: bus)
     for serial in 2...100 as ClosedRange<Serial> {
       try client.send(Hold(), serial: serial, name: "other.*", text: "full")
       let refusal = try client.next(.error)
@@ -131,8 +129,7 @@ struct FullLogTests {
     }
     try bus.bus.reload(LogFilling.configuration.replacing("=1M", with: "=4M"))
     try observer.settle()
-    let late = try RawClient.greeted(bus)
-    try late.observe("late.*", serial: 1)
+    let late = try RawClient.observing("late.*", on: bus)
     try bus.crash()
     try late.send(Post(), serial: 2, name: "late.unit")
     #expect(try late.next().name == "late.unit")
@@ -196,8 +193,7 @@ struct FullLogTests {
       Hold(), serial: 2, name: "a.shouldB", text: String(repeating: "w", count: WireLimits.reasonLength))
     let deaf = try RawClient.greeted(bus)
     for serial in 1...200 as ClosedRange<Serial> { try deaf.send(Ask(), serial: serial, name: "a.shouldB") }
-    let other = try RawClient.greeted(bus)
-    try other.observe("other.*", serial: 1)
+    let other = try RawClient.observing("other.*", on: bus)
     try other.expectSilence(serial: 2)
     #expect(try count(Self.isFull) == 0)
     for serial in 1...200 as ClosedRange<Serial> { #expect(try deaf.next(.verdict).header.serial == serial) }
@@ -218,8 +214,7 @@ struct FullLogTests {
       } while try client.next().kind == .error
       #expect(try count(Self.hasRoom) == round)
     }
-    let late = try RawClient.greeted(bus)
-    try late.observe("late.*", serial: 1)
+    let late = try RawClient.observing("late.*", on: bus)
     try bus.crash()
     try late.send(Post(), serial: 2, name: "late.unit")
     #expect(try late.next().name == "late.unit")

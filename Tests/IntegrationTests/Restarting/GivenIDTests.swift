@@ -12,8 +12,7 @@ struct GivenIDTests {
 
   init() throws {
     bus = try RestartedBus(configuration: LogFilling.configuration)
-    client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    client = try RawClient.observing("load.*", on: bus)
   }
 
   private struct IDs {

@@ -85,8 +85,7 @@ struct HandOverTests {
     "what is wrong with a frame that has come in part is said behind what is being sent",
     arguments: RestartedBus.Way.unnoticed)
   func refusedAfterwards(_ way: RestartedBus.Way) throws {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     // More than the kernel takes.
     let payload = String(repeating: "x", count: 1_500_000)
     try RawClient.greeted(bus).sendConfirmed(Post(), serial: 1, name: "load.unit", text: payload)

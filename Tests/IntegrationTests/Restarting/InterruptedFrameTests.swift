@@ -15,8 +15,7 @@ struct InterruptedFrameTests {
   @Test("who is in the middle of a frame whose rest is lost is told nothing within it, by no daemon")
   func lostRest() throws {
     let bus = try RestartedBus()
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
     try poster.send(Post(), serial: 1, flags: .acknowledge, name: "load.unit", text: Self.payload)
     _ = try poster.next(.ok)

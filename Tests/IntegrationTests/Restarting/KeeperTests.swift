@@ -28,8 +28,7 @@ struct KeeperTests {
 
   @Test("nobody notices that the keeper dies, and another one has everything")
   func dies() throws {
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("unit.*", serial: 1)
+    let observer = try RawClient.observing("unit.*", on: bus)
     let holder = try RawClient.greeted(bus)
     try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
     let contents = SharedFile.bytes(100_000)
@@ -57,22 +56,9 @@ struct KeeperTests {
     try holder.settle()
   }
 
-  @Test("a keeper that is to end leaves when its bus knows it, which goes on")
-  func ends() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
-    try waitUntilSurviving([true], client)
-    bus.keeper.program.signal(SIGTERM)
-    #expect(bus.keeper.program.status() == 0)
-    try waitUntilSurviving([false], client)
-    try bus.startKeeper()
-    try waitUntilSurviving([true], client)
-  }
-
   @Test("a keeper has nothing to read again, and stays")
   func hangUp() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     try waitUntilSurviving([true], client)
     bus.keeper.program.signal(SIGHUP)
     try bus.crash()
@@ -81,8 +67,7 @@ struct KeeperTests {
 
   @Test("a keeper that is to end while the bus is restarted gives the next daemon everything first")
   func endsMeanwhile() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     try bus.end(.planned)
     bus.keeper.program.signal(SIGTERM)
     try bus.start()
@@ -97,12 +82,10 @@ struct KeeperTests {
   @Test(
     "a bus whose keeper hangs serves on, and knows that nothing survives; it has it again when it does not")
   func hangs() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     try waitUntilSurviving([true], client)
     try bus.keeper.program.freeze()
-    let other = try RawClient.greeted(bus)
-    try other.observe("load.*", serial: 1)
+    let other = try RawClient.observing("load.*", on: bus)
     #expect(try surviving(client) == [true, false])
     try other.send(Post(), serial: 2, name: "load.unit")
     for observer in [client, other] { #expect(try observer.next().name == "load.unit") }
@@ -117,8 +100,7 @@ struct KeeperTests {
 
   @Test("a bus that has left a keeper that hangs is gone on with by nobody else")
   func left() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     try bus.settleKeeper()
     try bus.keeper.program.freeze()
     try client.observe("unit.*", serial: 2)
@@ -138,24 +120,9 @@ struct KeeperTests {
 
   // MARK: The bus ends
 
-  @Test("what the bus had sent before it died is kept, however late the keeper comes to take it")
-  func late() throws {
-    let clients = try (0..<3).map { _ in try RawClient.greeted(bus) }
-    try bus.settleKeeper()
-    try bus.keeper.program.freeze()
-    // Each is sent with a message of its own.
-    for client in clients { try client.observe("load.*", serial: 1) }
-    try RawClient.greeted(bus).settle()
-    bus.end(SIGKILL)
-    bus.keeper.program.signal(SIGCONT)
-    try bus.start()
-    for client in clients { try client.settle() }
-  }
-
   @Test("a bus that ends for good leaves nothing, and its clients know at once")
   func forGood() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     let silent = try RawClient(bus.bus)
     try RawClient.greeted(bus).settle()
     #expect(bus.end(SIGINT) == 0)
@@ -181,8 +148,7 @@ struct KeeperTests {
 
   @Test("another bus is refused, and the keeper keeps what it has")
   func second() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     let second = try FinishedProgram.tribuned([
       "--config=\(bus.folder.path)/etc", "--listen=\(bus.folder.path)/second", "--keeper=\(bus.keeper.path)",
     ])

@@ -97,8 +97,7 @@ struct LogScene {
 
   /// Has somebody be in the middle of a frame when the daemon dies, who does not come back.
   private func leaveDetached(on bus: RestartedBus) throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("nothing.*", serial: 1)
+    let client = try RawClient.observing("nothing.*", on: bus)
     try client.send(Array(Self.halfPost[..<Self.halfLength]))
     for client in clients { try client.settle() }
     try withExtendedLifetime(client) { try bus.crash() }
@@ -107,9 +106,7 @@ struct LogScene {
   /// Has entries written of each kind that a compaction leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
-    try client.leave()
+    try RawClient.observing("load.*", on: bus).leave()
     // What waits for the bus to be idle comes when it is.
     try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
     #expect(try self[.observer].next(.post).name == "load.idle")

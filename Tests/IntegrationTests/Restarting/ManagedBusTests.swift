@@ -34,8 +34,7 @@ struct ManagedBusTests {
 
   @Test("a restart keeps everybody, and a stop lets everybody go", arguments: RestartedBus.Way.apart)
   func lease(_ way: RestartedBus.Way) throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     try bus.restart(way)
     try client.settle()
     try bus.end(way)
@@ -49,8 +48,7 @@ struct ManagedBusTests {
 
   @Test("a keeper that dies is replaced under another lease")
   func anotherKeeper() throws {
-    let client = try RawClient.greeted(bus)
-    try client.observe("load.*", serial: 1)
+    let client = try RawClient.observing("load.*", on: bus)
     bus.keeper.die()
     try bus.startKeeper()
     try manager.wait(for: "FDNAME=lease")

@@ -17,8 +17,7 @@ struct ReplaceTests {
 
   @Test("observers, holds and what is retained go on, from one daemon to the next")
   func registrations() throws {
-    let observer = try RawClient.greeted(replaced.bus)
-    try observer.observe("unit.*", serial: 1)
+    let observer = try RawClient.observing("unit.*", on: replaced.bus)
     let holder = try RawClient.greeted(replaced.bus)
     try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
     let (poster, welcome) = try RawClient.welcomed(replaced.bus)
@@ -82,8 +81,7 @@ struct ReplaceTests {
   @Test("who posts all the time notices nothing, nor who observes that")
   func busy() throws {
     let replaced = try RestartedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
-    let observer = try RawClient.greeted(replaced.bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: replaced.bus)
     var next: Serial = 1
     try PostingThread.run(on: replaced.bus) { buffer, serial in
       buffer.appendFrame(Post(), flags: .acknowledge, serial: serial, name: "load.unit")

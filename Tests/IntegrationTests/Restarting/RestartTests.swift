@@ -59,24 +59,6 @@ struct RestartTests {
     #expect(try bus.endCountingFiles() == 0)
   }
 
-  @Test("a hold holds, and goes with its connection", arguments: RestartedBus.Way.apart)
-  func hold(_ way: RestartedBus.Way) throws {
-    let asker = try RawClient.greeted(bus)
-    try asker.observe("nothing.*", serial: 9)
-    do {
-      let holder = try RawClient.greeted(bus)
-      try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
-      try bus.restart(way)
-      let verdict = try asker.ask("host.shouldReboot", serial: 1)
-      #expect(verdict.verdict == .vetoed)
-      #expect(verdict.outcomes.map(\.reason) == ["backup"])
-      try withExtendedLifetime(holder) { try bus.end(way) }
-    }
-    // It has gone while there was no daemon.
-    try bus.start()
-    #expect(try asker.ask("host.shouldReboot", serial: 2).verdict == .allowed)
-  }
-
   @Test(
     "what is answered with the serial of a registration takes nothing from it",
     arguments: RestartedBus.Way.allCases)
@@ -105,8 +87,7 @@ struct RestartTests {
     let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
     let observer = try RawClient.greeted(bus)
     try observer.sendConfirmed(Observe(suspension: .hold), serial: 1, name: "load.*")
-    let poster = try RawClient.greeted(bus)
-    try poster.observe("nothing.*", serial: 1)
+    let poster = try RawClient.observing("nothing.*", on: bus)
     let posted = 3000
     let payload = String(repeating: "x", count: 1000)
     for serial in 1...posted {
@@ -120,9 +101,9 @@ struct RestartTests {
     // While it has not been told of them.
     try bus.restart()
     #expect(try Self.counts(poster) == before)
-    var (received, lost) = (0, 0)
-    try observer.count(to: posted, &received, &lost)
-    #expect(lost == before.lost)
+    var tally = Tally()
+    while tally.total < posted { try tally.add(observer.next()) }
+    #expect(tally.lost == before.lost)
     try bus.crash()
     #expect(try Self.counts(poster) == before)
     try observer.sendConfirmed(Suspend(isSuspended: true), serial: 2)
@@ -151,4 +132,8 @@ extension RawClient {
   }
 
   static func greeted(_ bus: RestartedBus) throws -> RawClient { try welcomed(bus).client }
+
+  static func observing(_ pattern: String, on bus: RestartedBus) throws -> RawClient {
+    try observing(pattern, on: bus.bus)
+  }
 }

@@ -49,8 +49,7 @@ struct WaitingFileTests {
     "go on with each frame, also those of one file", arguments: RestartedBus.Way.unnoticed, [false, true])
   func handedOver(_ way: RestartedBus.Way, isRetained: Bool) throws {
     let file = try SharedFile.make(Self.contents)
-    let observer = try RawClient.greeted(bus)
-    try observer.observe("load.*", serial: 1)
+    let observer = try RawClient.observing("load.*", on: bus)
     if isRetained { try retain(file) }
     let posters = try posters(3, of: file)
     for _ in 0..<2 { try bus.restart(way) }

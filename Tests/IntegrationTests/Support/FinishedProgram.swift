@@ -9,6 +9,8 @@ struct FinishedProgram {
   let output: String
   let errors: String
 
+  var lines: [Substring] { output.split(separator: "\n") }
+
   /// Runs a command and waits for it.
   ///
   /// - Parameters:
@@ -31,6 +33,9 @@ struct FinishedProgram {
     output = try folder.read("output")
     errors = try folder.read("errors")
   }
+
+  /// The only line of the output, as a JSON object.
+  func object() throws -> [String: Any] { try jsonObject(output) }
 
   /// Runs the daemon, which is expected not to stay.
   static func tribuned(

@@ -54,14 +54,6 @@ extension RawClient {
       Answer(query: question.query, delegate: question.delegate, answer: answer), serial: 0, text: reason)
   }
 
-  /// Reads on until so many notifications have come, or been told as lost.
-  func count(to total: Int, _ received: inout Int, _ lost: inout Int) throws {
-    while received + lost < total {
-      let frame = try next()
-      if frame.kind == .lost { lost += Int(try frame.decode(Lost.self).count) } else { received += 1 }
-    }
-  }
-
   /// Expects that the bus has sent nothing more than was read.
   func expectSilence(serial: Serial = .max) throws {
     try send(Post(), serial: serial, flags: .acknowledge, name: "test.silence")

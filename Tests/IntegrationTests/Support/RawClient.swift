@@ -85,6 +85,13 @@ final class RawClient {
 
   static func greeted(_ bus: TestBus) throws -> RawClient { try welcomed(bus).client }
 
+  /// Connects and observes; the observation's serial is 1.
+  static func observing(_ pattern: String = "", object: String = "", on bus: TestBus) throws -> RawClient {
+    let client = try greeted(bus)
+    try client.observe(pattern, object: object, serial: 1)
+    return client
+  }
+
   /// Exchanges hellos.
   @discardableResult
   func greet(capabilities: Hello.Capabilities = []) throws -> Welcome {

@@ -33,19 +33,6 @@ final class RunningProgram {
       return String(decoding: pending, as: UTF8.self)
     }
 
-    /// Reads what is left of several at once, so that the program can fill neither.
-    static func rest(_ outputs: [Output]) throws {
-      while true {
-        let open = outputs.filter { !$0.isAtEnd }
-        if open.isEmpty { return }
-        var watched = open.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-        guard unsafe poll(&watched, nfds_t(watched.count), CInt(Programs.patienceSeconds * 1000)) > 0 else {
-          throw Programs.Missing(description: "the program does not end")
-        }
-        for (output, watch) in zip(open, watched) where watch.revents != 0 { try output.readMore() }
-      }
-    }
-
     private var descriptor: CInt { pipe.fileHandleForReading.fileDescriptor }
 
     private func readMore() throws {
@@ -101,6 +88,15 @@ final class RunningProgram {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
   }
+
+  /// Sends it a signal, and waits for the end.
+  ///
+  /// - Returns: the exit status, or the signal that ended it, negated.
+  @discardableResult
+  func end(_ signal: CInt) -> Int32 {
+    self.signal(signal)
+    return status()
+  }
 }
 
 extension RunningProgram.Output {
@@ -117,33 +113,17 @@ func jsonObject(_ text: some StringProtocol) throws -> [String: Any] {
 }
 
 extension TestBus {
-  /// What a program did.
-  struct Result {
-    var status: Int32
-    var output: String
-    var errors: String
-
-    var lines: [Substring] { output.split(separator: "\n") }
-
-    /// The only line of the output, as a JSON object.
-    func object() throws -> [String: Any] { try jsonObject(output) }
-  }
-
   /// Runs tribunectl on a bus to its end.
   static func tribunectl(
     _ arguments: [String], address: String, environment: [String: String] = [:]
-  ) throws -> Result {
-    let program = try RunningProgram(
-      ["/usr/bin/timeout", "-sKILL", "\(Programs.patienceSeconds)", try Programs.path(of: "tribunectl")]
-        + arguments,
+  ) throws -> FinishedProgram {
+    try FinishedProgram(
+      [Programs.path(of: "tribunectl")] + arguments,
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
-    try RunningProgram.Output.rest([program.output, program.errors])
-    return Result(
-      status: program.status(), output: try program.output.rest(), errors: try program.errors.rest())
   }
 
   /// Runs tribunectl on this bus to its end.
-  func tribunectl(_ arguments: String..., environment: [String: String] = [:]) throws -> Result {
+  func tribunectl(_ arguments: String..., environment: [String: String] = [:]) throws -> FinishedProgram {
     try Self.tribunectl(arguments, address: address, environment: environment)
   }
 

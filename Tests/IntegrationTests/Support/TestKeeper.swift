@@ -27,8 +27,5 @@ final class TestKeeper {
   }
 
   /// Kills it, and waits until it has gone.
-  func die() {
-    program.signal(SIGKILL)
-    _ = program.status()
-  }
+  func die() { program.end(SIGKILL) }
 }
