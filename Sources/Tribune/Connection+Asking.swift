@@ -13,7 +13,8 @@ extension Connection {
   ///   - name: the name of the query, such as `window.shouldClose`.
   ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
   ///   - userInfo: the payload.
-  ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
+  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
   ///   - mode: how the query goes through the chain.
   ///   - default: the verdict when nobody approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
@@ -52,7 +53,8 @@ extension Connection {
   ///   - name: the name of the query, such as `browser.numberOfRows`.
   ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
   ///   - userInfo: the payload.
-  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
+  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
   ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
   ///     own thread and must not block.
@@ -71,7 +73,8 @@ extension Connection {
   ///   - name: the name of the query, such as `browser.columns`.
   ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
   ///   - userInfo: the payload.
-  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
+  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
   ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
   ///     own thread and must not block.

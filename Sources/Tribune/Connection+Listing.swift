@@ -4,12 +4,16 @@ import TribuneWire
 
 extension Connection {
   /// The status of the bus.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus says nothing of itself.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
     throw .violation("the bus says nothing of itself")
   }
 
   /// All connections of the bus, this one included.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
     try await link.list(.connections).compactMap {
       if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
@@ -17,6 +21,8 @@ extension Connection {
   }
 
   /// All observations of the bus.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func observations() async throws(TribuneError) -> [ObservationInfo] {
     try await link.list(.observations).compactMap {
       if case .observation(let entry) = $0 { ObservationInfo(entry) } else { nil }
@@ -24,6 +30,8 @@ extension Connection {
   }
 
   /// All notifications that the bus retains, by name and object.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
@@ -31,6 +39,8 @@ extension Connection {
   }
 
   /// All attached delegates of the bus.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func delegates() async throws(TribuneError) -> [DelegateInfo] {
     try await link.list(.delegates).compactMap {
       if case .delegate(let entry) = $0 { DelegateInfo(entry) } else { nil }
@@ -38,6 +48,8 @@ extension Connection {
   }
 
   /// All holds of the bus.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func holds() async throws(TribuneError) -> [HoldInfo] {
     try await link.list(.holds).compactMap {
       if case .hold(let entry) = $0 { HoldInfo(entry) } else { nil }
@@ -45,6 +57,8 @@ extension Connection {
   }
 
   /// All objects that were declared, or that have delegates of their own.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func objects() async throws(TribuneError) -> [ObjectInfo] {
     try await link.list(.objects).compactMap {
       if case .object(let entry) = $0 { ObjectInfo(entry) } else { nil }
@@ -52,6 +66,8 @@ extension Connection {
   }
 
   /// All protocols that the bus knows.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
   public func protocols() async throws(TribuneError) -> [ProtocolInfo] {
     try await link.list(.protocols).compactMap {
       if case .protocol(let entry) = $0 { ProtocolInfo(entry) } else { nil }

@@ -15,8 +15,8 @@ extension Connection {
   /// - Parameters:
   ///   - pattern: the names; nil for any.
   ///   - object: the object; nil for any.
-  ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader. Beyond that,
-  ///     the oldest are dropped and reported as lost.
+  ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader; one at least.
+  ///     Beyond that, the oldest are dropped and reported as lost.
   ///   - suspension: what happens to notifications while the connection is suspended.
   ///   - retained: whether retained notifications come first.
   ///   - awaited: whether awaited posts wait for this observer. If so, it acknowledges each of them

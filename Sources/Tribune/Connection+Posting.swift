@@ -52,7 +52,8 @@ extension Connection {
   ///   - name: the name of the notification, such as `archive.willPrune`.
   ///   - object: the object that it is about; empty for none.
   ///   - userInfo: the payload.
-  ///   - deadline: the longest time to wait; nil for the bus's default, 30 s unless configured otherwise.
+  ///   - deadline: the longest time to wait; nil for the bus's default, 30 s unless configured otherwise. It is
+  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
   ///   - isRetained: whether the bus retains it, as with ``PostOptions/isRetained``.
   ///   - isImmediate: whether suspended connections that are not awaited receive it, too, as with
   ///     ``PostOptions/isImmediate``.

@@ -17,10 +17,8 @@ struct Connection {
   var delegates: [Serial: DelegateRegistration] = [:]
   /// The delegates, by dedup key.
   var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
-  /// Patterns of all its delegates.
-  var patternCount = 0
-  /// Tokens of these patterns.
-  var patternTokenCount = 0
+  /// Patterns of all its delegates, and their tokens.
+  var delegatePatterns = (count: 0, tokenCount: 0)
   var holds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// Queries that it asked, by the serial of the `ask`.

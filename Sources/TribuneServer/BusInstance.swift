@@ -64,7 +64,7 @@ package final class BusInstance {
         keeper?.keep(log: wal.rawDescriptor)
         // A keeper may have it alone.
         if !passed.storedNames.contains(StoredName.log.rawValue) {
-          keeper?.manager?.store(log: wal.rawDescriptor)
+          keeper?.store(log: wal.rawDescriptor)
         }
         return wal
       } catch {
@@ -77,7 +77,7 @@ package final class BusInstance {
     }
     let wal = try emptyLog(configuration)
     keeper?.keep(log: wal.rawDescriptor)
-    keeper?.manager?.store(log: wal.rawDescriptor)
+    keeper?.store(log: wal.rawDescriptor)
     return wal
   }
 
@@ -116,7 +116,7 @@ package final class BusInstance {
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
-    for name in passed.formerNames { keeper?.manager?.remove(name) }
+    for name in passed.formerNames { keeper?.removeStored(name) }
   }
 
   /// The bus has come to serve, or does not start for a reason that what was left is not to blame for.
@@ -182,7 +182,7 @@ package final class BusInstance {
     if keeper.flush(within: Self.handOverLimit) {
       if isWhole { log.info("handed over \(count.counted("connection"))") }
     } else {
-      server.shutUnkept()
+      server.handover.shutUnkept()
       log.error("the keeper has not taken everything")
       isWhole = false
     }

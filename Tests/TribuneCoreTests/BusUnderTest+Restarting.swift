@@ -173,8 +173,9 @@ extension Bus {
   fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
     let connection = connections[slot]
     return [
-      connection.registrationCount, connection.tokenCount, connection.delegateCount, connection.patternCount,
-      connection.patternTokenCount, connection.waitCount, connection.participantCount,
+      connection.registrationCount, connection.tokenCount, connection.delegateCount,
+      connection.delegatePatterns.count,
+      connection.delegatePatterns.tokenCount, connection.waitCount, connection.participantCount,
       connection.questionByteCount, connection.answerByteCount, connection.awaitedCount,
       connection.owed.count, connection.buffered?.byteCount ?? -1,
     ]

@@ -83,7 +83,7 @@ private struct World: ~Copyable {
         let receivers = try bus.receivers(of: key, nameLength: header.nameLength)
         precondition(Set(receivers.map(\.slot)).count == receivers.count)
         try bus.check(post: FrameView(header, slice.bytes))
-        for receiver in receivers where receiver.way != .now { _ = bus.isFor(receiver, slice, count: 1) }
+        for receiver in receivers where receiver.way != .now { _ = bus.admit(receiver, slice, count: 1) }
       } catch {
         precondition([.invalidName, .invalidObject, .unknownName].contains(error.code))
       }

@@ -13,8 +13,9 @@ extension LinkState {
     /// The last serial that was given out before the connection was lost. Registrations with later serials wait in
     /// the outbox and are not renewed.
     let lastSerial: Serial
-    /// Why the connection was lost, and why there is no new one yet.
+    /// Why the connection was lost.
     let cause: TribuneError
+    /// Why the last attempt to reconnect failed; nil before the first failure.
     var failure: TribuneError?
     /// When closing stops waiting, if the connection is to close.
     var closingDeadline: Instant?

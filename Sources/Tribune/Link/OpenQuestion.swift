@@ -11,9 +11,9 @@ final class OpenQuestion: Sendable {
   private enum Stage {
     /// → answered, withdrawn
     case open
-    /// The answer has been appended to the outbox.
+    /// The answer has been appended to the outbox. Final.
     case answered
-    /// Nobody waits for the answer.
+    /// Nobody waits for the answer. Final.
     case withdrawn
   }
 

@@ -19,12 +19,17 @@ struct Outbox {
   }
 
   private enum Writer {
-    case nobody, caller, thread
-    /// A caller is still writing to a connection that is gone.
+    /// → caller, thread, noConnection
+    case nobody
+    /// → nobody, thread, lateCaller, noConnection, broken
+    case caller
+    /// → nobody, noConnection, broken
+    case thread
+    /// A caller is still writing to a connection that is gone. → noConnection
     case lateCaller
-    /// There is no connection: appended frames wait.
+    /// There is no connection: appended frames wait. → thread
     case noConnection
-    /// The peer is gone for good: appended frames are discarded.
+    /// The peer is gone for good: appended frames are discarded. Final.
     case broken
   }
 

@@ -38,14 +38,14 @@ extension Bus {
       let replaced = before.filter { $0.slot == slot }
       try requireRoomForDelegate(from: slot, besides: replaced.count)
       let patternCount =
-        connection.patternCount - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
+        connection.delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
       guard patternCount <= limits.patternsMax else {
         throw WireError(
           .limitExceeded, "the delegates of a connection can respond to \(limits.patternsMax) patterns in all"
         )
       }
       let tokenCount =
-        connection.patternTokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
+        connection.delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
         + patterns.reduce(0) { $0 + $1.tokenCount }
       guard tokenCount <= limits.patternTokensMax else {
         throw WireError(
@@ -61,8 +61,8 @@ extension Bus {
       chains.insert(delegate)
       center.add(delegate)
       connections[slot].delegates[serial] = delegate
-      connections[slot].patternCount += patterns.count
-      connections[slot].patternTokenCount += delegate.patternTokenCount
+      connections[slot].delegatePatterns.count += patterns.count
+      connections[slot].delegatePatterns.tokenCount += delegate.patternTokenCount
       connections[slot].delegatesByDedupKey[dedupKey] = delegate
     }
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
@@ -79,8 +79,8 @@ extension Bus {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
       giveBack(delegate.serial, from: delegate.slot)
-      connections[delegate.slot].patternCount -= delegate.patterns.count
-      connections[delegate.slot].patternTokenCount -= delegate.patternTokenCount
+      connections[delegate.slot].delegatePatterns.count -= delegate.patterns.count
+      connections[delegate.slot].delegatePatterns.tokenCount -= delegate.patternTokenCount
       connections[delegate.slot].delegatesByDedupKey[delegate.dedupKey] = nil
     }
     settleGone(delegates, at: now)

@@ -12,7 +12,7 @@ import TribuneWire
 /// iteration has for it in one call.
 ///
 /// Each part calls only those above it: context, sessions, core · recorder · sender · monitor, replier · interpreter ·
-/// router, gatekeeper, lister · frame taker · frame reader · recovery, handover.
+/// router, gatekeeper, lister · frame taker · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for.
   static let slotCount = 1 << 17
@@ -38,7 +38,8 @@ final class BusServer: EventLoopTarget {
   let bus: Cell<Bus>
   let files: UserInfoFiles
   let reader: FrameReader
-  private let handover: Handover
+  let handover: Handover
+  private let dueTimeouts: DueTimeouts
   private let loop: EventLoop
   private let keeper: KeeperLink?
   private let heapUse = Cell(HeapUse())
@@ -76,6 +77,7 @@ final class BusServer: EventLoopTarget {
     let router = Router(core, sessions, recorder, sender, monitor, replier, interpreter, context)
     reader = FrameReader(router, taker, gatekeeper, recorder, sender, partials, quota, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
+    dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
   }
 
@@ -133,15 +135,6 @@ final class BusServer: EventLoopTarget {
   func seal() {
     phase = .sealed
     recorder.seal()
-  }
-
-  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies. The next
-  /// bus is to find none of them, and to give their clients time to come back.
-  func shutUnkept() {
-    for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
-      UnixSocket.shutdown(session.descriptor)
-    }
-    keeper?.forgetUnkept()
   }
 
   private func finishInput() {
@@ -245,31 +238,6 @@ final class BusServer: EventLoopTarget {
     keeper?.tick(at: context.now)
     interpreter.advance()
     interpreter.deliverDue()
-    while let (kind, token) = context.timeouts.value.popDue(at: context.now) {
-      check(kind, token)
-    }
-    // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
-    context.timeouts.value.drop { kind, token in
-      kind == .hello && sessions[token]?.isAwaitingHello != true
-    }
-  }
-
-  /// Does what a timeout is for, unless that has been settled before.
-  private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
-    switch (kind, sessions[token]) {
-    case (.accept, _): acceptor.resume()
-    case (.log, _): gatekeeper.writeOmittedClosings()
-    case (.hello, let session?):
-      guard session.isAwaitingHello else { return }
-      gatekeeper.dismiss(session, WireError(.helloTimeout, "no hello came in time"))
-    case (.frame, let session?): reader.checkProgress(of: session)
-    case (.pace, let session?):
-      sender.checkPacing(of: session)
-      interpreter.settle()
-    case (.pass, let session?): sender.checkSpaceToPass(of: session)
-    case (.close, let session?): if session.isClosing { gatekeeper.close(session) }
-    case (.detached, nil): if let session = sessions.detached(token) { gatekeeper.close(session) }
-    case (.detached, _), (_, nil): break
-    }
+    dueTimeouts.check()
   }
 }

@@ -61,6 +61,15 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
+  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies. The next
+  /// bus is to find none of them, and to give their clients time to come back.
+  func shutUnkept() {
+    for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
+      UnixSocket.shutdown(session.descriptor)
+    }
+    keeper?.forgetUnkept()
+  }
+
   /// The bus goes on: what was written for another daemon is forgotten.
   private func takeBack() {
     for inode in files { keeper?.forget(.file(inode)) }
@@ -132,7 +141,7 @@ final class Handover {
   ///   - isEnding: whether the bus is about to end.
   /// - Returns: why it does not get it; nil if it does.
   func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
-    if keeper?.manager != nil {
+    if keeper?.isManaged == true {
       return "a service manager has started this one: \"systemctl restart tribuned\" replaces it"
     }
     if isEnding { return "the bus is ending" }

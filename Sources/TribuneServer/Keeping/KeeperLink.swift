@@ -67,7 +67,7 @@ final class KeeperLink {
   let log: Log
   private let loop: EventLoop
   /// Nil where no service manager keeps anything.
-  let manager: ManagerStore?
+  private let manager: ManagerStore?
   private let clock: () -> Instant
   var state = State.down(until: Instant(nanoseconds: 0))
   private var entries: [KeptItem: Entry] = [:]
@@ -196,6 +196,16 @@ final class KeeperLink {
   func keep(log: CInt) {
     keep(.log(FileDescriptor.lending(log) { $0.inode } ?? 0), lending: log)
   }
+
+  // MARK: The service manager
+
+  var isManaged: Bool { manager != nil }
+
+  /// Leaves the log with the service manager as well.
+  func store(log: CInt) { manager?.store(log: log) }
+
+  /// Has the service manager drop what it has under a name.
+  func removeStored(_ name: String) { manager?.remove(name) }
 
   // MARK: Sending
 
