@@ -60,6 +60,9 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
             ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
       }
     }
+    guard action != .keep || !replaces && keeperPath == nil && !isUserInstance else {
+      throw UsageError(description: "--keep goes with --listen=PATH alone")
+    }
     guard !replaces || keeperPath != nil else {
       throw UsageError(description: "--replace needs --keeper=PATH, over which the bus is handed over")
     }

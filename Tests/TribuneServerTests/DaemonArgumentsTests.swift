@@ -57,6 +57,9 @@ struct DaemonArgumentsTests {
     arguments: [
       ("--replace", "--replace needs --keeper=PATH, over which the bus is handed over"),
       ("--replace --listen=/run/bus", "--replace needs --keeper=PATH, over which the bus is handed over"),
+      ("--keep --keeper=/run/keeper", "--keep goes with --listen=PATH alone"),
+      ("--replace --keep", "--keep goes with --listen=PATH alone"),
+      ("--user --keep", "--keep goes with --listen=PATH alone"),
       ("--keeper=", "--keeper needs a value"), ("--keeper", "--keeper needs a value"),
       ("--keep=/run/keeper", "--keep takes no value"),
       ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),

@@ -58,7 +58,7 @@ private let allVerbs = [
         + "bytes wait to be read by it, LOST how many notifications it has lost. STATE is paused while the bus "
         + "does not read what it posts, because an observer is slow; lossy while it loses notifications, because "
         + "it does not read them; suspended while it wants none; heldBytes, with --json, is what is buffered for it. "
-        + "It is not surviving while it would end with a bus that dies: the keeper has no copy of it, or the state "
+        + "It is not surviving while it would end with a bus that dies: the keeper has no copy of it, or the log "
         + "no room for what it has registered.",
       "With --retained, lists the notifications that the bus has retained, by name and object.",
     ],

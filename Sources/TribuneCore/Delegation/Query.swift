@@ -11,8 +11,11 @@ import TribuneWire
 struct Query {
   struct Participant {
     enum State {
+      /// → waiting, settled
       case unasked
+      /// → settled
       case waiting(until: Instant)
+      /// Final.
       case settled(OutcomeKind, reason: String)
     }
 
@@ -184,9 +187,12 @@ struct Query {
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
   ) {
-    if case .waiting = participants[index].state {
+    switch participants[index].state {
+    case .unasked: break
+    case .waiting:
       waitingCount -= 1
       participants[index].delegate.endWaiting(id)
+    case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)

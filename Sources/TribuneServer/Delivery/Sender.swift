@@ -70,7 +70,7 @@ final class Sender {
 
   /// Queues a run of notifications, and makes their poster wait if the observer does not keep up.
   ///
-  /// - Parameter slot: the observer's. If it is detached, it is told that it missed them.
+  /// - Parameter slot: the observer's. If it is detached, they count as missed.
   func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)

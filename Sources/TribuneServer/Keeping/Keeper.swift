@@ -251,7 +251,7 @@ package final class Keeper {
       guard bus == tenure.owner else { return end(bus, saying: "attach first") }
       takeFromOwner(message, passed, bus)
     case .taken: taken(by: bus)
-    case .ready: settle(with: bus)
+    case .ready: passPlace(to: bus)
     case .end, .wanted, .leaving: end(bus, saying: "what a keeper says, no bus does")
     }
   }
@@ -273,7 +273,7 @@ package final class Keeper {
   }
 
   /// A bus can go on in the place that it was given. One that resumes has it already.
-  private func settle(with bus: Tenure.Bus) {
+  private func passPlace(to bus: Tenure.Bus) {
     guard let peer = peers[bus], case .nothing = peer.giving else {
       return end(bus, saying: "it has not been given everything")
     }
@@ -283,7 +283,7 @@ package final class Keeper {
         receive(from: other)
         return depart(other)
       }
-      tenure.settle()
+      tenure.passPlace()
       depart(other)
     }
     guard bus == tenure.owner else { return end(bus, saying: "attach first") }

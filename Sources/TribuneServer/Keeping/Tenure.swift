@@ -126,7 +126,7 @@ nonisolated package struct Tenure: Equatable {
   }
 
   /// The bus that was in the place knows that it has lost it.
-  package mutating func settle() {
+  package mutating func passPlace() {
     guard case .yielded(_, let bus) = state else { preconditionFailure("nobody replaces anybody") }
     state = .owned(by: bus)
   }

@@ -141,7 +141,7 @@ struct TenureTests {
   @Test("a bus that is ready has the place, and can be asked for it itself")
   func settled() {
     var tenure = Situation.yielded.tenure()
-    tenure.settle()
+    tenure.passPlace()
     #expect(tenure.state == .owned(by: 2))
     #expect(tenure.depart(1, at: Self.now) == .nothing)
     #expect(tenure.attach(3, .replaces) == .askToYield(2))
@@ -228,7 +228,7 @@ struct TenureTests {
     }
     var settled = Situation.yielded.tenure()
     _ = settled.end(at: Self.now)
-    settled.settle()
+    settled.passPlace()
     #expect(settled.asksToLeave() == .askToLeave(2))
     for (situation, event) in [(.yielding, .refuses), (.askedInVain, .yields), (.yielded, .newcomerDeparts)]
       as [(Situation, Event)]
