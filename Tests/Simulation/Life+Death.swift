@@ -8,7 +8,9 @@ import TribuneWire
 /// What is doubtful when a daemon dies, and what is certain again when the next one has taken over.
 extension Life {
   /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
-  func noteDeath() {
+  ///
+  /// - Parameter handedOver: it has handed over, though not everything: the next one may have what was buffered.
+  func noteDeath(handedOver: Bool = false) {
     diedAt = taken
     let reading = readInIteration.last
     // It may not have come to note that a connection has ended.
@@ -24,7 +26,9 @@ extension Life {
     // What was being told to those who watch is in doubt.
     for link in known { (link.watchedCount, link.mayLose) = (0, true) }
     // What is held is lost with it, and told, unless another daemon can take it over once more.
-    for link in known { if isHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) } }
+    for link in known {
+      if isHandedOver || handedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) }
+    }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
       if !keeping.has(cookie: link.cookie) {
         endUnkept(link)
@@ -60,7 +64,7 @@ extension Life {
   }
 
   func noteHandOver(isWhole: Bool) throws(Violation) {
-    guard isWhole else { return noteDeath() }
+    guard isWhole else { return noteDeath(handedOver: true) }
     for link in known
     where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
       && link.detachedUntil == nil && !link.isLate(at: Kernel.now)
