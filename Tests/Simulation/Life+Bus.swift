@@ -82,7 +82,7 @@ extension Life {
   }
 
   /// Files are lost with the bus until a keeper has them.
-  private func doubtFiles() {
+  func doubtFiles() {
     for post in retained { post.isStored = false }
     retainedOrReplaced.removeAll { $0.isFile || $0.displaced.contains { $0.isFile } }
   }

@@ -99,6 +99,11 @@ extension Life {
     {
       endUnkept(link)
     }
+    // A keeper that waited for too long has no files any more either.
+    if !keeping.keeperHasLog {
+      doubtFiles()
+      doubtUnstored()
+    }
     // What the bus has ended it may not have written down.
     for (link, _) in doubtful where link.isForgotten && !keeping.has(cookie: link.cookie) {
       link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
@@ -186,7 +191,8 @@ extension Life {
     case .garbage:
       // It may go on where it was.
       let link = operation.link
-      guard link.detachedUntil != nil || link.detachesBy != nil else { break }
+      // Who has not said hello has nothing that could stand.
+      guard link.isOnBus, link.detachedUntil != nil || link.detachesBy != nil else { break }
       detach(link)
       revive(link, since: operation.takenAt)
       doubtRegistrations(of: link)
