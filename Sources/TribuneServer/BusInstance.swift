@@ -10,9 +10,6 @@ import TribuneWire
 /// `Daemon` puts a process around it. The simulation (docs/TESTING.md) drives it without one, through what is `package`
 /// here and through system calls, and through nothing else.
 package final class BusInstance {
-  /// How long the keeper has to take what is handed over.
-  private static let handOverLimit = Duration.seconds(5)
-
   let server: BusServer
   let passed: PassedAtStart
   private let log: Log
@@ -177,9 +174,9 @@ package final class BusInstance {
     // Whatever is missing then, the next daemon finds more than nothing.
     server.seal()
     if !keeper.isUp {
-      log.notice("waiting for a keeper, for \(Self.handOverLimit.components.seconds) s at most")
+      log.notice("waiting for a keeper, for \(KeeperLink.handOverLimit.components.seconds) s at most")
     }
-    if keeper.flush(within: Self.handOverLimit) {
+    if keeper.flush(within: KeeperLink.handOverLimit) {
       if isWhole { log.info("handed over \(count.counted("connection"))") }
     } else {
       server.handover.shutUnkept()

@@ -196,11 +196,10 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if phase == .sealed { return false }
-    if let keeper, case .heard(let version) = keeper.wish {
+    if phase != .sealed, let keeper, case .heard(let version) = keeper.wish {
       yield(over: keeper, logVersion: version)
-      if phase == .sealed { return false }
     }
+    if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
     repeat {

@@ -11,10 +11,6 @@ import TribuneWire
 /// in both directions: frames that have been read in part, and what waits to be read. That can be as much as all queues
 /// may hold, and lies in a file of its own, whose log ends with the same entry as the bus's.
 final class Handover {
-  /// How long the keeper may take to get everything for a daemon that wants the place of this one. Nobody is served
-  /// meanwhile.
-  private static let limit = Duration.seconds(5)
-
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
@@ -160,7 +156,7 @@ final class Handover {
     let count = sessions.count
     do {
       try write()
-      guard keeper.flush(within: Self.limit) else {
+      guard keeper.flush(within: KeeperLink.handOverLimit) else {
         throw KeeperLink.Failure(description: "the keeper has not taken everything")
       }
       try keeper.givePlace()

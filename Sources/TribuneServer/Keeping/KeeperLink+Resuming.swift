@@ -19,6 +19,8 @@ extension KeeperLink {
   private static let replacingLimit = Duration.seconds(20)
   /// How long the bus that has given its place waits to hear that the other one has it. Nobody is served meanwhile.
   private static let yieldingLimit = Duration.seconds(5)
+  /// How long the keeper has to take what is handed over. Nobody is served meanwhile.
+  static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
 
   // MARK: Coming
@@ -87,14 +89,7 @@ extension KeeperLink {
     guard case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
       guard try channel.send(.ready) else { throw .ended }
-      while true {
-        switch try next(on: channel, within: Self.replacingLimit).message {
-        case .yours: return
-        // It is asked again when it has the place.
-        case .leaving: continue
-        default: throw .malformed("what is not to be said now")
-        }
-      }
+      try hear(.yours, on: channel, within: Self.replacingLimit)
     } catch {
       throw Failure(description: "cannot take the place of the bus: \(error)")
     }
@@ -173,6 +168,19 @@ extension KeeperLink {
     }
   }
 
+  /// Waits for a message. A keeper that is to end says so again when one of the two buses has the place.
+  private func hear(
+    _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
+  ) throws(KeeperChannel.Failure) {
+    while true {
+      switch try next(on: channel, within: limit).message {
+      case message: return
+      case .leaving: continue
+      default: throw .malformed("what is not to be said now")
+      }
+    }
+  }
+
   // MARK: Going
 
   /// Waits until the keeper has taken what it has room for, for `limit` at most. A bus that is to give its place waits for
@@ -239,13 +247,7 @@ extension KeeperLink {
     wish = .none
     do throws(KeeperChannel.Failure) {
       guard try channel.send(.yours) else { throw .ended }
-      while true {
-        switch try next(on: channel, within: Self.yieldingLimit).message {
-        case .over: return
-        case .leaving: continue
-        default: throw .malformed("what is not to be said now")
-        }
-      }
+      try hear(.over, on: channel, within: Self.yieldingLimit)
     } catch {
       if case .refused = error { throw error }
       // The keeper cannot say that the place is lost from here on. It may have said it just before.
