@@ -3,18 +3,16 @@
 import Foundation
 import Testing
 
-/// What tools/run-tests and .ci/run say at their end, of tests and steps that are made up.
+/// The report with which tools/run-tests and .ci/run end, for made-up tests and steps.
 @Suite("The report at the end of the tests", .timeLimit(.minutes(2)))
 struct TestReportTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
-  /// Has a script be what runs under that name.
+  /// Replaces a program by a script.
   private func put(_ name: String, _ script: String) throws {
-    try folder.write("#!/bin/bash\n\(script)\n", to: "bin/\(name)")
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o755], ofItemAtPath: "\(folder.path)/bin/\(name)")
+    try folder.write("#!/bin/bash\n\(script)\n", to: "bin/\(name)", mode: 0o755)
   }
 
   private func run(_ command: [String]) async throws -> Script {
@@ -27,7 +25,7 @@ struct TestReportTests {
       ])
   }
 
-  /// Has the tests be ones of which one records so many issues.
+  /// Makes up tests, one of which records that many issues.
   private func putTests(issues: Int) throws {
     let lines = (0..<issues).map { number in
       """
@@ -55,7 +53,7 @@ struct TestReportTests {
     return Array(lines[start...])
   }
 
-  @Test("says which tests failed and what they recorded, with what was said of it")
+  @Test("has the failed tests, their issues and the comments on these")
   func failure() async throws {
     try putTests(issues: 2)
     let tests = try await run(["tools/run-tests", "Made"])
@@ -63,14 +61,14 @@ struct TestReportTests {
     let report = try report(tests.output)
     #expect(report.contains { $0.contains("a veto is sticky") && $0.contains("failed after") })
     for number in 0..<2 {
-      let place = try #require(
+      let index = try #require(
         report.firstIndex { $0.contains("recorded an issue at VetoTests.swift:\(number):5") })
-      #expect(report[place + 1] == "↳ what was said of \(number)")
+      #expect(report[index + 1] == "↳ what was said of \(number)")
     }
     #expect(!report.contains { $0.contains("started") })
   }
 
-  @Test("is bounded, however much was recorded")
+  @Test("is bounded, however many issues were recorded")
   func bounded() async throws {
     try putTests(issues: 1000)
     let report = try report(try await run(["tools/run-tests", "Made"]).output)
@@ -78,7 +76,7 @@ struct TestReportTests {
     #expect(report.contains("… and more"))
   }
 
-  @Test("has the compiler's errors where no test came to be run")
+  @Test("has the compiler's errors if no test could run")
   func unbuilt() async throws {
     try put("swift", "echo '/x/Veto.swift:3:1: error: expected a veto'; exit 1")
     let tests = try await run(["tools/run-tests", "Made"])
@@ -86,7 +84,7 @@ struct TestReportTests {
     #expect(try report(tests.output).contains("/x/Veto.swift:3:1: error: expected a veto"))
   }
 
-  @Test("has nothing of that when all passed")
+  @Test("is empty if all tests passed")
   func success() async throws {
     try putTests(issues: 0)
     let tests = try await run(["tools/run-tests", "Made"])
@@ -95,7 +93,7 @@ struct TestReportTests {
     #expect(tests.output.hasSuffix("tests: passed\n"))
   }
 
-  @Test("of all steps ends with why those failed that did")
+  @Test("of all steps ends with the reasons of those that failed")
   func steps() async throws {
     try putTests(issues: 1)
     try put(
@@ -117,7 +115,7 @@ struct TestReportTests {
     #expect(end.contains("lint: a line is too long"))
     #expect(end.contains("↳ what was said of 0"))
     #expect(end.last?.hasPrefix("tests: FAILED") == true)
-    // What passed has said so once, whatever steps there are.
+    // Each step that passed ran once.
     let fine = lines.filter { $0.hasSuffix(" is fine") }
     #expect(fine.contains("test-systemd is fine") && Set(fine).count == fine.count)
   }
