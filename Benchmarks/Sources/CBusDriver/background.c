@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Posts beside which something else is measured: as many a second as was said, every millisecond what is due by
- * then. A poster that has fallen behind catches up, so that the rate holds over any longer time.
+ * Background posts at a given rate, while something else is measured. Each millisecond, the poster sends what is due.
+ * If it has fallen behind, it catches up, so that the rate holds in the long run.
  */
 #define _GNU_SOURCE
 #include "frame.h"
@@ -20,7 +20,7 @@ struct driver_background {
 	struct driver_failure failure;
 	struct message batch, post;
 	uint64_t posts_per_second;
-	/* Each is one thread's, and whoever waits for it to end. `posted` is what will have been posted. */
+	/* Each is written by one thread, and read once that has ended. `posted` counts posts before they are sent. */
 	uint64_t posted, received;
 	int stops;
 	pthread_t posting, receiving;
@@ -32,7 +32,7 @@ static bool has_stopped(struct driver_background *background)
 	return __atomic_load_n(&background->stops, __ATOMIC_ACQUIRE) || has_failed(&background->failure);
 }
 
-/* Posts what is due, in as few writes as can be. */
+/* Posts what is due, in as few writes as possible. */
 static bool post_until(struct driver_background *background, uint64_t due)
 {
 	const struct message *post = &background->post;
@@ -60,7 +60,7 @@ static void *post_evenly(void *argument)
 		done = post_until(background, elapsed * background->posts_per_second * TICK / SECOND)
 		    && peer_drain(background->poster);
 	}
-	/* The last one tells the observer that it is the last: it is not counted. */
+	/* A last post, which is not counted, ends the observer. */
 	if (done) {
 		STORE(uint8_t, background->batch.bytes + background->post.payload_at, 1);
 		message_number(&background->post, background->batch.bytes, background->posted + 1);
@@ -88,14 +88,6 @@ static bool advance(struct reader *reader)
 		background->received++;
 	}
 	return taken != taken_failure;
-}
-
-static void *receive(void *argument)
-{
-	struct driver_background *background = argument;
-	struct reader *const readers[] = { &background->reader };
-	read_all(readers, 1);
-	return NULL;
 }
 
 static bool prepare(struct driver_background *background, const char *address)
@@ -148,7 +140,8 @@ struct driver_background *driver_background_start(const char *address, uint64_t 
 	message_begin(&background->batch);
 	message_begin(&background->post);
 	bool done = prepare(background, address);
-	background->receives = done && pthread_create(&background->receiving, NULL, receive, background) == 0;
+	background->receives = done
+	    && pthread_create(&background->receiving, NULL, read_on_thread, &background->reader) == 0;
 	background->posts = background->receives
 	    && pthread_create(&background->posting, NULL, post_evenly, background) == 0;
 	if (background->posts)

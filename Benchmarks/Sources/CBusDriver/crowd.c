@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Many connections that want nothing of what is posted, and posts beside them, one at a time: poster →
- * server → observer.
+ * Many connections that observe nothing that is posted, and posts beside them, one at a time: poster → server →
+ * observer.
  */
 #include "frame.h"
 
@@ -15,7 +15,7 @@
 static const char name[] = "bench.didPost";
 static const char new_names[] = "bench.new.*";
 
-/* Nothing comes on a crowd's connection but what greets it. */
+/* A connection of a crowd receives only the server's greeting. */
 enum { JOINING_BUFFER = 4096 };
 
 struct driver_crowd {
@@ -23,7 +23,7 @@ struct driver_crowd {
 	int fds[];
 };
 
-/* None of them matches a name that is posted here, but each begins as those do, or could. */
+/* No pattern matches a name that is posted here, but each shares a part with one, or has a star for it. */
 static void make_pattern(char *pattern, size_t size, bool has_stars, size_t connection, size_t observation)
 {
 	static const char *const with_stars[] = {

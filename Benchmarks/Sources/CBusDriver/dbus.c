@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * D-Bus, for whichever daemon: a round trip is a method call and its return, a post is a signal whose interface is
- * the name (daemons find those who want one by it). Payloads are of type `ay`.
+ * D-Bus, for either daemon. A round trip is a method call and its return. A post is a signal whose interface is the
+ * name, by which daemons find its receivers. Payloads are of type `ay`.
  */
 #define _GNU_SOURCE
 #include "protocol.h"
@@ -149,7 +149,7 @@ static bool make_answer(struct message *message, struct driver_failure *failure)
 	return make_answer_to(message, (const uint8_t *)bus, sizeof bus - 1, failure);
 }
 
-/* There is one requester: the answer is made anew once only. */
+/* There is one requester, so the answer is addressed only once. */
 static bool address_answer(struct peer *peer, struct message *answer, const struct incoming *request)
 {
 	size_t length = request->return_address_length;
@@ -258,7 +258,7 @@ static bool take_kind(struct peer *peer, struct incoming *incoming, const struct
 	incoming->return_address_length = sender->length;
 	switch (incoming->bytes[AT_TYPE]) {
 	case TYPE_SIGNAL:
-		/* A connection is told of its own names. */
+		/* The daemon tells a connection about its own names. */
 		if (is(interface, bus))
 			return true;
 		incoming->kind = incoming_post;
@@ -341,7 +341,7 @@ static bool expect_returns(struct peer *peer, size_t count)
 	return true;
 }
 
-/* Says who this is, which the bus knows from the kernel. */
+/* Authenticates; the daemon checks the user with the kernel. */
 static bool authenticate(struct peer *peer)
 {
 	char user[16], line[64] = "\0AUTH EXTERNAL ";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tribune's frames, which what goes through the relay is laid out as, too.
+ * Tribune's frames. Messages through the relay have the same layout.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ enum { frame_has_file = 0x02 };
 enum { AT_LENGTH = 0, AT_KIND = 4, AT_FLAGS = 5, AT_NAME = 6, AT_OBJECT = 7, AT_SENDER = 8, AT_SERIAL = 16,
        AT_FIELDS = 24 };
 
-/* Adds a frame with these parts behind its header, and so much payload. */
+/* Makes a frame of these parts, with so many bytes of payload. */
 void frame_make(struct message *message, enum frame_kind kind, const void *fields, size_t fields_length,
                 const char *name, const char *object, size_t payload_length);
-/* Cuts the frame that lies next in what was received; `incoming` has its length, name and payload then. */
+/* Takes the next frame out of the peer's buffer, and stores its length, name and payload in `incoming`. */
 enum taken frame_take(struct peer *peer, struct incoming *incoming);

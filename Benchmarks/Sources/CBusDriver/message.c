@@ -24,7 +24,7 @@ void message_free(struct message *message)
 	message_begin(message);
 }
 
-/* Where so many bytes more are to be written; NULL if there is no memory for them. */
+/* Appends so many bytes, and returns where they begin; NULL if memory is short. */
 static uint8_t *extend(struct message *message, size_t length)
 {
 	if (message->is_short)

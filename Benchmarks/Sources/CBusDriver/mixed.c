@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Many posters, many observers and many names. A payload says whose it is, which of his posts, and under which
- * name. As an observer takes only what is numbered higher than what it had of that poster, and only what it is to
- * get at all, it has everything, in order and once, when it has as many as there are for it.
+ * Many posters, observers and names. A payload has the index of its poster, the number of the post, and the index of
+ * the name. An observer accepts only names that it observes, and from each poster only rising numbers. So when it has
+ * as many posts as it is to get, it has all of them, once and in order.
  */
 #define _GNU_SOURCE
 #include "reader.h"
@@ -18,15 +18,15 @@ enum {
 	COMPARED_EVERY = 64,
 	/* Posts in one write. */
 	BATCH = 64,
-	/* A poster hears what the server has to say after so many writes. */
+	/* After so many writes, a poster takes what the server has sent. */
 	DRAINED_EVERY = 16,
-	/* How many posts may be under way: see the stream. */
+	/* The most posts under way: see stream.c. */
 	AHEAD = 64 * 1024,
 	CONNECTIONS_MAX = 4096,
 	NAMES_MAX = 65536,
 	NAME_SIZE = 32,
 	BUFFER = 64 * 1024,
-	/* In a payload. */
+	/* Offsets in a payload. */
 	AT_POSTER = 8,
 	AT_NAME_INDEX = 12,
 };
@@ -35,11 +35,11 @@ struct work;
 
 struct poster {
 	struct peer *peer;
-	/* In which order it goes through the names. */
+	/* The order in which it posts the names. */
 	uint32_t *order;
-	/* How many it is to post, and the number that comes next. */
+	/* How many it posts, and the next number. */
 	uint64_t count, next;
-	/* What has been written of a batch, and how much of that has been sent. */
+	/* A batch, and how much of it has been sent. */
 	struct message batch;
 	size_t sent;
 	uint64_t writes;
@@ -48,9 +48,9 @@ struct poster {
 struct observer {
 	struct reader reader;
 	struct work *work;
-	/* Which names it wants. */
+	/* The names that it observes. */
 	bool *wants;
-	/* The last number that it has of each poster. */
+	/* The last number that it has from each poster. */
 	uint64_t *last;
 	uint64_t received, expected;
 };
@@ -65,11 +65,11 @@ struct work {
 	size_t payload;
 	struct poster *poster;
 	struct observer *observer;
-	/* How much has been delivered to anybody, for the posters to see. */
+	/* Deliveries to all observers; the posters read it. */
 	uint64_t delivered;
 };
 
-/* The same order each time, for each poster another: xorshift64*. */
+/* xorshift64*: each poster has its own order, the same in each run. */
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state >> 12;
@@ -91,15 +91,15 @@ static void shuffle(uint32_t *order, size_t count, uint64_t seed)
 	}
 }
 
-/* One of a name's observers is in each tenth of them, at a place in it that differs with the name: so all have as
- * many names, and two names that share one observer do not share the others. */
+/* Each tenth of the observers has one observer of a name, at an index that differs with the name. So all observers have
+ * the same number of names, and two names that share one observer do not share the others. */
 static size_t observer_of(const struct work *work, size_t name, size_t which)
 {
 	size_t band = work->observers / driver_mixed_fan_out, in_band = name % band;
 	return (name / band + which * band + in_band * which % band) % work->observers;
 }
 
-/* What each poster and each observer has to do. */
+/* Decides what each poster posts, and what each observer gets. */
 static void plan(struct work *work)
 {
 	for (size_t name = 0; name < work->names; name++)
@@ -171,7 +171,7 @@ static bool advance(struct reader *reader)
 			return false;
 		observer->received++;
 	}
-	/* What is too much has failed: it has no higher number, or is not to come. */
+	/* There cannot be more: `check` has refused repeated and unwanted posts. */
 	reader->is_done = observer->received == observer->expected;
 	__atomic_fetch_add(&observer->work->delivered, observer->received - before, __ATOMIC_RELAXED);
 	return taken != taken_failure;
@@ -217,7 +217,7 @@ static bool is_sent(const struct poster *poster)
 	return poster->next > poster->count && poster->sent == poster->batch.length;
 }
 
-/* Writes what the socket takes of a batch, a new one if the last is sent. */
+/* Writes as much of the batch as the socket takes. Fills a new batch if the last one is sent. */
 static bool write_some(struct work *work, size_t index)
 {
 	struct poster *poster = &work->poster[index];
@@ -238,7 +238,7 @@ static bool write_some(struct work *work, size_t index)
 	return true;
 }
 
-/* Whether there are not too many under way. One who waits for that looks again soon. */
+/* Whether few enough posts are under way. The caller looks again soon if not. */
 static bool may_go_on(const struct work *work)
 {
 	uint64_t posted = 0;
@@ -275,7 +275,7 @@ static bool write_all(struct work *work)
 	return done;
 }
 
-/* Making and ending all of it. */
+/* Setting up and tearing down. */
 
 static bool connect_all(struct work *work, const char *address)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * MQTT 3.1.1, everything with QoS 0. A request and its answer are publications under topics of their own.
+ * MQTT 3.1.1 with QoS 0. A request and its answer are publications under two topics.
  */
 #include "protocol.h"
 

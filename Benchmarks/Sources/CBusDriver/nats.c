@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text protocol of NATS. A request names the subject on which its answer is wanted. The server wants its PINGs
- * to be answered, whoever they come to.
+ * The text protocol of NATS. A request names the subject of its answer. Every client must answer the server's PINGs.
  */
 #include "protocol.h"
 
@@ -11,7 +10,7 @@ static const char request_subject[] = "bench.shouldRun";
 static const char answer_subject[] = "bench.didRun";
 
 enum {
-	/* Subscriptions are numbered from here, so that what comes for them is as long for each. */
+	/* The number of the first subscription, so that all have the same count of digits. */
 	SUBSCRIPTIONS_BEGIN = 100000,
 	WORDS_MAX = 5,
 };
@@ -114,7 +113,7 @@ static enum taken take(struct peer *peer, struct incoming *incoming)
 	return taken_message;
 }
 
-/* What comes before a PONG has been understood. */
+/* A PONG shows that the server has understood everything before it. */
 static bool synchronize(struct peer *peer)
 {
 	struct incoming reply;
@@ -177,7 +176,7 @@ static bool make_answer(struct message *message, struct driver_failure *failure)
 	return make_post(message, answer_subject, driver_round_trip_bytes, failure);
 }
 
-/* There is one requester, so the answer is made for its subject already. */
+/* There is one requester, so the answer has its subject already. */
 static bool address_answer(struct peer *peer, struct message *answer, const struct incoming *request)
 {
 	(void)answer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One who observes what somebody else posts than the driver.
+ * An observer of what others than the driver post.
  */
 #include "frame.h"
 #include "reader.h"
@@ -47,14 +47,6 @@ static bool advance(struct reader *reader)
 	return taken != taken_failure;
 }
 
-static void *receive(void *argument)
-{
-	struct driver_observer *observer = argument;
-	struct reader *const readers[] = { &observer->reader };
-	read_all(readers, 1);
-	return NULL;
-}
-
 struct driver_observer *driver_observer_start(const char *address, const char *name, uint64_t count,
                                               size_t payload, struct driver_failure *failure)
 {
@@ -72,7 +64,7 @@ struct driver_observer *driver_observer_start(const char *address, const char *n
 	if (payload < NUMBER)
 		fail(&observer->failure, "there is no room for a number in %zu bytes", payload);
 	else if (observer->reader.peer && protocol->observe(observer->reader.peer, names, 1))
-		observer->runs = pthread_create(&observer->thread, NULL, receive, observer) == 0;
+		observer->runs = pthread_create(&observer->thread, NULL, read_on_thread, &observer->reader) == 0;
 	if (observer->runs)
 		return observer;
 	fail(&observer->failure, "no thread could be made");

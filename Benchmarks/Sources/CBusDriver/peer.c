@@ -42,7 +42,7 @@ union address {
 	struct sockaddr_in port;
 };
 
-/* How long it is; 0 when it is none. */
+/* Returns the length of the address; 0 if the text is none. */
 static socklen_t read_address(const char *text, union address *address, struct driver_failure *failure)
 {
 	*address = (union address){ 0 };
@@ -66,7 +66,7 @@ static socklen_t read_address(const char *text, union address *address, struct d
 	return sizeof address->port;
 }
 
-/* A socket of that kind; -1 on failure. A socket of TCP that was refused once is of no use any more. */
+/* A socket; -1 on failure. A TCP socket whose connection was refused cannot be used again. */
 static int make_socket(int family, struct driver_failure *failure)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -193,7 +193,7 @@ bool peer_send_with_file(struct peer *peer, const uint8_t *bytes, size_t length,
 	return count == (ssize_t)length || send_failed(peer, count);
 }
 
-/* Makes room behind what is there: for all of a message that has begun. */
+/* Makes space in the buffer for the rest of a partial message. */
 static bool make_room(struct peer *peer)
 {
 	size_t unread = peer->end - peer->start;

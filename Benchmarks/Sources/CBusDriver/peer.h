@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection, and the messages that come in on it. Sends and receives block, for 10 seconds at most.
+ * A connection, and the messages that it receives. Sends and receives block for 10 seconds at most.
  */
 #pragma once
 
@@ -14,25 +14,25 @@
 
 enum {
 	PEER_BUFFER = 1024 * 1024,
-	/* What is behind a message that does not fit the buffer above. */
+	/* Bytes beyond a message that does not fit the buffer above. */
 	PEER_BUFFER_SPARE = 64 * 1024,
-	/* Files that came and whose messages were not taken. */
+	/* The most files whose messages have not been taken yet. */
 	PEER_FILES_MAX = 64,
-	/* A server that says nothing for so long has lost something. */
+	/* If a server sends nothing for so long, something was lost. */
 	SILENCE_SECONDS = 10,
 };
 
 enum taken { taken_message, taken_partial, taken_failure };
 enum incoming_kind {
-	/* What was posted, published or signalled. */
+	/* A post, publication or signal. */
 	incoming_post,
-	/* A question that wants an answer. */
+	/* A question. */
 	incoming_call,
-	/* What came of something that was sent on this connection. */
+	/* The reply to something that was sent on this connection. */
 	incoming_reply,
-	/* A question that was answered is over. */
+	/* How a question ended that was answered here. */
 	incoming_conclusion,
-	/* Nothing to anybody here. */
+	/* Something that the workloads ignore. */
 	incoming_nothing,
 };
 
@@ -43,17 +43,16 @@ struct peer {
 	int fd;
 	const struct protocol *protocol;
 	struct driver_failure *failure;
-	/* What was received and not yet taken lies in start..<end. */
+	/* The bytes in start..<end have been received, and not been taken. */
 	size_t start, end, capacity;
 	uint8_t *bytes;
-	/* Bytes of the message at `start`, as far as they can be told; 0 when they cannot. */
+	/* Length of the message at `start`; 0 if it is not known yet. */
 	size_t wanted;
-	/* Whether files come along. They are in the order in which they came, and are closed when the message behind
-	 * theirs is taken. */
+	/* Whether it receives files. They are in order of arrival, and are closed when the next message is taken. */
 	bool takes_files;
 	int files[PEER_FILES_MAX];
 	size_t file_count, files_taken;
-	/* The last number of those that a protocol gives what it sends by itself. */
+	/* The last serial that the protocol gave to a message of its own. */
 	uint32_t serial;
 };
 
@@ -71,30 +70,29 @@ static inline bool has_failed(const struct driver_failure *failure)
 	return __atomic_load_n(&failure->taken, __ATOMIC_RELAXED) != 0;
 }
 
-/* Connects, waits for a server that is only starting, and greets it. `capacity` bytes are room for a message and
- * some more. NULL on failure. */
+/* Connects, waits for a server that is still starting, and greets it. The buffer has `capacity` bytes, more than any
+ * message. NULL on failure. */
 struct peer *peer_connect(const struct protocol *protocol, const char *address, size_t capacity, bool takes_files,
                           struct driver_failure *failure);
 void peer_close(struct peer *peer);
-/* Makes whoever waits on the connection give up. */
+/* Ends the connection, so that no thread waits on it any more. */
 void peer_interrupt(struct peer *peer);
 
 bool peer_send(struct peer *peer, const uint8_t *bytes, size_t length);
-/* Likewise, with a file if it is not -1. */
+/* Sends with a file, unless that is -1. */
 bool peer_send_with_file(struct peer *peer, const uint8_t *bytes, size_t length, int file);
-/* Receives once, behind what is there. */
+/* Receives once, and appends to the buffer. */
 bool peer_fill(struct peer *peer);
-/* Likewise, but does not wait. False when nothing came, or on failure. */
+/* Does so without waiting. False if nothing came, or on failure. */
 bool peer_fill_now(struct peer *peer);
-/* Takes the next whole message out of what is there, if there is one. */
+/* Takes the next whole message out of the buffer, if there is one. */
 enum taken peer_take(struct peer *peer, struct incoming *incoming);
-/* The next whole message, or the next of this kind, before which none of another may come but what is nothing to
- * anybody. */
+/* Receives the next message that the workloads do not ignore. `peer_expect` fails if it is not of this kind. */
 bool peer_next(struct peer *peer, struct incoming *incoming);
 bool peer_expect(struct peer *peer, struct incoming *incoming, enum incoming_kind kind, const char *expected);
-/* Takes what the server has said to somebody who only posts, which must be nothing to anybody. Does not wait. */
+/* Takes what the server has sent to a client that only posts: nothing but what the workloads ignore. Does not wait. */
 bool peer_drain(struct peer *peer);
-/* Says that this message should not have come. Always returns false. */
+/* Reports a message that should not have come. Always returns false. */
 bool peer_refuse(struct peer *peer, const struct incoming *incoming, const char *expected);
-/* The file that the message which is being taken came with; -1 when none did. */
+/* The file that came with the message that is being taken; -1 if there is none. */
 int peer_take_file(struct peer *peer);

@@ -1,67 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a workload has to know of a server's language. Each language is a table of these functions in a file of its
- * own, and the workloads are written once on top.
+ * The interface between workloads and protocols. Each protocol is a table of these functions in its own file; the
+ * workloads are written once.
  */
 #pragma once
 
 #include "message.h"
 #include "peer.h"
 
-/* A whole message that came in. It is valid until the next one is taken. */
+/* A whole received message. It is valid until the next one is taken. */
 struct incoming {
 	enum incoming_kind kind;
 	const uint8_t *bytes;
 	size_t length;
-	/* The name that a post came under. */
+	/* The name of a post. */
 	const uint8_t *name;
 	size_t name_length;
-	/* Its payload; when a file holds it, so many bytes of that. The file is the peer's to close. */
+	/* The payload; if `file` is not -1, it lies there. The peer closes the file. */
 	const uint8_t *payload;
 	size_t payload_length;
 	int file;
-	/* Where in `bytes` its number is, and that number; posts and calls have one. */
+	/* The number of a post or a call, and its offset in `bytes`. */
 	size_t number_at;
 	uint64_t number;
-	/* What an answer has to name. */
+	/* The address that an answer must have. */
 	const uint8_t *return_address;
 	size_t return_address_length;
 };
 
 struct protocol {
-	/* Says hello, and returns when the server will have understood everything that comes behind. */
+	/* Says hello, and returns when the server is ready for anything else. */
 	bool (*greet)(struct peer *peer);
-	/* Finds the next whole message in what was received, and takes it. For a partial one it stores in
-	 * `peer->wanted` how long it will be, if that can be told. What the server should never say is a failure. */
+	/* Takes the next whole message out of the peer's buffer. If it is partial, stores its length in `peer->wanted`
+	 * once that is known. A message that the server should never send is a failure. */
 	enum taken (*take)(struct peer *peer, struct incoming *incoming);
 
-	/* The connection will post, and wants to hear no more of it than need be; NULL for nothing to do. */
+	/* Prepares a connection that posts, and has the server reply as little as possible; NULL for nothing to do. */
 	bool (*prepare_poster)(struct peer *peer);
-	/* Wants the posts under these names, and returns when the server knows. */
+	/* Observes these names, and returns when the server does so. */
 	bool (*observe)(struct peer *peer, const char *const *names, size_t count);
-	/* A post under a name, with a payload of so many bytes; not begun yet. */
+	/* Makes a post under a name, with a payload of so many bytes, in a message that was not begun yet. */
 	bool (*make_post)(struct message *message, const char *name, size_t payload, struct driver_failure *failure);
-	/* Bytes of payload from which on it goes in a file; 0 for never. */
+	/* The least bytes of payload that are sent as a file; 0 for never. */
 	size_t file_min;
-	/* How many can receive what one posts; 0 for any number. */
+	/* The most receivers of a post; 0 for any number. */
 	size_t receivers_max;
-	/* Bytes of payload that are the most. */
+	/* The most bytes of payload. */
 	size_t payload_max;
 
-	/* The round trip. Who asks and who answers, with so many delegates on that connection. */
+	/* Prepare the two connections of a round trip, the responder's with so many delegates. */
 	bool (*prepare_requester)(struct peer *peer);
 	bool (*prepare_responder)(struct peer *peer, size_t delegates);
-	/* As what a request and an answer come in. */
+	/* The kinds of a received request and answer. */
 	enum incoming_kind request_kind, answer_kind;
-	/* Whether the responder is told how each question ended. */
+	/* Whether the server tells the responder how each question ended. */
 	bool has_conclusions;
 	bool (*make_request)(struct message *message, struct driver_failure *failure);
 	bool (*make_answer)(struct message *message, struct driver_failure *failure);
-	/* Makes the answer one to this request; NULL when all answers go the same way. */
+	/* Addresses the answer to this request; NULL if all answers go to the same address. */
 	bool (*address_answer)(struct peer *peer, struct message *answer, const struct incoming *request);
-	/* A yes to a request that some program makes, in its own words; NULL where programs cannot ask. */
+	/* Makes a yes to a request of another program; NULL if programs cannot ask. */
 	bool (*make_consent)(struct message *message, const struct incoming *request, struct driver_failure *failure);
-	/* Whether it is what so many delegates' answers are to come to; NULL when it has the same payload. */
+	/* Whether it is the result of so many delegates' answers; NULL if it has the payload of one answer. */
 	bool (*is_answer)(const struct incoming *incoming, size_t delegates);
 };
 

@@ -25,7 +25,7 @@ static bool watch(int epoll, struct reader *const *readers, size_t count)
 	return true;
 }
 
-/* Each is read once a turn, however much there is, as nobody is to be ahead of the others. */
+/* Reads each ready connection once, so that none gets ahead of the others. */
 static bool read_ready(int epoll, size_t *left, struct driver_failure *failure)
 {
 	struct epoll_event events[EVENTS];
@@ -60,4 +60,10 @@ bool read_all(struct reader *const *readers, size_t count)
 		done = !has_failed(failure) && read_ready(epoll, &left, failure);
 	close(epoll);
 	return done;
+}
+
+void *read_on_thread(void *reader)
+{
+	read_one(reader);
+	return NULL;
 }

@@ -15,3 +15,5 @@ struct reader {
 
 /* Receives and advances until all are done. False on failure. */
 bool read_all(struct reader *const *readers, size_t count);
+/* Does so with one reader, the thread's argument. */
+void *read_on_thread(void *reader);

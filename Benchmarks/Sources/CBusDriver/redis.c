@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Redis's RESP3. A connection that has said HELLO 3 can publish and subscribe. To who publishes nothing is replied
- * (CLIENT REPLY OFF), which would be how many have received it: a round trip takes a quarter less without.
+ * Redis's RESP3. After HELLO 3, a connection can publish and subscribe. Publishers get no replies (CLIENT REPLY OFF),
+ * which would only count receivers: without them, a round trip takes a quarter less.
  */
 #include "protocol.h"
 
@@ -10,7 +10,7 @@
 static const char request_channel[] = "bench.shouldRun";
 static const char answer_channel[] = "bench.didRun";
 
-/* What is left of the bytes that were received. */
+/* The received bytes that are still to be read. */
 struct reader {
 	const uint8_t *at, *end;
 };
@@ -53,7 +53,7 @@ static enum taken read_bulk(struct reader *reader, const uint8_t **bytes, size_t
 	return taken_message;
 }
 
-/* Goes past whatever comes next, with all that is in it. */
+/* Skips the next value, with all that it contains. */
 static enum taken skip(struct reader *reader)
 {
 	char type;
@@ -103,7 +103,7 @@ static enum taken take_reply(struct peer *peer, struct reader *reader, struct in
 		return taken_failure;
 	}
 	if (taken == taken_message)
-		/* A number says how many received what was published. */
+		/* A number counts the receivers of a publication. */
 		incoming->kind = *line.at == ':' ? incoming_nothing : incoming_reply;
 	return taken;
 }

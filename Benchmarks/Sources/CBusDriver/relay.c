@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The relay has no language. What goes through it are frames whose name and payload are as long as in those that
- * the bus is sent, so that both have as many bytes to move; only that a round trip has no more than 64, all told.
+ * The relay has no protocol. It gets frames whose name and payload are as long as those for Tribune, so that both move
+ * as many bytes. Only a round trip's message has 64 bytes in all.
  */
 #include "frame.h"
 
@@ -28,7 +28,7 @@ static bool make_trip(struct message *message, struct driver_failure *failure)
 	return make_post(message, "", driver_round_trip_bytes - FRAME_HEADER, failure);
 }
 
-/* Nobody has to say what he wants. */
+/* The relay forwards everything, so there is nothing to send. */
 static bool observe(struct peer *peer, const char *const *names, size_t count)
 {
 	(void)names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Somebody who says yes to whatever is asked: for questions that programs ask which are measured as a whole.
+ * A responder that says yes to every question. It answers programs that are measured as whole processes.
  */
 #include "protocol.h"
 
@@ -10,7 +10,7 @@
 struct driver_responder {
 	struct peer *peer;
 	struct driver_failure failure;
-	/* The thread's, and whoever waits for it to end. */
+	/* Written by the thread; read once that has ended. */
 	uint64_t answered;
 	pthread_t thread;
 };
@@ -71,7 +71,7 @@ struct driver_responder *driver_responder_start(enum driver_server server, const
 
 int driver_responder_stop(struct driver_responder *responder, uint64_t *answered, struct driver_failure *failure)
 {
-	/* Before its end, which would be one. */
+	/* Interrupting the thread would count as a failure. */
 	bool failed = has_failed(&responder->failure);
 	if (failed)
 		fail(failure, "%s", responder->failure.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One request at a time: requester → server → responder → server → requester. Each message has the trip's
- * number, which both sides check. Through the bus there can be several responders, each with several delegates: a
- * chain, all of which is asked.
+ * number, which both sides check. With Tribune, there can be several responders, each with several delegates: a
+ * chain, of which all are asked.
  */
 #include "protocol.h"
 
@@ -54,7 +54,7 @@ static bool answer(struct responder *responder, struct message *message, const s
 	return peer_send(peer, message->bytes, message->length);
 }
 
-/* Answers all requests, and waits until each delegate has learned how each query ended, where one does. */
+/* Answers all requests. If the server tells delegates how a query ended, waits until it has told all of them. */
 static bool answer_all(struct responder *responder)
 {
 	struct peer *peer = responder->peer;

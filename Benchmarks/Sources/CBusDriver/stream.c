@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As many messages as go through, one way. Every receiver checks the number of each, and compares all of the first
- * and of every 64th. Of those between, if they are short, it only looks whether they begin as the first did and have
- * the next number where that had one: so little that it is the server that is timed.
+ * As many messages as go through, one way. Every receiver checks the number of each message, and compares the first and
+ * every 64th as a whole. Of short ones in between, it only compares the first bytes and the number, so that the server
+ * is timed and not the receiver.
  */
 #define _GNU_SOURCE
 #include "reader.h"
@@ -16,16 +16,16 @@
 
 enum {
 	RECEIVERS_MAX = 2000,
-	/* Up to so many receivers have a thread each. */
+	/* Up to so many receivers have their own threads. */
 	THREADS_MAX = 10,
 	COMPARED_EVERY = 64,
-	/* Bytes of a write, if that is not less than a message. */
+	/* Bytes of a write, unless a message is longer. */
 	WRITE = 64 * 1024,
 	/* How far the sender may be ahead of a receiver, in bytes or messages, whichever is more. Not every server
 	 * holds a sender up, and one whose memory fills would be timed for that: with so much they are fastest. */
 	AHEAD = 4 * 1024 * 1024,
 	AHEAD_MESSAGES = 4,
-	/* The sender hears what the server has to say after so many writes. */
+	/* After so many writes, the sender takes what the server has sent. */
 	DRAINED_EVERY = 16,
 	/* Bytes of Tribune's frame besides the payload, and of the longest that is counted as a whole. */
 	AROUND = 45,
@@ -34,7 +34,7 @@ enum {
 
 static const char name[] = "bench.didTick";
 
-/* What all short messages have in common; the length is 0 before the first one. */
+/* The common form of all short messages; the length is 0 before the first one. */
 struct shape {
 	size_t length;
 	size_t number_at;
@@ -45,10 +45,10 @@ struct receiver {
 	struct reader reader;
 	size_t payload;
 	uint64_t count;
-	/* The number that comes next. */
+	/* The next number. */
 	uint64_t next;
 	struct shape shape;
-	/* The last number that it has, for the sender to see. */
+	/* The last number that it has; the sender reads it. */
 	uint64_t received;
 	/* The file that was compared last. */
 	dev_t file_device;
@@ -69,8 +69,8 @@ size_t driver_stream_payload(size_t bytes)
 	return bytes >= AROUND + PAYLOAD_HEAD && bytes <= WHOLE_MAX ? bytes - AROUND : bytes;
 }
 
-/* Maps the file as the library would: only after it is certain that it cannot be changed or cut. One that was compared
- * before is as it was: all that is sealed stays what it is, for as long as it has its number. */
+/* Maps the file as the library would: only after it is certain that it cannot be changed or cut. A sealed file that was
+ * compared before needs no second look. */
 static bool is_file_whole(struct receiver *receiver, const struct incoming *incoming, bool compares)
 {
 	struct peer *peer = receiver->reader.peer;
@@ -104,8 +104,8 @@ static bool is_whole(struct receiver *receiver, const struct incoming *incoming,
 	                : payload_pages_are_whole(incoming->payload, incoming->payload_length, PAYLOAD_HEAD);
 }
 
-/* Takes messages in the buffer that follow each other, up to the one before `limit`. Returns the first number that
- * it has not taken. */
+/* Takes consecutive messages out of the buffer, up to the one before `limit`. Returns the first number that it has not
+ * taken. */
 static uint64_t skim(struct peer *peer, const struct shape *shape, uint64_t number, uint64_t limit)
 {
 	const uint8_t *at = peer->bytes + peer->start, *end = peer->bytes + peer->end;
@@ -183,14 +183,14 @@ static bool wait_for(const struct receiver *all, size_t count, uint64_t number)
 	return true;
 }
 
-/* Messages in one write. What comes with a file goes alone. */
+/* Messages in one write. A message with a file is sent alone. */
 static size_t batch_of(const struct message *message)
 {
 	size_t batch = message->file == -1 ? WRITE / message->length : 1;
 	return batch < 1 ? 1 : batch > driver_stream_batch ? driver_stream_batch : batch;
 }
 
-/* What is sent: a message, and so many copies of it behind each other; of one with a file there are none. */
+/* The message, and a batch of copies for one write; one with a file has a single copy. */
 struct load {
 	struct message message, batch;
 	size_t copies;
@@ -247,7 +247,7 @@ static bool join(struct receiver *receiver, const struct protocol *protocol, con
 	return receiver->reader.peer && protocol->observe(receiver->reader.peer, names, 1);
 }
 
-/* Whether the server can be asked for this at all. */
+/* Whether the server can do this. */
 static bool can_stream(const struct protocol *protocol, size_t receivers, size_t payload,
                        struct driver_failure *failure)
 {
@@ -269,7 +269,7 @@ static bool join_all(struct receiver *all, size_t count, const struct protocol *
 	return true;
 }
 
-/* Deals the receivers out, and starts a thread for each group. */
+/* Distributes the receivers over groups, and starts a thread for each group. */
 static bool start_groups(struct group *groups, struct receiver *all, size_t count, struct peer *sender,
                          struct driver_failure *failure)
 {

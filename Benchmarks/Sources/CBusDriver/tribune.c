@@ -8,7 +8,7 @@
 
 enum { HELLO = 16, HELLO_CAPABILITIES = 12, HELLO_TAKES_FILES = 1 };
 
-/* From here on the library sends userInfo as a file, as it may. */
+/* The least bytes of userInfo that the library sends as a file. */
 enum { FILE_MIN = 64 * 1024 };
 
 static const char question[] = "bench.shouldRun";
@@ -157,7 +157,7 @@ static bool expect_oks(struct peer *peer, size_t count)
 	return true;
 }
 
-/* Each frame has the next serial, so that all of them can be told apart. */
+/* Each frame has the next serial. */
 static bool send_numbered(struct peer *peer, struct message *message)
 {
 	bool done = message_is_made(message, peer->failure);
@@ -195,7 +195,7 @@ static bool make_post(struct message *message, const char *name, size_t payload,
 	return message_attach_payload(message, payload, failure);
 }
 
-/* Labels tell the delegates of one connection apart. */
+/* Each delegate of a connection has its own label. */
 static bool attach(struct peer *peer, size_t delegates)
 {
 	enum { LABEL = 8, LABEL_START = 11, COUNT_START = LABEL_START + LABEL, NAME_START = COUNT_START + 4 };
@@ -247,7 +247,7 @@ static bool make_consent(struct message *message, const struct incoming *request
 	return make_answer(message, failure) && address_answer(NULL, message, request);
 }
 
-/* Goes past a text, whose length in 16 bits stands before it. NULL when it reaches past the end. */
+/* Skips a text behind its 16 bits of length. NULL if it reaches past the end. */
 static const uint8_t *behind_text(const uint8_t *at, const uint8_t *end)
 {
 	if (!at || end - at < 2 || end - at - 2 < LOAD(uint16_t, at))

@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// Measures the bus beside what else could be used, and reports. Exits 0 when all that was sent arrived, whatever
-/// the figures are; 1 when something did not; 2 on wrong usage.
+/// Measures the bus beside its alternatives, and reports. Exits with 0 if all that was sent arrived, whatever the
+/// figures are; with 1 if something did not; with 2 on wrong usage.
 ///
-/// The servers are started on the main thread: what a thread of Dispatch starts has all signals blocked,
-/// and would not end when it is told to.
+/// It starts the servers on the main thread: on a thread of Dispatch, they would start with all signals blocked, and
+/// could not be told to end.
 @main
 @MainActor
 enum Bench {
@@ -39,7 +39,7 @@ enum Bench {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tribune-bench.\(getpid())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer {
-      // What is left behind here is a folder under /tmp, which is worth a line and no more.
+      // A folder that stays behind under /tmp is worth only a warning.
       do { try FileManager.default.removeItem(at: folder) } catch { warn("bench: \(error)") }
     }
     let stage = Stage(options.programs, in: folder)
@@ -49,7 +49,7 @@ enum Bench {
       effort: effort, servers: stage.servers, absences: stage.absences, progress: { warn("bench: \($0)") })
     var results = Results(effort: effort, machine: Machine(versions: stage.versions))
     results.works = await runner.run(catalogue.works)
-    // From here on there are others for a while, and no more descriptors than these have had.
+    // The curves bring their own crowds, which need the descriptors of the bystanders.
     try stage.leave()
     results.curves = await runner.run(catalogue.curves)
     try report(results, options)
@@ -73,7 +73,7 @@ enum Bench {
     }
   }
 
-  /// What was lost, or could not be done though it should have been.
+  /// What was lost, or could not be measured though it must be.
   struct Failure: Error, CustomStringConvertible {
     var lines: [String]
 

@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// How many descriptors this process may have open.
+/// The limit of open descriptors of this process.
 enum DescriptorLimit {
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// Sees to it that there can be so many. The daemon sees to its own.
+  /// Raises the limit to so many if need be. The daemon raises its own.
   static func require(_ count: Int) throws {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {

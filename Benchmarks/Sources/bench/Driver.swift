@@ -57,7 +57,7 @@ enum Driver {
     return durations
   }
 
-  /// Runs `body` while somebody posts so much to somebody else, and says how many a second it came to.
+  /// Runs `body` beside background posts, and returns its result with the rate of posts that was reached.
   static func besidePosts<Result>(
     aSecond rate: UInt64, on server: Server, _ body: () throws -> Result
   ) throws -> (Result, rate: Double) {
@@ -76,13 +76,13 @@ enum Driver {
         unsafe driver_background_stop(background, &posted, &received, &failure)
       }
     }
-    // What went wrong first is what is told.
+    // The first failure is reported.
     let value = try result.get()
     try stopped.get()
     return (value, Double(posted) / (Double(elapsed) / 1e9))
   }
 
-  /// - Throws: `Absence`: the server cannot do this, or something was lost.
+  /// - Throws: `Absence` if the server cannot do this, or if something was lost.
   static func checked(_ server: Server, _ body: (inout driver_failure) -> CInt) throws {
     var failure = driver_failure()
     let result = body(&failure)
@@ -97,7 +97,7 @@ extension driver_failure {
   }
 }
 
-/// The delegates of one object, all of whom are asked at once.
+/// The delegates of one object, which are all asked at once.
 struct Chain: Equatable {
   var connections: Int
   var delegatesEach: Int

@@ -2,23 +2,23 @@
 
 import Foundation
 
-/// The program of a server that is not ours: where it is on this machine, and which version.
-struct PeerProgram: Codable, Equatable {
+/// The program of a peer: its path on this machine, and its version.
+struct PeerProgram {
   let path: String
-  /// As the program says it.
+  /// As the program prints it.
   let version: String
 
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// - Parameter folders: where to look before `PATH`, separated like those there: where `tools/setup bench`
-  ///   puts what it does not install.
-  /// - Throws: `Failure`, too, if it is not here or cannot run here.
+  /// - Parameter folders: folders to search before `PATH`, separated by colons: where `tools/setup bench` puts what it
+  ///   does not install.
+  /// - Throws: `Failure` if it is not installed or cannot run.
   init(_ kind: Server.Kind, peers folders: String) throws {
     let (command, option) = Self.command(of: kind)
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    // Where Debian has servers is not in everybody's path.
+    // Debian has servers in /usr/sbin, which is not in every user's path.
     let all = "\(folders):\(path):/usr/sbin:/usr/local/sbin".split(separator: ":")
     guard let found = all.map({ "\($0)/\(command)" }).first(where: FileManager.default.isExecutableFile)
     else { throw Failure(description: "there is no \(command) here: tools/setup bench gets it") }
@@ -38,8 +38,8 @@ struct PeerProgram: Codable, Equatable {
     }
   }
 
-  /// The first number in what the program prints. The exit status tells nothing: not all think that asking for
-  /// the version is a success.
+  /// The first number that the program prints. Its exit status means nothing: some programs fail when they are asked
+  /// for their version.
   private static func version(of program: String, _ option: String) throws -> String {
     let process = Process()
     let output = Pipe()

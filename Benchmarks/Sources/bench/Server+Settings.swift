@@ -3,13 +3,13 @@
 import Foundation
 
 extension Server {
-  /// How a server is told where to listen, and to do its best: nothing is kept on disk or logged, and no queue is
+  /// A server's address, and settings for its best performance: it keeps nothing on disk, logs nothing, and no queue is
   /// cut short.
   struct Settings {
     let address: String
     let arguments: [String]
 
-    /// Writes what the server reads into `folder`.
+    /// Writes the server's configuration into `folder`.
     init(_ kind: Kind, in folder: URL) throws {
       let socket = folder.appending(path: "\(kind.rawValue).socket").path
       func file(_ name: String, _ text: String) throws -> String {
@@ -22,8 +22,8 @@ extension Server {
         address = socket
         arguments = [socket]
       case .tribune, .crowded, .starred, .idle, .growing, .resting:
-        // The defaults, whatever this machine has in /etc, but for one: where much else runs, a receiver may
-        // not be let run for 100 ms, and what it then lost would be nobody's fault.
+        // The defaults, whatever /etc has, with one exception: on a busy machine, a receiver may not run for 100 ms,
+        // and then it would lose posts through no fault of the bus.
         let configuration = folder.appending(path: "\(kind).config")
         try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
         _ = try file("\(kind).config/tribuned.conf", "[Queue]\nPaceMaxSec=10s\n")
@@ -51,8 +51,8 @@ extension Server {
       }
     }
 
-    /// It has no Unix sockets. The longest payload is the most that it can be set to; the queues hold what
-    /// the driver can be ahead by.
+    /// NATS has no Unix sockets. The longest payload is the most that it allows. The queues hold as much as the driver
+    /// can be ahead.
     private static func nats(port: String) -> String {
       """
       listen: "127.0.0.1:\(port)"
@@ -65,7 +65,7 @@ extension Server {
       """
     }
 
-    /// Started by root, it would become another user, who may not use the folder.
+    /// If root starts Mosquitto, it becomes another user, who has no access to the folder.
     private static func mosquitto(socket: String) -> String {
       """
       user \(NSUserName())
@@ -82,7 +82,7 @@ extension Server {
       """
     }
 
-    /// Everybody may do everything, and limits are beyond what is done here.
+    /// Everything is allowed, and the limits exceed what the workloads need.
     static func dbus(socket: String) -> String {
       """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -108,7 +108,7 @@ extension Server {
       """
     }
 
-    /// A TCP port on 127.0.0.1 that nobody listens on: the kernel's choice.
+    /// A free TCP port on 127.0.0.1, of the kernel's choice.
     private static func freePort() throws -> UInt16 {
       let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       guard descriptor != -1 else { throw Failure(description: "no TCP socket can be made") }

@@ -2,21 +2,21 @@
 
 import Foundation
 
-/// What is measured, running on a socket of its own.
+/// A server that is measured, running on its own socket.
 final class Server: Sendable {
-  enum Kind: String, Sendable, Codable, CaseIterable {
+  enum Kind: String, Sendable {
     case relay
-    /// A bus on which nobody is but those who measure.
+    /// A bus with no clients but the measured ones.
     case tribune
-    /// One beside whose measured clients there are others, who observe names that are not posted.
+    /// A bus with other clients, which observe names that are not posted.
     case crowded
-    /// Likewise, by patterns with stars.
+    /// A bus with other clients, which observe patterns with stars.
     case starred
-    /// One to which connections come that do nothing.
+    /// A bus with idle connections.
     case idle
-    /// One beside whose measured clients there are ever more others.
+    /// A bus with more and more other clients.
     case growing
-    /// One on which nobody is at all.
+    /// A bus without clients.
     case resting
     case redis
     case nats
@@ -30,15 +30,15 @@ final class Server: Sendable {
   }
 
   let kind: Kind
-  /// As it says it itself; empty for one of our own.
+  /// As the program prints it; empty for our own.
   let version: String
   /// The path of its Unix socket, or its TCP port.
   let address: String
-  /// What it says where nobody listens; nil if that goes where this program's own complaints go.
+  /// Its output; nil if it shares this program's.
   private let log: URL?
   private let process = Process()
 
-  /// Starts the program. Whoever connects waits until it listens.
+  /// Starts the program. Clients that connect wait until it listens.
   init(_ kind: Kind, _ programs: Programs, in folder: URL) throws {
     let settings = try Settings(kind, in: folder)
     let program: String
@@ -75,14 +75,14 @@ final class Server: Sendable {
   /// Ends the server, and returns when it has.
   func stop() {
     process.terminate()
-    // Foundation's own wait needs a run loop, which no task has. This one leaves the reaping to Foundation.
+    // Foundation's own wait needs a run loop, which no task has. This one leaves it to Foundation to reap the process.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(process.processIdentifier), &information, WEXITED | WNOWAIT) == -1,
       errno == EINTR
     {}
   }
 
-  /// The last line of its log, for who is to be told that something went wrong with it.
+  /// The last line of its log, for error messages.
   var lastWords: String {
     guard let log else { return "" }
     do {
@@ -98,7 +98,7 @@ final class Server: Sendable {
     let started = process.processIdentifier
     guard kind == .dbusBroker else { return started }
     let path = "/proc/\(started)/task/\(started)/children"
-    // It listens before it has one, and what becomes the launcher has had others, which end.
+    // It listens before it has a child, and has had other children before, which end.
     for _ in 0..<500 {
       let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ")
       if children.count == 1, let child = pid_t(children[0]),
@@ -111,7 +111,7 @@ final class Server: Sendable {
     throw Failure(description: "dbus-broker's launcher has not one child\(lastWords)")
   }
 
-  /// Bytes of memory that a process has resident.
+  /// The resident memory of a process, in bytes.
   static func residentBytes(of process: pid_t) throws -> Int {
     let path = "/proc/\(process)/status"
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
@@ -121,7 +121,7 @@ final class Server: Sendable {
     return kibibytes * 1024
   }
 
-  /// How often its threads have waited for something, all together: what wakes up waits again.
+  /// How often all its threads together have waited. A thread that wakes up waits again.
   func waitCount() throws -> Int {
     let threads = "/proc/\(try servingProcess())/task"
     return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
@@ -134,7 +134,7 @@ final class Server: Sendable {
     }
   }
 
-  /// The processor time that the server has had, in nanoseconds: all threads together that it has now.
+  /// The processor time of all its current threads together, in nanoseconds.
   func processorTime() throws -> UInt64 {
     guard process.isRunning else {
       throw Failure(description: "\(process.executableURL?.path ?? "the server") has ended\(lastWords)")
@@ -152,7 +152,7 @@ final class Server: Sendable {
 }
 
 extension Server.Kind {
-  /// Whether it is what a user could pick instead of the bus.
+  /// Whether it is an alternative to Tribune.
   var isPeer: Bool {
     switch self {
     case .relay, .tribune, .crowded, .starred, .idle, .growing, .resting: false
@@ -161,11 +161,11 @@ extension Server.Kind {
   }
 }
 
-/// Where the programs are that are measured.
+/// The paths of the measured programs.
 struct Programs {
   var tribuned = ""
   var tribunectl = ""
   var relay = ""
-  /// Folders with the peers', before those of PATH, separated by colons.
+  /// Folders with the peers' programs, separated by colons; they are searched before PATH.
   var peers = ""
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The floor that the bus is measured against: two connections at a time over a Unix stream socket,
- * and what one sends goes to the other. It knows no messages, keeps no queues and checks nothing, so
- * that what is left is what any process between two others costs.
+ * The least that any process between two others costs. It pairs connections of a Unix stream socket, and forwards what
+ * one sends to the other. It knows no messages, keeps no queues and checks nothing.
  *
  *     relay PATH
  *
- * Connections are paired in the order in which they come. Sends block: a receiver that does not read
- * holds the relay up, as nobody else is there to be served.
+ * It pairs connections in order of arrival. Sends block: a receiver that does not read stops the relay, which serves
+ * nobody else.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -62,7 +61,7 @@ static void pair(int epoll, int listener)
 	watch(epoll, fd);
 }
 
-/* The connection's own end, or its peer's, closes both for the client that is left. */
+/* Closes a connection that has ended, and shuts its peer down. */
 static void drop(int fd)
 {
 	int other = peer[fd];

@@ -46,7 +46,6 @@ private struct World: ~Copyable {
   private var now = Instant(nanoseconds: 0)
   private var lastConnection: UInt64 = 0
   private var ids: [UInt64] = Array(repeating: 0, count: World.connectionCount)
-  private var effects: [Effect] = []
   private var asked: UInt64 = 0
   private var ended: UInt64 = 0
   private var lastQuestion = (query: UInt64(0), delegate: UInt64(0))
@@ -133,8 +132,9 @@ private struct World: ~Copyable {
   }
 
   private mutating func perform() {
+    var effects = Batch<Effect>()
     bus.takeEffects(&effects)
-    for effect in effects {
+    effects.drain { effect in
       switch effect {
       case .question(_, _, _, let question, let tail):
         lastQuestion = (question.query.rawValue, question.delegate.rawValue)
@@ -149,12 +149,11 @@ private struct World: ~Copyable {
         precondition(UInt64(slices.count) <= count && count + lost > 0)
       case .retained(_, _, _, _, let tail): precondition(tail.payloadLength > 0)
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
-      case .spent, .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
+      case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
         .waitsNoMore:
-        continue
+        break
       }
     }
-    effects.removeAll()
     precondition(ended + UInt64(bus.queryCount) >= asked)
   }
 

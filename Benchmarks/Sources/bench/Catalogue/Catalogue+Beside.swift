@@ -3,7 +3,7 @@
 import CBusDriver
 
 extension Catalogue {
-  /// What others cost who are there and want nothing of it.
+  /// What other clients cost that observe nothing of it.
   static func besideWorks(_ effort: Effort) -> [Work] {
     let crowd = effort.bystanders
     let alone = Subject.variant("alone", "alone")

@@ -3,7 +3,7 @@
 import CBusDriver
 
 extension Catalogue {
-  /// Whose growth is shown beside the bus's own.
+  /// The subjects of growth over observers and payloads.
   private static let compared: [Subject] = [.tribune, .redis, .nats, .dbusBroker]
 
   static func growth(_ effort: Effort) -> [Curve] {

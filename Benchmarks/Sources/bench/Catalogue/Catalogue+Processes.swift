@@ -4,7 +4,7 @@ import CBusDriver
 import Foundation
 
 extension Catalogue {
-  /// What whole processes take.
+  /// Times and memory of whole processes.
   static func processWorks(_ effort: Effort, _ programs: Programs) -> [Work] {
     [
       askProcess(effort, programs), start(effort, programs), rest(effort, programs), idle(effort, programs),

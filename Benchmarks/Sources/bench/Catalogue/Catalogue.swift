@@ -14,9 +14,9 @@ struct Catalogue {
     curves = Self.growth(effort)
   }
 
-  /// Keeps what is named.
+  /// Keeps only the works and curves with these names.
   ///
-  /// - Returns: names that nothing has.
+  /// - Returns: unknown names.
   mutating func keep(only names: [String]) -> [String] {
     let unknown = names.filter { !self.names.contains($0) }
     works.removeAll { !names.contains($0.name) }
@@ -41,7 +41,7 @@ extension Work.Measure {
 
   /// Messages to so many receivers, by the driver.
   static func stream(of bytes: Int, to receivers: Int, worth: Double) -> Self {
-    // No more in a write than the driver's buffer holds; and of the greatest, one is enough to begin with.
+    // As many as the driver puts into one write.
     .rate(step: min(Int(driver_stream_batch), max(1, (64 << 10) / bytes)), worth: worth) { place, count in
       try Driver.stream(count, of: bytes, to: receivers, through: place.server())
     }

@@ -2,14 +2,14 @@
 
 import CBusDriver
 
-/// Connections that want nothing of what is sent by others.
+/// Connections that observe nothing that others post.
 struct Crowd: Equatable, Codable, Sendable {
   var connections: Int
   var observationsEach: Int
 
   var observations: Int { connections * observationsEach }
 
-  /// Runs `body` while they are there, and checks that they have been sent nothing meanwhile.
+  /// Runs `body` while they are connected, and checks that they have received nothing.
   ///
   /// - Parameter haveStars: their patterns have stars, rather than being names.
   func around<Result>(
@@ -22,7 +22,7 @@ struct Crowd: Equatable, Codable, Sendable {
   }
 }
 
-/// A crowd that is connected. It goes when nothing refers to it any more. The driver's pointer never leaves it.
+/// A crowd that is connected, until its last reference goes. The driver's pointer never leaves it.
 @safe
 final class Bystanders {
   private let server: Server
@@ -37,7 +37,7 @@ final class Bystanders {
     }
   }
 
-  /// Lets them go, and checks that nothing has come to any.
+  /// Disconnects them, and checks that none has received anything.
   func leave() throws {
     guard let crowd = unsafe crowd else { return }
     unsafe self.crowd = nil
@@ -46,7 +46,7 @@ final class Bystanders {
 
   deinit {
     guard let crowd = unsafe crowd else { return }
-    // They go because something else went wrong, and that is what is told.
+    // Something else went wrong before, and is reported.
     var failure = driver_failure()
     _ = unsafe driver_crowd_close(crowd, &failure)
   }

@@ -4,7 +4,7 @@ import CBusDriver
 import Synchronization
 import Tribune
 
-/// The bus with the Swift library on both sides.
+/// Clients of the Swift library.
 enum LibraryTasks {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -54,7 +54,7 @@ enum LibraryTasks {
     for place in 0..<8 { bytes[place] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(place))) }
   }
 
-  /// Approves each question, if it came as it was asked and in its turn.
+  /// Approves each question that comes unchanged and in order.
   private final class Approver: Delegate {
     private let asked = Atomic<UInt64>(0)
 
@@ -64,7 +64,7 @@ enum LibraryTasks {
     }
   }
 
-  /// 64 bytes with the trip's number in them.
+  /// 64 bytes, which begin with the trip's number.
   private static func userInfo(_ trip: UInt64) -> UserInfo {
     var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: Int(driver_round_trip_bytes))
     write(trip, into: &bytes)

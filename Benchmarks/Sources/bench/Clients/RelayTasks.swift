@@ -4,9 +4,8 @@ import CBusDriver
 import Foundation
 import Synchronization
 
-/// The relay's clients as the library's are made, with nothing else in them: a thread for each connection
-/// is blocked in the kernel; what it receives resumes the task that waits, or is answered by a new task;
-/// tasks send on the spot.
+/// Clients of the relay with the structure of the library's, and nothing else. A thread for each connection waits in
+/// the kernel. What it receives resumes a waiting task, or a new task answers it. Tasks send directly.
 enum RelayTasks {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -19,7 +18,7 @@ enum RelayTasks {
     defer { responder.end() }
     requester.start { requester.resume(with: $0) }
     responder.start { number in
-      // What cannot be sent is missed by the requester.
+      // If this cannot be sent, the requester misses it.
       if let number { Task { _ = responder.send(number) } }
     }
     return try await timed(count) { trip in
@@ -42,7 +41,7 @@ enum RelayTasks {
       guard descriptor != -1 else { throw Failure(description: failure.message) }
     }
 
-    /// Starts the thread that hands over the number in each message; nil when no more come.
+    /// Starts the thread that passes on the number in each message, and nil at the end.
     func start(_ received: @escaping @Sendable (UInt64?) -> Void) {
       Thread.detachNewThread { [self] in
         var message = Message(repeating: 0)
@@ -74,8 +73,7 @@ enum RelayTasks {
   }
 }
 
-/// How long each of `count` trips takes, in nanoseconds, behind some that are not timed. Trips are
-/// numbered from 1.
+/// How long each of `count` trips takes, in nanoseconds, after some that are not timed. Trips are numbered from 1.
 func timed(_ count: Int, _ trip: (UInt64) async throws -> Void) async throws -> [UInt64] {
   var durations: [UInt64] = []
   durations.reserveCapacity(count)

@@ -3,17 +3,17 @@
 import CBusDriver
 import Tribune
 
-/// Somebody who observes what others post than the driver, in raw bytes, and wants all of it, in order.
-/// The driver's pointer never leaves it.
+/// An observer of what others than the driver post. It reads raw bytes, and checks that it gets all posts in order. The
+/// driver's pointer never leaves it.
 @safe
 final class StreamObserver {
-  /// What has to be posted.
+  /// The name to post under.
   static let name = "bench.didPost"
 
   private let server: Server
   private var observer: OpaquePointer?
 
-  /// Returns when it observes.
+  /// Returns once it observes.
   init(of count: Int, on server: Server) throws {
     self.server = server
     try Driver.checked(server) { failure in
@@ -23,7 +23,9 @@ final class StreamObserver {
     }
   }
 
-  /// Returns when it has all, with the moment, in nanoseconds of the monotonic clock.
+  /// Returns once it has all posts.
+  ///
+  /// - Returns: when the last one came, in nanoseconds of the monotonic clock.
   func wait() throws -> UInt64 {
     guard let observer = unsafe observer else { preconditionFailure("it is waited for once") }
     unsafe self.observer = nil
@@ -34,7 +36,7 @@ final class StreamObserver {
 
   deinit {
     guard let observer = unsafe observer else { return }
-    // It is not waited for because something else went wrong, and that is what is told.
+    // Something else went wrong before, and is reported.
     var end: UInt64 = 0
     var failure = driver_failure()
     _ = unsafe driver_observer_end(observer, false, &end, &failure)
@@ -42,6 +44,6 @@ final class StreamObserver {
 
   private static let userInfoBytes = driver_stream_payload(Int(driver_stream_bytes))
 
-  /// As the observer wants it: but for the number.
+  /// What to post, except for the number.
   static let userInfo = (0..<userInfoBytes).map { UInt8($0 % 251) }
 }

@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// What was measured on, and with: enough to judge the figures by, and nothing that names a machine.
+/// The machine and the versions that were measured: enough to judge the figures, and nothing that identifies a machine.
 struct Machine: Codable, Sendable {
   var date: Date
   var kernel: String
   var processors: Int
-  /// By subject, as each says it itself.
+  /// By subject, as its program prints it.
   var versions: [String: String]
 
   init(versions: [String: String]) {
@@ -17,7 +17,7 @@ struct Machine: Codable, Sendable {
     let release = unsafe withUnsafeBytes(of: names.release) {
       unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    // What stands behind the number says who built it, not what it is.
+    // The text behind the number only names the build.
     kernel = isKnown ? "Linux \(release.prefix { $0 != "-" })" : "unknown"
     processors = ProcessInfo.processInfo.activeProcessorCount
     self.versions = versions

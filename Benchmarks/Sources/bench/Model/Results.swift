@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What all rounds found of a work.
+/// The results of a work in all rounds.
 struct WorkResult: Sendable {
   let work: Work
-  /// One a round.
+  /// One for each round.
   private var samples: [Subject: [Sample]] = [:]
   private(set) var absences: [Subject: Absence] = [:]
 
@@ -11,7 +11,7 @@ struct WorkResult: Sendable {
 
   mutating func add(_ sample: Sample, of subject: Subject) { samples[subject, default: []].append(sample) }
 
-  /// What was found of the subject in other rounds does not count any more: it is not known to be whole.
+  /// Drops the subject's samples of other rounds, too.
   mutating func give(up subject: Subject, for absence: Absence) {
     absences[subject] = absence
     samples[subject] = nil
@@ -31,7 +31,7 @@ struct WorkResult: Sendable {
   /// The multiples of the baseline's figures, each of the same round.
   func multiples(of subject: Subject) -> Spread? {
     guard let own = found(subject), let base = found(work.baseline) else { return nil }
-    // Of nothing, nothing is a multiple.
+    // A baseline of 0 has no multiples.
     return Spread(zip(own, base).map { $0.value / $1.value }.filter(\.isFinite))
   }
 }
@@ -45,7 +45,7 @@ struct CurveResult: Sendable {
   let curve: Curve
   var points: [Point]
 
-  /// In the order of the first point that has them.
+  /// In order of their first points.
   var subjects: [Subject] {
     var seen: [Subject] = []
     for point in points {
@@ -72,11 +72,11 @@ struct Results: Sendable {
     }
   }
 
-  /// A line for each, but one for a subject that is missing everywhere for the same reason.
+  /// A line for each absence, and one line for those of a subject that have the same reason.
   var absenceLines: [String] { Self.lines(absences) }
 
-  /// What must not happen: that something is lost or changed, or that Tribune or the relay is missing. In a run
-  /// that only checks, nobody may be missing but dbus-broker, which needs more of a machine than the others.
+  /// What must not happen: something is lost or changed, or Tribune or the relay is missing. In a quick run, only
+  /// dbus-broker may be missing, because not every machine can run it.
   var failures: [String] {
     Self.lines(
       absences.filter { _, subject, absence in

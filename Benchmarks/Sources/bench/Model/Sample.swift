@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one turn of one subject brought.
+/// The result of one turn of a subject.
 enum Turn: Sendable {
   /// How long each trip took, and the processor time that the server took for all of them, in nanoseconds.
   case trips([UInt64], server: UInt64?)
-  /// So much got done, in so many nanoseconds, with so much processor time.
+  /// An amount of work, and the nanoseconds and the server's processor time that it took.
   case amount(Double, elapsed: UInt64, server: UInt64?)
-  /// Something that was looked up, not timed.
+  /// A quantity that was read, not timed.
   case quantity(Double)
 }
 
-/// What one round found of one subject, in the work's unit.
+/// The result of one round of a subject, in the work's unit.
 struct Sample: Codable, Equatable, Sendable {
-  /// The median of all trips, the rate of all turns together, or the median of what was looked up.
+  /// The median of all trips, the rate of all turns together, or the median of all quantities.
   var value: Double
   /// The 99th percentile of all trips; a rate has none.
   var tail: Double?
   /// The processor time that the server took: nanoseconds for a trip; for a rate, processors.
   var server: Double?
 
-  /// - Parameter turns: of one kind; there must be some.
+  /// - Parameter turns: one or more, of one kind.
   init(_ turns: [Turn]) {
     var durations: [Double] = []
     var amount = 0.0
@@ -53,13 +53,13 @@ struct Sample: Codable, Equatable, Sendable {
 }
 
 extension [Double] {
-  /// The value that the given share of all lie below; there must be some.
+  /// The value below which this share of all values lies. The array must not be empty.
   func quantile(_ share: Double) -> Double {
     sorted()[Swift.min(count - 1, Int(Double(count) * share))]
   }
 }
 
-/// How a figure went through the rounds.
+/// The spread of a figure over the rounds.
 struct Spread: Codable, Equatable, Sendable {
   var median: Double
   var least: Double
@@ -71,7 +71,7 @@ struct Spread: Codable, Equatable, Sendable {
     let sorted = values.sorted()
     self.least = least
     self.most = most
-    // Of an even number, the mean of the two in the middle: two rounds have no better one.
+    // Of an even number of values, the mean of the two in the middle.
     median = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who does a work: a server between the clients, a variant of the bus, or a program.
+/// What does a work: a server between clients, a variant of the bus, or a program.
 struct Subject: Hashable, Sendable {
   enum Role: String, Codable, Sendable {
-    /// What no server can do without; nobody could use it instead.
+    /// The least that any server needs. It is no alternative.
     case floor
     case tribune
-    /// What a user could pick instead of Tribune.
+    /// An alternative to Tribune.
     case peer
   }
 
@@ -15,7 +15,7 @@ struct Subject: Hashable, Sendable {
   /// In tables and charts.
   var title: String
   var role: Role
-  /// The server that has to run for it, if it is not one that starts what it needs.
+  /// The server that it needs; nil if it starts its own.
   var host: Server.Kind?
 
   init(_ name: String, _ title: String, _ role: Role, on host: Server.Kind?) {
@@ -36,11 +36,11 @@ extension Subject {
   static let dbusBroker = Subject("dbus-broker", "dbus-broker", .peer, on: .dbusBroker)
 
   static let peers: [Subject] = [.redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker]
-  /// All that carry messages, the relay aside: it has one receiver.
+  /// All servers but the relay, which has one receiver only.
   static let buses: [Subject] = [.tribune] + peers
   static let servers: [Subject] = [.relay] + buses
 
-  /// A variant of the bus, among others like it.
+  /// A variant of the bus.
   static func variant(_ name: String, _ title: String, on host: Server.Kind? = .tribune) -> Subject {
     Subject(name, title, .tribune, on: host)
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a subject is to reach in a work.
+/// The figure that a subject should reach in a work.
 struct Target: Sendable {
   enum Figure: Sendable {
     case value
@@ -14,13 +14,13 @@ struct Target: Sendable {
     }
   }
 
-  /// What the figure is a multiple of.
+  /// The reference of which the figure is a multiple.
   enum Reference: Sendable {
-    /// Of the same round, so many times.
+    /// The subject's figure of the same round, so many times.
     case subject(Subject, times: Double = 1)
-    /// The best of those whom a user could pick instead, in the same round.
+    /// The best alternative in the same round.
     case bestPeer
-    /// Nothing: the bound is in the work's unit.
+    /// No reference: the bound is in the work's unit.
     case none
   }
 
@@ -56,13 +56,13 @@ struct Target: Sendable {
   var reference: Reference
   var bound: Bound
 
-  /// What was measured of the target: a multiple, or a figure in the work's unit.
+  /// The measured multiple, or the figure in the work's unit.
   struct Reading {
     var spread: Spread
     var isMet: Bool
   }
 
-  /// - Throws: `Absence` when what it needs was not measured.
+  /// - Throws: `Absence` if a figure that it needs was not measured.
   func reading(of result: WorkResult) throws -> Reading {
     let own = try result.samples(of: subject)
     let values: [Double]

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a figure counts. Figures are kept in the base unit, and shown with three digits.
+/// The unit of a figure. Figures are kept in the base unit, and shown with three digits.
 enum Unit: String, Codable, Sendable {
   case nanoseconds = "ns"
   case messagesPerSecond = "messages/s"
@@ -10,7 +10,7 @@ enum Unit: String, Codable, Sendable {
   case bytes
   case count
 
-  /// Whether the greater figure is the better one.
+  /// Whether greater figures are better.
   var isRate: Bool {
     switch self {
     case .messagesPerSecond, .bytesPerSecond: true
@@ -50,13 +50,13 @@ enum Unit: String, Codable, Sendable {
 }
 
 extension Double {
-  /// With so many digits behind the point, and no separators.
+  /// With so many decimals, and no separators.
   func fixed(_ digits: Int) -> String {
     formatted(
       .number.precision(.fractionLength(digits)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
   }
 
-  /// With about three digits that count.
+  /// With about three significant digits.
   var brief: String {
     if self == rounded(), magnitude < 1e6 { return fixed(0) }
     return fixed(magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that several subjects do in turns, so that what else the machine does meets all alike.
+/// A task that several subjects do in turns, so that other load on the machine meets all alike.
 struct Work: Sendable {
-  /// Who is measured, and on what.
+  /// The subject that is measured, and its server.
   struct Place: Sendable {
     var subject: Subject
-    /// Missing if the subject has none.
+    /// Nil if the subject has none.
     var host: Server?
 
     func server() throws -> Server {
@@ -16,10 +16,9 @@ struct Work: Sendable {
 
   /// One turn of a subject.
   enum Measure: Sendable {
-    /// So many trips, each with its nanoseconds. Others may come before them that are not timed, `warmUp` of them.
+    /// The nanoseconds of each of so many trips. `warmUp` others that are not timed come before them.
     case trips(_ count: Int, warmUp: Int = 0, @Sendable (Place, Int) async throws -> [UInt64])
-    /// As many as fill a turn, in multiples of `step`, each of which is worth so much; how long it took, in
-    /// nanoseconds.
+    /// The nanoseconds of as many steps as fill a turn. The count is a multiple of `step`; each counts as `worth`.
     case rate(step: Int, worth: Double, @Sendable (Place, Int) async throws -> UInt64)
     case quantity(@Sendable (Place) async throws -> Double)
   }
@@ -28,14 +27,14 @@ struct Work: Sendable {
   var name: String
   /// Above its table.
   var title: String
-  /// What is done, for whoever reads the table.
+  /// Explains the work to readers of the table.
   var note: String
   var unit: Unit
   /// In the tables' order.
   var subjects: [Subject]
-  /// What the others are compared with in the work's table.
+  /// The subject with which the table compares the others.
   var baseline: Subject
-  /// How often each subject has its turn in a round. Every other turn goes backwards through the subjects.
+  /// Turns of each subject in a round. Every other turn goes backwards through the subjects.
   var turns: Int
   var targets: [Target] = []
   var measure: Measure
@@ -62,7 +61,7 @@ struct Curve: Sendable {
 /// Why something was not measured.
 struct Absence: Error, Codable, CustomStringConvertible, Sendable {
   var reason: String
-  /// Whether something that was sent did not arrive as it should. Else it could not be done here.
+  /// Whether something that was sent did not arrive as it should. Otherwise, it could not be done here.
   var isLoss = false
 
   var description: String { reason }

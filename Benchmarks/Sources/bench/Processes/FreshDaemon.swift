@@ -3,11 +3,11 @@
 import CBusDriver
 import Foundation
 
-/// A daemon that has done nothing yet, on a socket of its own.
+/// A daemon that has just started, on its own socket.
 struct FreshDaemon {
   private let process: SpawnedProgram
   private let address: String
-  /// From the call that makes the process until it said READY=1, in nanoseconds.
+  /// From the spawn of the process until its READY=1, in nanoseconds.
   let startDuration: UInt64
 
   /// Runs `body` with a daemon that is ready, and ends it.
@@ -21,7 +21,7 @@ struct FreshDaemon {
     let result = daemon.flatMap { daemon in Swift.Result { try body(daemon) } }
     let ended = Swift.Result { try daemon.get().end(program) }
     try FileManager.default.removeItem(at: folder)
-    // What went wrong first is what is told.
+    // The first failure is reported.
     let value = try result.get()
     try ended.get()
     return value
@@ -49,7 +49,7 @@ struct FreshDaemon {
     }
   }
 
-  /// Bytes that it has resident, once it has had time to let go of what starting took.
+  /// Its resident bytes, after a pause in which it can free what it needed to start.
   func restingBytes() throws -> Int {
     usleep(200_000)
     return try residentBytes()
@@ -57,8 +57,8 @@ struct FreshDaemon {
 
   private func residentBytes() throws -> Int { try Server.residentBytes(of: process.pid) }
 
-  /// Bytes for each of so many connections that do nothing, once others have come and gone: so what it needs once is
-  /// not counted.
+  /// The resident bytes for each of so many idle connections. Others come and go before, so that memory that is needed
+  /// once is not counted.
   func residentBytesEach(of connections: Int) throws -> Double {
     try hold(100) {}
     let before = try residentBytes()

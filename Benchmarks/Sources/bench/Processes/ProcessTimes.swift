@@ -3,17 +3,17 @@
 import CBusDriver
 import Foundation
 
-/// What is measured of whole processes.
+/// Times of whole processes.
 enum ProcessTimes {
-  /// How long each of `count` runs of `tribunectl ask` took, one after the other: from the call that makes the
-  /// process until it has ended with the status that says that a delegate has approved.
+  /// How long each of `count` consecutive runs of `tribunectl ask` took, from the spawn of the process until it ended
+  /// with the status for "allowed".
   static func asks(_ count: Int, by tribunectl: String, on server: Server) throws -> [UInt64] {
     try questions(
       count, [tribunectl, "ask", "bench.shouldRun", "--object=bench/1"],
       ["TRIBUNE_ADDRESS": "unix:\(server.address)"], on: server)
   }
 
-  /// Likewise `busctl call`, which is answered with a boolean.
+  /// The same of `busctl call`, whose answer is a boolean.
   static func calls(_ count: Int, by busctl: String, on server: Server) throws -> [UInt64] {
     try questions(
       count,
@@ -24,10 +24,10 @@ enum ProcessTimes {
       ], [:], on: server)
   }
 
-  /// How long each of `count` daemons took, one after the other, from the call that makes the process until it said
-  /// READY=1. Each has ended before the next is started.
+  /// How long each of `count` daemons took from the spawn of the process until its READY=1. Each ends before the next
+  /// one starts.
   ///
-  /// - Parameter kind: a bus, or dbus-daemon, which says so, too.
+  /// - Parameter kind: a bus, or dbus-daemon, which sends READY=1, too.
   static func starts(_ count: Int, of program: String, as kind: Server.Kind) throws -> [UInt64] {
     try (0..<count).map { _ in try FreshDaemon.run(program, as: kind) { $0.startDuration } }
   }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The service manager's end of sd_notify(3), to which a daemon says when it is ready.
+/// The service manager's end of sd_notify(3), at which a daemon reports that it is ready.
 final class ReadySocket {
   let path: String
   private let descriptor: CInt
@@ -16,7 +16,7 @@ final class ReadySocket {
       throw SpawnedProgram.Failure(description: "the path is too long for a socket: \(path)")
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    // A daemon that says nothing for so long does not start.
+    // After that time, the daemon counts as failed.
     var patience = timeval(tv_sec: 10, tv_usec: 0)
     let isBound = unsafe withUnsafePointer(to: &address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -31,7 +31,7 @@ final class ReadySocket {
 
   deinit { close(descriptor) }
 
-  /// Waits until a daemon says that it is ready, going past what else it says.
+  /// Waits until a daemon reports that it is ready.
   func waitUntilReady() throws {
     var bytes = [UInt8](repeating: 0, count: 4096)
     while true {
@@ -43,11 +43,5 @@ final class ReadySocket {
         return
       }
     }
-  }
-
-  /// Forgets what has been said.
-  func drain() {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    while unsafe recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT)) >= 0 {}
   }
 }

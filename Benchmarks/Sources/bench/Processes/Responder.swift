@@ -2,9 +2,9 @@
 
 import CBusDriver
 
-/// Somebody who says yes to whatever programs ask.
+/// A responder that says yes to every program.
 enum Responder {
-  /// Runs `body` while it is there, and checks that it has answered `count` times.
+  /// Runs `body` beside a responder, and checks that that has answered `count` times.
   static func around<Result>(
     _ server: Server, answering count: Int, _ body: () throws -> Result
   ) throws -> Result {
@@ -20,7 +20,7 @@ enum Responder {
         unsafe driver_responder_stop(responder, &answered, &failure)
       }
     }
-    // What went wrong first is what is told.
+    // The first failure is reported.
     let value = try result.get()
     try stopped.get()
     guard answered == UInt64(count) else {

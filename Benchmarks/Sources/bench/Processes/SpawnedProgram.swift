@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A program as a script or a unit starts it, timed from the call that makes the process.
+/// A program as a script or a unit starts it, timed from its spawn.
 struct SpawnedProgram {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -14,7 +14,7 @@ struct SpawnedProgram {
 
   private static let devNull = "/dev/null"
 
-  /// Starts it with nothing to read, and with what it writes going nowhere.
+  /// Starts it with /dev/null as its input and output.
   ///
   /// - Parameters:
   ///   - command: the program's path and its arguments.
@@ -26,7 +26,7 @@ struct SpawnedProgram {
     for descriptor in STDIN_FILENO...STDERR_FILENO {
       _ = unsafe posix_spawn_file_actions_addopen(&actions, descriptor, Self.devNull, O_RDWR, 0)
     }
-    // A thread of this process may block signals, which the program must get.
+    // The program must not inherit blocked signals from a thread of this process.
     var attributes = posix_spawnattr_t()
     var none = sigset_t()
     _ = unsafe posix_spawnattr_init(&attributes)
@@ -52,7 +52,7 @@ struct SpawnedProgram {
     self.pid = pid
   }
 
-  /// Copies that the caller frees, with a nil behind them.
+  /// Copies with a nil behind them. The caller frees them.
   private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All servers side by side, a group of bars for each work that they share, from 0 and in the group's own unit.
-/// A bar is as long as the median, the stroke in it goes from least to most.
+/// All servers side by side, with a group of bars for each work that they share. Bars begin at 0, in the group's unit.
+/// A bar is as long as the median; the stroke in it goes from the least to the most.
 struct BarChart {
   private static let groupWidth = 400.0
   private static let gap = 24.0

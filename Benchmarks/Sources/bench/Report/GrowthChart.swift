@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A curve's medians over x, both axes logarithmic, with least and most as a stroke through each point.
+/// A curve's medians over x on logarithmic axes. A stroke through each point goes from the least to the most.
 struct GrowthChart {
   private static let width = 720.0
   private static let height = 380.0
@@ -80,7 +80,7 @@ struct GrowthChart {
     }
   }
 
-  /// Beside each line's end, and below each other where ends are close.
+  /// Puts each name beside its line's end, and close ones below each other.
   private func drawNames(in svg: inout SVG) {
     let ends = lines.compactMap { line in
       line.points.last.map { (line: line, y: y.place(of: $0.spread.median)) }

@@ -18,7 +18,7 @@ struct LogAxis {
     self.to = to
     let least = values.min() ?? 1
     let most = values.max() ?? 1
-    // What is a power already must not be pushed to the next one by how logarithms round.
+    // Rounding of logarithms must not push a power to the next one.
     low = Int((log(least) / log(base) + 1e-9).rounded(.down))
     high = max(low + 1, Int((log(most) / log(base) - 1e-9).rounded(.up)))
   }
@@ -28,7 +28,7 @@ struct LogAxis {
     return from + share * (to - from)
   }
 
-  /// All powers, or every other, or every third, …: no more than fit.
+  /// All powers, or every second, or every third, …: as many as fit.
   func ticks(atMost count: Int) -> [Double] {
     let step = max(1, (high - low + count - 1) / count)
     return stride(from: low, through: high, by: step).map { pow(base, Double($0)) }

@@ -7,7 +7,7 @@ struct MarkdownReport {
   private let results: Results
   private let charts: [String]
 
-  /// - Parameter charts: the files of those that there are, which lie beside.
+  /// - Parameter charts: the names of the charts' files, in the same folder.
   init(_ results: Results, charts: [String]) {
     self.results = results
     self.charts = charts
@@ -138,7 +138,7 @@ extension Double {
 }
 
 extension String {
-  /// Without what would end a table's cell.
+  /// Escaped for a table's cell.
   fileprivate var inTable: String {
     replacing("|", with: "\\|").replacing("\n", with: " ")
   }

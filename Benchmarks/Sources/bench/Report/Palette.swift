@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The charts' colours, for light and for dark. Who is who can be told without them, too: bars and lines have
-/// their names beside them.
+/// The charts' colours, for light and for dark. Bars and lines also have names, so that nobody depends on colours.
 struct Palette {
   private var ground: String
   private var ink: String
@@ -18,8 +17,8 @@ struct Palette {
     ground: "#0d1117", ink: "#e6edf3", faint: "#9198a1", grid: "#30363d", floor: "#7d8590",
     subjects: ["#5aa2ff", "#ff7b6b", "#52c77c", "#cd8bea", "#e0b040", "#ff9d5c"])
 
-  /// The class of a subject's bars, lines and dots: a server has the same one in all charts, others have that of
-  /// their place.
+  /// The class of a subject's bars, lines and dots: a server has the same one in all charts, others depend on their
+  /// place.
   static func style(of subject: Subject, at place: Int) -> String {
     if subject == .relay { return "floor" }
     if subject == .tribune { return "s0" }

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// The results as files: results.md, results.json, and the charts that the first one shows.
+/// The results as files: results.md, results.json, and the charts in results.md.
 struct Report {
-  /// Shown side by side: all of them can do it.
+  /// The works in the bar chart: all servers can do them.
   private static let compared = ["round-trip", "stream-1", "stream-10", "mixed", "large"]
 
   let results: Results
@@ -23,7 +23,7 @@ struct Report {
     }
   }
 
-  /// One for whatever was measured.
+  /// The charts of all that was measured.
   var charts: [File] {
     let works = results.works.filter { Self.compared.contains($0.work.name) }
     var all: [File] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A drawing, written by hand. It brings its own background, and colours for light and for dark.
+/// A drawing with its own background, and colours for light and for dark.
 struct SVG {
   struct Point: Equatable {
     var x: Double
@@ -24,7 +24,7 @@ struct SVG {
     self.title = title
   }
 
-  /// - Parameter style: classes of the style sheet below; so for all that is drawn.
+  /// - Parameter style: classes of the style sheet, as in all functions here.
   mutating func rectangle(_ corner: Point, width: Double, height: Double, style: String) {
     elements.append(
       """

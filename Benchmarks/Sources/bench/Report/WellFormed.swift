@@ -3,7 +3,7 @@
 import Foundation
 import FoundationXML
 
-/// Whether a text is XML: what a browser would refuse to show is refused here.
+/// Checks that a chart is XML, which browsers insist on.
 enum WellFormed {
   struct Failure: Error, CustomStringConvertible {
     var description: String

@@ -3,40 +3,40 @@
 /// How much is measured.
 struct Effort: Codable, Equatable, Sendable {
   var rounds: Int
-  /// Turns that a subject has in a round, where trips are timed: many short ones, since how a scheduler has
-  /// placed client and server at a turn's start decides its figures more than anything else.
+  /// Turns of a subject in a round, where trips are timed. They are many and short, because a turn's figures depend
+  /// most on where the scheduler has placed client and server when it starts.
   var tripTurns: Int
   /// Trips in one turn.
   var trips: Int
   /// Processes in one turn.
   var processes: Int
-  /// How long it is looked on while nothing happens.
+  /// How long an idle daemon is watched.
   var restMilliseconds: Int
   /// Asks in one turn through a chain of 100.
   var chainAsks: Int
-  /// Turns that a subject has in a round, where what gets through is counted.
+  /// Turns of a subject in a round, where rates are measured.
   var rateTurns: Int
-  /// How long such a turn is to last; 0 for `quickSteps`, however long they last.
+  /// The length of such a turn; 0 for `quickSteps`, however long they take.
   var rateTurnMilliseconds: Int
   /// Posts a second beside which asks are measured.
   var backgroundRate: UInt64
-  /// Posters and observers that all post and observe at once, and the names that they do it with.
+  /// Posters, as many observers, and the names of the mixed work.
   var mixedClients: Int
   var mixedNames: Int
-  /// Who is there while posts are measured that are compared with those on a bus where nobody is.
+  /// The other clients beside which posts are measured.
   var bystanders: Crowd
-  /// Connections that do nothing.
+  /// Idle connections beside which posts are measured.
   var idleConnections: Int
-  /// Others like these, on a daemon of their own, whose memory is measured.
+  /// Idle connections whose memory is measured, on another daemon.
   var weighedConnections: Int
   /// The greatest number at which growth is measured, over observers, observations, connections and delegates.
   var growthMax: Int
-  /// Likewise, over the bytes of a message.
+  /// The greatest message at which growth is measured, in bytes.
   var payloadMax: Int
   /// Whether the figures mean anything.
   var isTimed: Bool
 
-  /// Descriptors that are open at a time, and some for everything else.
+  /// The most open descriptors.
   var descriptors: Int {
     max(2 * bystanders.connections + idleConnections + weighedConnections, min(growthMax, 10_000)) + 500
   }

@@ -5,12 +5,12 @@ import CBusDriver
 /// Runs works in rounds, and within a round lets the subjects take turns.
 struct Runner: Sendable {
   let effort: Effort
-  /// The servers that run, and why others do not.
+  /// The servers that run, and the reasons why others do not.
   let servers: [Server.Kind: Server]
   let absences: [Server.Kind: Absence]
-  /// Is told, in a line, what each work of each round found.
+  /// Gets a line with the results of each work in each round.
   let progress: @Sendable (String) -> Void
-  /// How many make a turn as long as it is to be.
+  /// How many steps fill a turn, by work and subject.
   private var counts: [String: Int] = [:]
 
   init(
@@ -23,7 +23,7 @@ struct Runner: Sendable {
     self.progress = progress
   }
 
-  /// What cannot be measured is an absence in the results; the rest goes on without it.
+  /// If something cannot be measured, the results have an absence, and the rest goes on.
   mutating func run(_ works: [Work]) async -> [WorkResult] {
     var results = works.map(start)
     for round in 0..<effort.rounds {
@@ -55,7 +55,7 @@ struct Runner: Sendable {
     let began = driver_nanoseconds()
     var taken: [Subject: [Turn]] = [:]
     for turn in 0..<work.turns {
-      // Who comes first has no advantage from it.
+      // No subject always comes first.
       let order = (round + turn).isMultiple(of: 2) ? work.subjects : work.subjects.reversed()
       for subject in order where result.absences[subject] == nil {
         do {
@@ -89,7 +89,7 @@ struct Runner: Sendable {
       let before = try place.host?.processorTime()
       let durations = try await measure(place, count)
       let used = try place.host.map { try $0.processorTime() - (before ?? 0) }
-      // Trips that are not timed took as much each.
+      // The trips of the warm-up took as much each.
       let timed = used.map { $0 * UInt64(count) / UInt64(count + warmUp) }
       return .trips(durations, server: timed)
     case .rate(let step, let worth, let measure):
@@ -110,7 +110,7 @@ struct Runner: Sendable {
     }
   }
 
-  /// How many fill a turn, found by trying ever more.
+  /// Finds how many fill a turn by trying more and more.
   private func calibrate(
     _ step: Int, _ place: Work.Place, _ measure: (Work.Place, Int) async throws -> UInt64
   ) async throws -> Int {

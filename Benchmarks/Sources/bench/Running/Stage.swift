@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// The servers that are measured, and whoever has to be there beside those who measure.
+/// The measured servers, and the bystanders on them.
 @MainActor
 final class Stage {
   private(set) var servers: [Server.Kind: Server] = [:]
-  /// Why a server is not there, by its kind.
+  /// Why servers are missing, by their kind.
   private(set) var absences: [Server.Kind: Absence] = [:]
   private var bystanders: [Bystanders] = []
   private let programs: Programs
@@ -17,7 +17,7 @@ final class Stage {
     self.folder = folder
   }
 
-  /// Starts what those works need. What cannot be started is an absence.
+  /// Starts the servers of these subjects. One that does not start is an absence.
   func start(for subjects: [Subject], effort: Effort) {
     for subject in subjects {
       guard let kind = subject.host, servers[kind] == nil, absences[kind] == nil else { continue }
@@ -33,12 +33,12 @@ final class Stage {
     }
   }
 
-  /// What each server that is not ours says of itself.
+  /// The versions of the peers.
   var versions: [String: String] {
     servers.filter(\.key.isPeer).reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.version }
   }
 
-  /// Lets the bystanders go, and sees to it that nothing has come to them.
+  /// Disconnects the bystanders, and checks that they have received nothing.
   func leave() throws {
     defer { bystanders = [] }
     for group in bystanders { try group.leave() }
@@ -51,7 +51,7 @@ final class Stage {
 }
 
 extension Effort {
-  /// Who is on such a server all the time.
+  /// The bystanders on a server of this kind.
   func crowd(on kind: Server.Kind) -> Crowd? {
     switch kind {
     case .crowded, .starred: bystanders
