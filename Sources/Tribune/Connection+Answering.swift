@@ -38,19 +38,10 @@ extension Connection {
   /// Makes a delegate the only one of an object, replacing those that it has, as Cocoa's `setDelegate:` does.
   ///
   /// Each replaced delegate receives ``Delegate/replaced(by:)``. Delegates of any object stay, unless `object` is
-  /// empty: then they are the ones that are replaced.
+  /// empty: then they are the ones that are replaced. An error replaces no delegate.
   ///
-  /// - Parameters:
-  ///   - delegate: the delegate to ask from now on.
-  ///   - object: the object; empty for any.
-  ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the position in the chain: lower is earlier; equal values are ordered by the time of attaching.
-  ///   - onFailure: what a timeout, a lost connection or an error counts as.
-  ///   - timeout: the time for an answer; nil for the bus's default, 5 s unless configured otherwise.
-  ///   - label: the delegate's name in verdicts, at most 255 bytes.
-  ///   - protocols: the protocols that the delegate conforms to, at most 32.
-  /// - Throws: as ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``; no delegate is replaced
-  ///   then.
+  /// The parameters and the errors are those of
+  /// ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
   public func set(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -114,7 +105,7 @@ extension Connection {
   ) async throws(TribuneError) -> Hold {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
-    guard !why.isEmpty else { throw TribuneError(.refused, "whoever holds has to say why") }
+    guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
     let term = HoldTerm(expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds))
     let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
     let serial = try await link.request(TribuneWire.Hold(expiry: term.expiry), message, isTakenBack: true) {

@@ -32,7 +32,7 @@ extension Connection {
     isDryRun: Bool = false, parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> Verdict {
     if let override, override.isEmpty {
-      throw TribuneError(.refused, "whoever overrides vetoes has to say why")
+      throw TribuneError(.refused, "an override needs a reason")
     }
     var flags: QueryFlags = progress == nil ? .none : .tellsProgress
     if isDryRun { flags.insert(.isDryRun) }
@@ -69,16 +69,7 @@ extension Connection {
 
   /// Asks the delegates of an object, and those of any object, for a value, all at once, and collects every value.
   ///
-  /// - Parameters:
-  ///   - name: the name of the query, such as `browser.columns`.
-  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
-  ///   - userInfo: the payload.
-  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
-  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
-  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
-  ///     own thread and must not block.
-  /// - Throws: as ``query(_:object:userInfo:deadline:parent:progress:)``.
+  /// The parameters and the errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -101,8 +92,7 @@ extension Connection {
     _ fields: Ask, _ name: String, _ object: String, _ userInfo: UserInfo,
     _ progress: (@Sendable (Progress) -> Void)?
   ) async throws(TribuneError) -> Verdict {
-    let message = Link.Message(
-      name: try Checked.ownName(name), object: try Checked.object(object), payload: userInfo.bytes)
+    let message = try Link.Message(name, object, userInfo)
     return try await link.request(fields, message, isTakenBack: true) { reply, _ in
       .verdict(reply, progress: progress)
     }

@@ -5,10 +5,10 @@ import TribuneWire
 extension Connection {
   /// The status of the bus.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus says nothing of itself.
+  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus reports none.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
-    throw .violation("the bus says nothing of itself")
+    throw .violation("the bus reports no status")
   }
 
   /// All connections of the bus, this one included.

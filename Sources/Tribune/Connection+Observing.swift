@@ -38,7 +38,7 @@ extension Connection {
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
   ) async throws(TribuneError) -> Notifications {
     guard !patterns.isEmpty else {
-      throw TribuneError(.invalidPattern, "an observation of any of no patterns is none")
+      throw TribuneError(.invalidPattern, "an observation needs a pattern")
     }
     return try await observe(patterns, object, limit, suspension, retained, awaited)
   }
@@ -60,9 +60,9 @@ extension Connection {
     }
     // If one of them fails, the subscription is released, which takes back the others.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
-    if wantsRetained { stream.holdChangesBack() }
+    if wantsRetained { stream.bufferChanges() }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
-    if wantsRetained { stream.letChangesCome() }
+    if wantsRetained { stream.addChanges() }
     return Notifications(subscription: subscription)
   }
 
@@ -89,7 +89,7 @@ extension Connection {
   /// Monitors all traffic on the bus under names that match any of the patterns; without patterns, all traffic.
   ///
   /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has
-  /// what any of its monitors asked for.
+  /// the messages that any of them asked for.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

@@ -18,9 +18,7 @@ extension Connection {
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
-    let name = try Checked.ownName(name)
-    let object = try Checked.object(object)
-    try await link.post(options.fields, .init(name: name, object: object, payload: userInfo.bytes))
+    try await link.post(options.fields, try .init(name, object, userInfo))
   }
 
   /// Posts a notification and returns when the bus has accepted it.
@@ -33,9 +31,7 @@ extension Connection {
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
-    let name = try Checked.ownName(name)
-    let object = try Checked.object(object)
-    let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
+    let message = try Link.Message(name, object, userInfo)
     _ = try await link.request(posting: options.fields, message, flags: .acknowledge) { reply, _ in
       .okay(reply)
     }
@@ -63,13 +59,11 @@ extension Connection {
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     isRetained: Bool = false, isImmediate: Bool = false
   ) async throws(TribuneError) -> AwaitedReply {
-    let name = try Checked.ownName(name)
-    let object = try Checked.object(object)
+    let message = try Link.Message(name, object, userInfo)
     let wishes = PostOptions(isRetained: isRetained, isImmediate: isImmediate)
     var fields = wishes.fields
     fields.options.insert(.awaited)
     fields.deadline = Checked.milliseconds(deadline)
-    let message = Link.Message(name: name, object: object, payload: userInfo.bytes)
     return try await link.request(posting: fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }
   }
 }

@@ -37,7 +37,7 @@ public final class Connection: Sendable {
 
   private var session: LinkState.Session {
     guard let session = link.state.withLock({ $0.session }) else {
-      preconditionFailure("nobody has a connection before the bus has welcomed it")
+      preconditionFailure("a connection exists before its welcome")
     }
     return session
   }

@@ -12,7 +12,8 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost, or has ended. A request that was sent and not answered may have been carried out.
+    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. A
+    /// request that was sent and not answered may have been carried out.
     public static let connectionLost = Code("connectionLost")
     /// The task was cancelled. A request that can be taken back was taken back.
     public static let cancelled = Code("cancelled")

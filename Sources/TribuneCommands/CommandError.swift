@@ -5,16 +5,13 @@ import TribuneSystem
 
 /// Why a command ends early: the message and the exit status.
 struct CommandError: Error, Equatable, Sendable {
-  /// Empty if there is no message.
   var message: String
   var status: Int32
 
-  /// The command line is wrong.
   static func usage(_ message: String) -> CommandError {
     CommandError(message: message, status: ExitStatus.usage)
   }
 
-  /// The command failed.
   static func failure(_ message: String) -> CommandError {
     CommandError(message: message, status: ExitStatus.failure)
   }
@@ -23,24 +20,22 @@ struct CommandError: Error, Equatable, Sendable {
   static func ended(_ status: Int32) -> CommandError {
     CommandError(message: "", status: status)
   }
+}
 
-  /// There is no verdict.
-  static func noVerdict(_ message: String) -> CommandError {
-    CommandError(message: message, status: ExitStatus.noVerdict)
-  }
-
+extension CommandError {
   /// A failure of the bus or of the connection to it.
   init(_ error: TribuneError, status: Int32 = ExitStatus.failure) {
     self.init(message: error.message.terminalSafe, status: status)
   }
+}
 
-  init(message: String, status: Int32) {
-    self.message = message
-    self.status = status
+extension Errno {
+  /// Why a command could not be started, for people.
+  func message(starting command: [[UInt8]]) -> String {
+    "\(String(decoding: command.first ?? [], as: UTF8.self)) cannot be run: \(self)"
   }
 }
 
-/// The exit statuses of the verbs.
 enum ExitStatus {
   static let success: Int32 = 0
   static let failure: Int32 = 1
@@ -57,7 +52,6 @@ enum ExitStatus {
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127
 
-  /// The exit status for a command that could not be started.
   static func ofCommand(notStarted error: Errno) -> Int32 {
     error == .noSuchFile ? commandNotFound : cannotRun
   }

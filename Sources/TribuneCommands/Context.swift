@@ -5,14 +5,13 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// What every verb gets besides its own operands: the global options and the output.
+/// The input of every verb besides its own operands: the global options and the output.
 struct Context: Sendable {
-  enum JSON: Equatable, Sendable {
+  enum JSON: String, Sendable {
     case off, short, pretty
   }
 
   let terminal: Terminal
-  /// The verb's signals, as they arrive.
   let signals: SignalWatch
   let json: JSON
   let showsLegend: Bool
@@ -34,12 +33,8 @@ struct Context: Sendable {
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     patience = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
     json =
-      switch invocation.text(.json) {
-      case "short": .short
-      case "pretty": .pretty
-      case "off": .off
-      default: invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off
-      }
+      invocation.text(.json).flatMap { JSON(rawValue: $0) }
+      ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
     do throws(TribuneError) {
       address = if let text = invocation.text(.address) { try Address(text) } else { nil }
     } catch {
@@ -50,18 +45,32 @@ struct Context: Sendable {
   /// Whether a person watches while a query runs.
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
 
-  /// Writes one line to the standard output.
   func print(_ line: String) throws(CommandError) {
     try write(line + "\n")
   }
 
-  /// Writes one JSON value to standard output, in the requested format.
   func print(_ value: JSONValue) throws(CommandError) {
     try print(json == .pretty ? value.pretty : value.compact)
   }
 
-  func print(_ table: Table) throws(CommandError) {
-    try write(table.text(hasHeader: showsLegend, isColoured: terminal.isColoured))
+  /// Writes the text, or with --json the value.
+  func write(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) throws(CommandError) {
+    if json == .off { try write(text()) } else { try print(value()) }
+  }
+
+  /// Writes the text and, unless --no-legend was given, a legend below it; or with --json the values.
+  func list(_ values: [JSONValue], text: @autoclosure () -> String, legend: String) throws(CommandError) {
+    guard json == .off else {
+      for value in values { try print(value) }
+      return
+    }
+    let shown = text()
+    try write(shown)
+    if showsLegend { try print((shown.isEmpty ? "" : "\n") + legend) }
+  }
+
+  func text(of table: Table) -> String {
+    table.text(hasHeader: showsLegend, isColoured: terminal.isColoured)
   }
 
   /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
@@ -90,23 +99,29 @@ struct Context: Sendable {
     do {
       try ServiceNotification.ready()
     } catch {
-      terminal.report("the service manager could not be told: \(error)")
+      terminal.report("the service manager could not be notified: \(error)")
     }
   }
 
   /// Connects to the bus.
   ///
-  /// - Parameter limit: how long to wait for it; nil means the global option.
-  func connect(within limit: Duration? = nil) async throws(TribuneError) -> Connection {
+  /// - Parameters:
+  ///   - limit: how long to wait for it; nil means the global option.
+  ///   - events: called when the connection is lost and when it is back.
+  func connect(
+    within limit: Duration? = nil, events: (@Sendable (ConnectionEvent) -> Void)? = nil
+  ) async throws(TribuneError) -> Connection {
     let (address, limit, patience) = (address, limit ?? timeout, patience)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      try await Connection.connect(to: address, within: .notBefore(limit), reconnectingFor: patience)
+      // The library's limit ends later than this one, whose message names the span.
+      try await Connection.connect(
+        to: address, within: limit + .seconds(1), reconnectingFor: patience, events: events)
     }
   }
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameter thing: what the verb may have missed meanwhile, as a singular noun.
+  /// - Parameter thing: the kind of message that the verb may have missed meanwhile, as a singular noun.
   func connectToStay(missing thing: String) async throws(TribuneError) -> Connection {
     try await connectToStay { lost in
       switch lost {
@@ -128,35 +143,24 @@ struct Context: Sendable {
     noting presence: BusPresence? = nil, sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
   ) async throws(TribuneError) -> Connection {
-    let (address, timeout, patience) = (address, timeout, patience)
     let (terminal, isQuiet) = (terminal, isQuiet)
-    return try await bounded(by: timeout) { () async throws(TribuneError) -> Connection in
-      try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience) {
-        event in
-        presence?.note(event)
-        guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
-        terminal.report("connected to the bus again" + consequence(lost))
-      }
-    }
+    return try await connect(events: { event in
+      presence?.note(event)
+      guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
+      terminal.report("connected to the bus again" + consequence(lost))
+    })
   }
 
   /// Connects and makes a request that takes no longer than the bus takes to answer.
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {
-    let (address, timeout, patience) = (address, timeout, patience)
     do {
-      return try await bounded(by: timeout) { () async throws(TribuneError) -> Answer in
-        try await work(
-          try await Connection.connect(to: address, within: .notBefore(timeout), reconnectingFor: patience))
+      return try await bounded(by: timeout) { [self] () async throws(TribuneError) -> Answer in
+        try await work(try await connect())
       }
     } catch {
       throw CommandError(error)
     }
   }
-}
-
-extension Duration {
-  /// A library limit that ends after the command's own limit, whose message names the span.
-  fileprivate static func notBefore(_ limit: Duration) -> Duration { limit + .seconds(1) }
 }

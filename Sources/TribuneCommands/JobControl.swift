@@ -15,7 +15,7 @@ actor JobControl {
   private let context: Context
   private let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// What the last signal asked for.
+  /// Whether the last signal was a request to stop.
   private var isToStop = false
   /// Whether the process has been stopped since the last SIGCONT.
   private var wasStopped = false
@@ -40,8 +40,8 @@ actor JobControl {
     }
   }
 
-  /// Carries out what the signals ask for. That may change while the bus is waited for: if SIGCONT has arrived by
-  /// then, the process is not stopped.
+  /// Follows the signals, which may change while the bus answers: if SIGCONT has arrived by then, the process is not
+  /// stopped.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {
@@ -64,8 +64,9 @@ actor JobControl {
     } catch {
       // Reading the connection reports that it has ended.
       guard error.code == .unreachable else { return }
-      let what = isSuspended ? "suspended" : "resumed"
-      context.terminal.report("nobody knows whether the bus has \(what) this: \(error.message.terminalSafe)")
+      context.terminal.report(
+        "nobody knows whether the bus has \(isSuspended ? "suspended" : "resumed") this observer: "
+          + error.message.terminalSafe)
     }
   }
 }

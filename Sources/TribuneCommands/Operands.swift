@@ -7,7 +7,6 @@ import TribuneWire
 
 /// The operands that several verbs have, checked before the verb connects to the bus.
 extension Invocation {
-  /// The operand at `index`, as a name.
   func name(at index: Int) throws(CommandError) -> String {
     try Self.checkedName(operands[index])
   }
@@ -21,7 +20,6 @@ extension Invocation {
     return text
   }
 
-  /// All operands, as patterns.
   func patterns() throws(CommandError) -> [String] {
     for text in operands {
       do throws(WireError) {
@@ -52,14 +50,13 @@ extension Invocation {
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else { return .none }
     let text = operands[index]
-    let isInput = text == "-"
-    let bytes = isInput ? try Self.standardInput() : Array(text.utf8)
+    let bytes = text == "-" ? try Self.standardInput() : Array(text.utf8)
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
       let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
       throw .usage(
-        "\(isInput ? "standard input" : "\"\(String(shown).terminalSafe)\"") is not JSON: \(error)")
+        "\(text == "-" ? "standard input" : "\"\(String(shown).terminalSafe)\"") is not JSON: \(error)")
     }
   }
 
@@ -75,10 +72,10 @@ extension Invocation {
     return bytes
   }
 
-  /// The bytes of a file, or for `-` of standard input.
-  ///
-  /// - Parameter lengthMax: whole MiB.
-  static func contents(of file: String, lengthMax: Int) throws(CommandError) -> [UInt8] {
+  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, which is as much as the bus reads
+  /// of a file, and more than any bus accepts in one message.
+  static func definitions(in file: String) throws(CommandError) -> [UInt8] {
+    let lengthMax = 1 << 20
     let bytes: [UInt8]?
     do throws(Errno) {
       bytes =
@@ -90,7 +87,7 @@ extension Invocation {
     } catch {
       throw .failure("\(file.terminalSafe): \(error)")
     }
-    guard let bytes else { throw .failure("\(file.terminalSafe): it is longer than \(lengthMax >> 20) MiB") }
+    guard let bytes else { throw .failure("\(file.terminalSafe): it is longer than 1 MiB") }
     return bytes
   }
 
@@ -104,20 +101,34 @@ extension Invocation {
 
   private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {
     guard let span = span(option) else { return nil }
-    guard span.milliseconds > 0, span.milliseconds <= Int64(UInt32.max) else {
+    return try Self.checkedWireSpan(span, of: spelling)
+  }
+
+  static func checkedWireSpan(_ span: TimeSpan, of what: String) throws(CommandError) -> Duration {
+    let milliseconds = Int64(UInt32.max)
+    guard span.milliseconds > 0, span.milliseconds <= milliseconds else {
       throw .usage(
-        "\(spelling) has to be more than nothing, and at most "
-          + Duration.milliseconds(Int64(UInt32.max)).inWords)
+        "\(what) has to be more than nothing, and at most \(Duration.milliseconds(milliseconds).inWords)")
     }
     return span.duration
   }
+}
+
+/// A message's name and its object, if it has one, for people.
+func subjectInWords(_ name: String, _ object: String) -> String {
+  object.isEmpty ? name.terminalSafe : "\(name.terminalSafe) \(object.terminalSafe)"
+}
+
+/// The object that a delegate or a hold is about, for people.
+func objectInWords(_ object: String) -> String {
+  object.isEmpty ? "any object" : "object \(object.terminalSafe)"
 }
 
 /// The query that this process answers, if it runs under a delegate's command.
 func parentQuery(reportingTo terminal: Terminal) -> UInt64? {
   guard let text = Environment.nonEmptyValue(of: "TRIBUNE_QUERY") else { return nil }
   guard let query = UInt64(text) else {
-    terminal.report("$TRIBUNE_QUERY is no query's number and is left aside: \"\(text.terminalSafe)\"")
+    terminal.report("$TRIBUNE_QUERY is not the number of a query, and is ignored: \"\(text.terminalSafe)\"")
     return nil
   }
   return query

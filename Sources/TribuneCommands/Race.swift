@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
-import TribuneJSON
 import TribuneWire
 
 /// The result of the first task that finishes. The others are cancelled but not awaited, because a task that ignores
@@ -53,7 +52,5 @@ func sleep(_ duration: Duration) async {
 
 extension Duration {
   /// The span as systemd.time(7) writes it.
-  var inWords: String {
-    TimeSpan(microseconds: max(0, wholeMicroseconds)).description
-  }
+  var inWords: String { TimeSpan(self).description }
 }

@@ -55,7 +55,7 @@ package struct Tribunectl: Sendable {
 
   private static func read(_ arguments: [[UInt8]]) throws(CommandError) -> Invocation {
     do throws(CommandLineParser.UsageError) {
-      switch try CommandLineParser.parse(arguments, by: .standard) {
+      switch try CommandLineParser.parse(arguments) {
       case .run(let invocation): return invocation
       case .help(let verb): return Invocation(verb: .help, operands: verb.map { [$0.rawValue] } ?? [])
       case .version: return Invocation(verb: .version)

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A notification that the bus itself posts about its own state, if anyone observes that.
+/// A notification that the bus itself posts about its own state, if any connection observes it.
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
   /// The reason is nil unless the bus ended the connection.

@@ -9,8 +9,8 @@ package import TribuneWire
 ///
 /// Plain notifications bypass it: the server asks `receivers` for the receivers, and forwards the bytes.
 ///
-/// A getter that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would be
-/// called on a copy of the whole bus, which costs some 100 instructions.
+/// A getter or a check that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would
+/// be called on a copy of the whole bus, which costs some 130 instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits
   package var policy = BusPolicy()
@@ -20,7 +20,7 @@ package struct Bus: ~Copyable {
   var chains: DelegateChains
   var holds: Holds
   var declarations: Declarations
-  /// Of queries, awaited posts and holds.
+  /// Deadlines of queries, awaited posts and holds.
   var deadlines = Deadlines<Due>()
   var queries = QueryTable()
   var postings = PostingQueue()
@@ -31,7 +31,7 @@ package struct Bus: ~Copyable {
   package internal(set) var totals = Totals()
   var ids = (queries: IDSequence(), delegates: IDSequence())
   package var restoring = Restoring()
-  var effects: [Effect] = []
+  var effects = Batch<Effect>()
   /// Whether announcements have ended.
   private var isStopping = false
 
@@ -46,17 +46,17 @@ package struct Bus: ~Copyable {
     package internal(set) var refused: UInt64 = 0
   }
 
-  /// What is suspended.
+  /// The suspended connections.
   struct Suspensions {
-    /// Connections that are.
+    /// The number of suspended connections.
     var count = 0
     /// Bytes buffered for all of them.
     var byteCount = 0
-    /// Those for which something was buffered, until `popBuffered` returns them.
+    /// Connections for which something was buffered, until `popBuffered` returns them.
     var slots: [ConnectionSlot] = []
   }
 
-  /// What a replay sets before a frame, or collects until the restore ends.
+  /// Values that a replay sets before a frame, or collects until the restore ends.
   package struct Restoring {
     /// Whether accepted frames are being replayed. They are not checked against current declarations.
     package var isReplaying = false
@@ -93,7 +93,7 @@ package struct Bus: ~Copyable {
   /// Whether any connection may receive the bus's own notifications.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
 
-  /// When `advance` next has something to do.
+  /// The earliest time at which `advance` has work.
   package var nextAdvance: Instant? {
     mutating get { deadlines.nextDue }
   }
@@ -109,10 +109,10 @@ package struct Bus: ~Copyable {
 
   /// Moves out the effects, in the order in which they must be performed.
   ///
-  /// - Parameter recycled: an empty array, whose capacity is used for the next effects.
-  package mutating func takeEffects(_ recycled: inout [Effect]) {
-    precondition(recycled.isEmpty)
-    swap(&effects, &recycled)
+  /// - Parameter drained: an empty batch, whose memory is used for the next effects.
+  package mutating func takeEffects(_ drained: inout Batch<Effect>) {
+    precondition(drained.isEmpty)
+    swap(&effects, &drained)
   }
 
   // MARK: Connections
@@ -125,8 +125,8 @@ package struct Bus: ~Copyable {
     announce(.didConnect(id, peer))
   }
 
-  /// Removes a connection. Its registrations end, those who wait for its answers wait no longer, and its queries and
-  /// awaited posts are cancelled.
+  /// Removes a connection. Its registrations end, its own queries and awaited posts are cancelled, and those of others
+  /// no longer wait for it.
   ///
   /// - Parameter reason: why the bus ended it, if it did.
   package mutating func disconnect(
@@ -227,7 +227,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+  mutating func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     try requireFresh(serial, from: slot)
     guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
@@ -235,7 +235,7 @@ package struct Bus: ~Copyable {
     }
   }
 
-  func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
+  mutating func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
@@ -284,7 +284,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Shared with delegation
 
-  mutating func emit(_ effect: Effect) { effects.append(effect) }
+  mutating func emit(_ effect: consuming Effect) { effects.append(effect) }
 
   mutating func announce(_ announcement: @autoclosure () -> Announcement) {
     if isObserved { emit(.announcement(announcement())) }

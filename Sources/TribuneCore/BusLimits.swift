@@ -52,8 +52,8 @@ package struct BusLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// The same without bounds on quantities, for a replay: what it contains was within the limits in force when it
-  /// came.
+  /// These limits without bounds on quantities, for a replay: each replayed frame was within the limits in force when
+  /// it first came.
   package var lifted: BusLimits {
     let much = 1 << 40
     var lifted = self

@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// A greeted connection: what it has registered, and what of its is under way.
+/// A greeted connection: its registrations, and its queries and awaited posts under way.
 struct Connection {
   let id: ConnectionID
   let peer: PeerIdentity
-  /// Of its user.
+  /// The account of its user.
   let account: UserAccount
   /// Bytes charged for each registration, by serial.
   var registeredLengths: [Serial: Int] = [:]
@@ -57,7 +57,7 @@ struct Connection {
 
 /// The connections, by slot and by id.
 struct ConnectionTable: ~Copyable {
-  /// By slot. A free one has `free` instead of nil: an Optional would be copied at each read.
+  /// By slot. A free slot has `free` instead of nil: an Optional would be copied at each read.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: ""),
@@ -79,7 +79,7 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// All, in the order of their slots.
+  /// All connections, in the order of their slots.
   var all: some Sequence<Connection> { places.lazy.filter { !$0.isFree } }
 
   var takenSlots: [ConnectionSlot] {

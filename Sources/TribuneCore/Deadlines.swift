@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Deadlines, the earliest first, each with what it is for.
+/// Deadlines with their items, the earliest first.
 ///
-/// A binary heap that knows the position of each deadline, so that one can be moved, and nothing of one that was removed
-/// stays behind.
+/// A binary heap that knows the position of each deadline. So a deadline can be moved, and a removed one leaves nothing
+/// behind.
 package struct Deadlines<Item> {
-  /// Names a deadline until it is removed; then it can be given to another one.
+  /// Identifies a deadline until the deadline is removed. Then another deadline can get the handle.
   package struct Handle {
     fileprivate var index: Int
   }
@@ -16,7 +16,7 @@ package struct Deadlines<Item> {
   }
 
   private var heap: [Entry] = []
-  /// By handle. A position means nothing for a handle that is free.
+  /// By handle. The position of a free handle is meaningless.
   private var items: [(item: Item?, position: Int)] = []
   private var free: [Int] = []
 
@@ -28,7 +28,7 @@ package struct Deadlines<Item> {
     return (Handle(index: first.handle), item)
   }
 
-  /// What the earliest deadline is for, if that is over at `now`.
+  /// The item of the earliest deadline, if that has passed at `now`.
   package func firstDue(at now: Instant) -> Item? {
     guard let first = heap.first, first.due <= now else { return nil }
     return items[first.handle].item
@@ -89,10 +89,9 @@ package struct Deadlines<Item> {
     var position = start
     while true {
       var least = position
-      for child in [2 * position + 1, 2 * position + 2]
-      where child < heap.count && heap[child].due < heap[least].due {
-        least = child
-      }
+      let left = 2 * position + 1
+      if left < heap.count, heap[left].due < heap[least].due { least = left }
+      if left + 1 < heap.count, heap[left + 1].due < heap[least].due { least = left + 1 }
       if least == position { return }
       swap(position, least)
       position = least

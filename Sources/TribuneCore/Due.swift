@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a deadline of the core is for.
+/// The item of a deadline in the core.
 enum Due {
   typealias Handle = Deadlines<Due>.Handle
 

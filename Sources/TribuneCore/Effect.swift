@@ -4,8 +4,6 @@ package import TribuneWire
 
 /// Something that the server has to do because of an event. Effects must be performed in order.
 package enum Effect {
-  /// The placeholder of an effect that was taken out.
-  case spent
   case okay(ConnectionSlot, Serial, Okay)
   /// The frame of this serial is refused; the connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
@@ -17,7 +15,7 @@ package enum Effect {
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   /// The tail is for monitors; nil if there are none.
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
-  /// A registration has ended that its connection did not cancel.
+  /// The bus has ended a registration that its connection did not cancel.
   case ended(ConnectionSlot, Serial, Ended)
   /// For every connection that observes it.
   case announcement(Announcement)
@@ -41,10 +39,10 @@ package enum Effect {
 }
 
 extension Effect {
-  /// The connection that it is for; nil if it is not for a single one.
+  /// The connection that the effect is for; nil if it is not for a single connection.
   package var slot: ConnectionSlot? {
     switch self {
-    case .spent, .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
+    case .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
       .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _),

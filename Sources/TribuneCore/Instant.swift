@@ -7,6 +7,8 @@ package struct Instant: Hashable, Comparable, Sendable {
   package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
+  /// Without this, other modules would call the standard library's implementation through witness tables.
+  package static func <= (one: Instant, other: Instant) -> Bool { one.nanoseconds <= other.nanoseconds }
 
   /// The instant that much later, or the last one that can be represented.
   package func advanced(byNanoseconds step: UInt64) -> Instant {

@@ -79,7 +79,6 @@ import TribuneWire
     }
   }
 
-  /// Whether it is a number with a fraction.
   package var hasFraction: Bool {
     guard unsafe value.pointee.type == JSON_REAL else { return false }
     let number = unsafe json_real_value(value)

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Rewrites the white space of valid JSON.
-package struct JSONFormatter {
-  /// The indentation of one level in JSON with line breaks.
-  package static let indent = "  "
-
+struct JSONFormatter {
   private let bytes: [UInt8]
-  /// The indentation of one level; nil puts everything on one line.
-  private let indent: String?
+  /// Whether the JSON has line breaks and indentation; else it is one line.
+  private let isPretty: Bool
   private var output: [UInt8] = []
   private var depth = 0
   private var position = 0
 
-  package init(bytes: [UInt8], indent: String?) {
+  private init(bytes: [UInt8], isPretty: Bool) {
     self.bytes = bytes
-    self.indent = indent
+    self.isPretty = isPretty
     output.reserveCapacity(bytes.count)
   }
 
-  package mutating func run() -> String {
+  static func format(_ bytes: [UInt8], isPretty: Bool) -> String {
+    var formatter = JSONFormatter(bytes: bytes, isPretty: isPretty)
+    formatter.run()
+    return String(decoding: formatter.output, as: UTF8.self)
+  }
+
+  private mutating func run() {
     while position < bytes.count {
       let byte = bytes[position]
       position += 1
@@ -35,11 +38,10 @@ package struct JSONFormatter {
         breakLine()
       case UInt8(ascii: ":"):
         output.append(byte)
-        if indent != nil { output.append(UInt8(ascii: " ")) }
+        if isPretty { output.append(UInt8(ascii: " ")) }
       default: output.append(byte)
       }
     }
-    return String(decoding: output, as: UTF8.self)
   }
 
   private mutating func open(_ bracket: UInt8) {
@@ -57,12 +59,11 @@ package struct JSONFormatter {
   }
 
   private mutating func breakLine() {
-    guard let indent else { return }
+    guard isPretty else { return }
     output.append(UInt8(ascii: "\n"))
-    for _ in 0..<depth { output.append(contentsOf: indent.utf8) }
+    output += repeatElement(UInt8(ascii: " "), count: 2 * depth)
   }
 
-  /// Copies up to the closing quote.
   private mutating func copyString() {
     output.append(UInt8(ascii: "\""))
     while position < bytes.count {

@@ -27,7 +27,6 @@ package struct JSONText: Equatable, Sendable {
 
   /// Takes any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
-    guard !bytes.isEmpty else { throw SyntaxError(line: 1, column: 0, reason: "there is nothing") }
     // A number too long for 64 bits is valid JSON, and so is a string that contains a zero byte.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
@@ -41,8 +40,5 @@ package struct JSONText: Equatable, Sendable {
   }
 
   /// The same value without white space between its parts. Characters that could act on a terminal are escaped.
-  package var compact: String {
-    var formatter = JSONFormatter(bytes: bytes, indent: nil)
-    return formatter.run()
-  }
+  package var compact: String { JSONFormatter.format(bytes, isPretty: false) }
 }

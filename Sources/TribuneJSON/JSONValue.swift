@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// A JSON value to be written. Members keep the order in which they were given.
 package indirect enum JSONValue: Sendable {
   case null
@@ -22,10 +24,7 @@ package indirect enum JSONValue: Sendable {
   }
 
   /// The JSON over several lines, without a final line feed.
-  package var pretty: String {
-    var formatter = JSONFormatter(bytes: Array(compact.utf8), indent: JSONFormatter.indent)
-    return formatter.run()
-  }
+  package var pretty: String { JSONFormatter.format(Array(compact.utf8), isPretty: true) }
 
   private func write(to output: inout String) {
     switch self {
@@ -77,16 +76,8 @@ package indirect enum JSONValue: Sendable {
 }
 
 extension Duration {
-  /// Whole microseconds, truncated and clamped to 64 bits.
-  package var wholeMicroseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-    return overflow || carry ? (seconds < 0 ? .min : .max) : sum
-  }
-
   /// Decimal seconds, to the microsecond, without an exponent: `0.000350`, `12`.
-  package var decimalSeconds: String {
+  fileprivate var decimalSeconds: String {
     let microseconds = wholeMicroseconds
     let fraction = String((microseconds % 1_000_000).magnitude)
     let sign = microseconds < 0 ? "-" : ""

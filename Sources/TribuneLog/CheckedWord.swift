@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A 32-bit number in the low half of a word, its complement in the high half. One store changes it, and a flipped bit
-/// shows. A word of zeros, never written, is invalid.
+/// is detected. A word of zeros was never written, and is invalid.
 struct CheckedWord {
   let bits: UInt64
 
@@ -16,7 +16,7 @@ struct CheckedWord {
   }
 }
 
-/// A 56-bit number below its 8-bit check, in one word. Zero bits are invalid here, too.
+/// A 56-bit number below its 8-bit check, in one word. A word of zeros is invalid here, too.
 struct CheckedNumber {
   let bits: UInt64
 

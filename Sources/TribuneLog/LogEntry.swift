@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Where an entry lies in its segment.
+/// The position of an entry in its segment.
 package struct EntryPosition: Equatable, Sendable {
   private let rawValue: UInt32
 
@@ -13,7 +13,7 @@ package struct EntryPosition: Equatable, Sendable {
   package var offset: Int { Int(rawValue) }
 }
 
-/// An entry of the log, seen where it lies.
+/// An entry of the log, in place.
 ///
 /// A head of 32 bytes, then the body, padded with zeros to whole words of 8 bytes.
 ///
@@ -25,7 +25,7 @@ package struct EntryPosition: Equatable, Sendable {
 ///    16  u64  owner
 ///    24  u64  time
 ///
-/// Kind, owner and time belong to the writer. The log only keeps them.
+/// The writer defines kind, owner and time; the log only keeps them.
 package struct LogEntry: ~Escapable {
   package let rawKind: UInt8
   package let owner: UInt64
@@ -40,7 +40,7 @@ package struct LogEntry: ~Escapable {
   static let ownerOffset = 16
   static let timeOffset = 24
 
-  /// Bytes that an entry with a body of that many bytes takes.
+  /// The length of an entry with a body of that many bytes.
   package static func length(bodyLength: Int) -> Int { (headLength + bodyLength + 7) & ~7 }
 
   /// The first word of an entry.
@@ -80,7 +80,7 @@ package struct LogEntry: ~Escapable {
     get { bytes.extracting(Self.headLength..<bodyEnd) }
   }
 
-  /// The length of the entry at `offset`; nil if it is not what was written.
+  /// The length of the entry at `offset`; nil if the entry is damaged.
   static func checkedLength(in segment: RawSpan, at offset: Int) -> Int? {
     guard segment.byteCount - offset >= headLength else { return nil }
     let opening = Opening(word: segment.integer(at: offset, as: UInt64.self))

@@ -12,7 +12,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case truncated
   /// A newer version wrote it.
   case newer(version: UInt32)
-  /// Its header is not what was written.
+  /// Its header is damaged.
   case damaged
   /// That many recoveries in a row did not end.
   case deadly(recoveries: UInt32)
@@ -31,9 +31,9 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where a log stopped making sense.
+/// The first damage in a log.
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
-  /// The position of the first entry that is not what was written.
+  /// The position of the first damaged entry.
   package let position: EntryPosition
   /// Bytes from there on, which are dropped.
   package let unreadLength: Int

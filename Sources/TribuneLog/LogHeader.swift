@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// The layout of the file, and what its first bytes say of it. All numbers are in the byte order of the machine, which
+/// The layout of the file, and the header that describes it. All numbers are in the byte order of the machine, which
 /// the file never leaves.
 ///
 ///      0  u64  magic number
@@ -12,7 +12,7 @@ import TribuneWire
 ///     16  u64  checksum of the rest of the header
 ///     24  u64  number of counter slots
 ///     32  u64  capacity of a segment, in bytes
-///     64  u64  number of the active segment; this word and those behind it change (`CheckedWord`)
+///     64  u64  number of the active segment; this word and the following ones change (`CheckedWord`)
 ///     72  u64  committed length of segment 0, in words of 8 bytes
 ///     80  u64  committed length of segment 1
 ///     88  u64  recoveries in a row that did not end
@@ -89,7 +89,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// Where a segment begins. It shares no page with anything else, whatever the size of the machine's pages.
+  /// The start of a segment. A segment shares no page with anything else, whatever the size of the machine's pages.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

@@ -12,7 +12,7 @@ extension WriteAheadLog {
   /// Appends an entry, which counts once it is committed.
   ///
   /// - Parameters:
-  ///   - kind: what the body is; the log does not look at it.
+  ///   - kind: the kind of the body, for the writer; the log does not use it.
   ///   - time: any number that goes with the entry.
   ///   - prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
   /// - Returns: where the entry lies; nil if the segment has no room for it, and nothing was written.
@@ -37,7 +37,7 @@ extension WriteAheadLog {
     entries.value.committed = used
   }
 
-  /// Takes back the uncommitted entry at `position` and all entries behind it.
+  /// Removes the uncommitted entry at `position` and all entries behind it.
   package func discard(from position: EntryPosition) {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be taken back")
     entries.value.used = position.offset
@@ -48,8 +48,8 @@ extension WriteAheadLog {
 
   /// Visits the committed entries in their order. `body` may append.
   ///
-  /// - Returns: the damage, if an entry is not what was written. The log is cut there, because no reader would get to
-  ///   entries that are appended behind the damage.
+  /// - Returns: the damage, if an entry is damaged. The log is cut there, because no reader would reach entries that
+  ///   are appended behind the damage.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -93,7 +93,7 @@ extension WriteAheadLog {
     let length = opening.length
     let start = header.start(ofSegment: segment) + offset
     var entry = mutableBytes(in: start..<start + length)
-    // The padding, before the body that shares its word.
+    // The padding comes first: the body overwrites its own part of that word.
     entry.store(0, at: length &- 8)
     entry.store(opening.word, at: 0)
     entry.store(owner, at: LogEntry.ownerOffset)

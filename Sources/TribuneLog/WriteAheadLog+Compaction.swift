@@ -3,9 +3,9 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction reads the active segment from its start, in steps, and copies live entries to the other segment, until it
-// has caught up with the end of the log. Entries that are appended meanwhile are read last. Nothing that it has written
-// is visible before the segments change roles, so it can be abandoned at any time, and so can the process.
+// A compaction reads the active segment from its start, in steps, and copies live entries to the other segment, until
+// it has caught up with the end of the log. Entries that are appended meanwhile are read last. Its output is invisible
+// until the segments change roles. So it can be abandoned, and the process can be killed, at any time.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
@@ -49,7 +49,8 @@ extension WriteAheadLog {
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process wrote or checked it. The next one finds the damage, and reports what it drops.
+        // This process wrote or checked the entry. The next process finds the damage, and reports the bytes that it
+        // drops.
         preconditionFailure("an entry of the log is not what was written")
       }
       entries.value.compaction?.read = offset + length
@@ -133,7 +134,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns the memory of the other segment to the system. Where that fails, the next compaction overwrites it.
+  /// Returns the memory of the other segment to the system. If that fails, the next compaction overwrites it.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment)) else {
       return

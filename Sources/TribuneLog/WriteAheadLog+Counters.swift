@@ -26,9 +26,9 @@ package struct CounterSlot {
 }
 
 extension WriteAheadLog {
-  /// Gives a slot to an owner other than 0, with all counters 0 but the first.
+  /// Assigns a slot to an owner, which must not be 0. All counters but the first become 0.
   ///
-  /// To be called before the entry that makes the owner known is committed: no owner is without a slot then.
+  /// Call it before the entry that makes the owner known is committed, so that every known owner has a slot.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)

@@ -6,17 +6,17 @@ import TribuneSystem
 // log counts recoveries that did not end.
 
 extension WriteAheadLog {
-  /// The number of processes that have to die while they recover from a log before the log is taken for the cause. Any
-  /// process can die at any moment, of a lack of memory for example; three in a row hardly do so by chance.
+  /// The number of processes that have to die while they recover from a log before the log counts as the cause. Any
+  /// process can die at any moment, for example of a lack of memory; three in a row are hardly chance.
   package static let recoveriesMax: UInt32 = 3
 
-  /// To be called after adopting a log, before anything else is read from it.
+  /// Call it after adopting a log, before reading anything else from it.
   package func beginRecovery() {
     let count = Self.unfinishedRecoveries(in: mapping)
     mapping.publish(CheckedWord(count + 1).bits, at: LogHeader.recoveriesOffset)
   }
 
-  /// Clears the count. Call when the recovery has succeeded, or has failed for a reason other than the log.
+  /// Clears the count. Call it when the recovery has succeeded, or has failed for a reason other than the log.
   package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
 
   /// The recoveries since the last one that ended; 0 if that number is damaged.

@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// What the log says of the last number of a sequence.
+/// The last number of a sequence, as the log has it.
 package enum LastNumber: Equatable, Sendable {
   case given(UInt64)
   /// No number was stored.
@@ -10,14 +10,14 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may have these numbers, too. The header's are right even if entries are lost.
+// Entries may contain these numbers, too. Those in the header are right even if entries are lost.
 
 extension WriteAheadLog {
-  /// Sequences whose last number the header has room for.
+  /// The number of sequences whose last number the header has room for.
   package static let sequenceCount = 3
 
-  /// Notes that the numbers of a sequence were given out up to `number`, at most 2^56 − 1. To be called before anybody
-  /// learns of the number.
+  /// Notes that the numbers of a sequence were given out up to `number`, at most 2^56 − 1. Call it before the number is
+  /// used anywhere else.
   package func setLast(_ number: UInt64, ofSequence sequence: Int) {
     mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
   }

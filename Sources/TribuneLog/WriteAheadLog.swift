@@ -6,20 +6,20 @@ import TribuneWire
 /// A write-ahead log in a file in memory, which outlives the process that writes it for as long as another process
 /// holds a descriptor of the file.
 ///
-/// The file has three parts. *Counter slots* hold a few numbers for each owner that change often: setting one is a plain
-/// store. *Sequences* say which numbers of each sequence were given out. Two *segments* hold entries: one is active, and
-/// entries are appended to it. When much of it is dead, a *compaction* copies the live entries to the other segment, a
-/// few at a time, while the log is written to. At its end the segments change roles.
+/// The file has three parts. *Counter slots* hold a few often-changed numbers for each owner: setting one is a plain
+/// store. *Sequences* say which numbers of each sequence were given out. Two *segments* hold entries: one is active,
+/// and entries are appended to it. When much of it is dead, a *compaction* copies the live entries to the other
+/// segment, a few at a time, while the log is written to. At its end the segments change roles.
 ///
 /// The process may be killed between any two stores. The log stays whole, because every change to it becomes visible by
-/// one store of one word, made after all that the word speaks of: the committed length, or the number of the active
-/// segment. Bytes behind the committed length mean nothing. A slot that was being assigned is empty. This protects
-/// against the death of the process, not of the machine.
+/// one store of one word: the committed length, or the number of the active segment. That store comes after the stores
+/// of all bytes that it makes valid. Bytes behind the committed length mean nothing. A slot that was being assigned is
+/// empty. This protects against the death of the process, not of the machine.
 ///
-/// Everything that is read is checked, whoever wrote it: words against their complements, entries against their
-/// checksums, lengths against what is there.
+/// Everything that is read is checked, whichever process wrote it: words against their complements, entries against
+/// their checksums, lengths against the bytes that exist.
 package final class WriteAheadLog {
-  /// What this process knows of the entries (see `Cell`).
+  /// This process's state of the entries (see `Cell`).
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
@@ -29,7 +29,7 @@ package final class WriteAheadLog {
     /// Length of the entries after the last compaction.
     var kept = 0
     var compaction: Compaction?
-    /// The other segment holds pages that nobody needs.
+    /// The other segment holds pages that are not needed any more.
     var isOtherSegmentStale = false
   }
 
@@ -70,7 +70,7 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// Opens a log that another process has written and writes to no more. Changes nothing in it.
+  /// Opens a log that another process has written, and no longer writes to. Changes nothing in it.
   ///
   /// - Throws: `LogError`; the descriptor is closed then.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
@@ -121,8 +121,8 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// Bytes of entries up to which new work is admitted, at most half of a segment. The log refuses nothing by it: entries
-  /// that follow from admitted work are appended beyond it.
+  /// Bytes of entries up to which new work is admitted, at most half of a segment. The log itself does not enforce this
+  /// limit: entries that follow from admitted work are appended beyond it.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
@@ -138,14 +138,14 @@ package final class WriteAheadLog {
 
   // MARK: Bytes
 
-  /// Must not be held on to while the same bytes are written.
+  /// The span must not be kept while the same bytes are written.
   @_lifetime(borrow self)
   @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
     // The mapping lives as long as this object, which the compiler does not see through a class.
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
   }
 
-  /// The same for writing. Must be the only access to these bytes.
+  /// The same for writing. The span must be the only access to these bytes.
   @_lifetime(borrow self)
   @inline(__always) func mutableBytes(in range: Range<Int>) -> MutableRawSpan {
     unsafe _overrideLifetime(mapping.unboundMutableBytes(in: range), borrowing: self)

@@ -4,7 +4,6 @@ package import TribuneWire
 
 /// Everything that keeps a delegate from an object's chain. If it is empty, the delegate conforms.
 package struct NonConformance: Error, Equatable, Sendable {
-  /// The protocol of the object.
   package var protocolName: String
   /// Protocols that the delegate names and the library does not have.
   package var unknownProtocols: [String] = []

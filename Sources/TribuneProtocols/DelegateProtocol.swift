@@ -17,7 +17,6 @@ package final class DelegateProtocol: Sendable {
   package let methods: [ProtocolMethod]
   /// The named types, its own and inherited ones.
   package let types: [String: ValueType]
-  /// The canonical text.
   package let text: String
   /// The canonical text without the documentation.
   let definition: String
@@ -58,7 +57,6 @@ package final class DelegateProtocol: Sendable {
 /// A method of a protocol, its own or inherited.
 package final class ProtocolMethod: Sendable {
   package let declaration: MethodDeclaration
-  /// The protocol that declares it.
   package let origin: String
   /// The definitions of the types that its parameters and result name.
   package let types: [String: ValueType]

@@ -40,7 +40,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
-  /// Whether a file defines the name.
   package func isFromFile(_ name: String) -> Bool { entries[name]?.isFromFile == true }
 
   /// The protocols that the owner has added, in their present meaning.
@@ -51,7 +50,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// The protocols that the sources define by themselves, without adding them or regarding the library's names.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// The number of protocols that the owner has added.
   package func count(of owner: Owner) -> Int { namesByOwner[owner]?.count ?? 0 }
 
   /// Loads all files again and forgets what earlier ones defined. Protocols with errors are left out.
@@ -63,7 +61,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     for new in linked {
       var entry = Entry(linked: new, isFromFile: true, owners: entries[new.name]?.owners ?? [])
       if let former = entries[new.name], !former.owners.isEmpty, !former.linked.isSame(as: new) {
-        for owner in former.owners { forget(new.name, of: owner) }
+        for owner in former.owners { namesByOwner[owner]?.removeAll { $0 == new.name } }
         entry.owners = []
         diagnostics.append(
           ProtocolDiagnostic(
@@ -76,6 +74,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
       loaded[name] = Entry(linked: former.linked, isFromFile: false, owners: former.owners)
     }
     entries = loaded
+    namesByOwner = namesByOwner.filter { !$0.value.isEmpty }
     return Self.sort(diagnostics, by: sources)
   }
 
@@ -115,11 +114,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
       entry.owners.removeAll { $0 == owner }
       entries[name] = entry.owners.isEmpty && !entry.isFromFile ? nil : entry
     }
-  }
-
-  private mutating func forget(_ name: String, of owner: Owner) {
-    namesByOwner[owner]?.removeAll { $0 == name }
-    if namesByOwner[owner]?.isEmpty == true { namesByOwner[owner] = nil }
   }
 
   private static func link(

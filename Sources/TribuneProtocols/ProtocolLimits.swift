@@ -9,7 +9,6 @@ package enum ProtocolLimits {
   package static let documentationLength = 4_096
   /// Bytes of a method's parameters or of its result, as text.
   package static let signatureLength = 8_192
-  /// Nesting depth of types.
   package static let typeDepth = 32
   /// Fields of a struct, values of an enum.
   package static let fieldsPerType = 128

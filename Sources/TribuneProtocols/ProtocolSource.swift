@@ -13,7 +13,6 @@ package struct ProtocolSource: Equatable, Sendable {
   }
 }
 
-/// A place in a source.
 package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
   package var file: String
   /// Counted from 1.

@@ -5,10 +5,10 @@ import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
-/// One daemon's bus: from what an earlier daemon has left to what it leaves to the next.
+/// One daemon's bus, from taking over an earlier daemon's bus to handing over to the next daemon.
 ///
-/// `Daemon` puts a process around it. The simulation (docs/TESTING.md) drives it without one, through what is `package`
-/// here and through system calls, and through nothing else.
+/// `Daemon` puts a process around it. The simulation (docs/TESTING.md) drives it without one, and uses only what is
+/// `package` here, and system calls.
 package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart
@@ -17,11 +17,12 @@ package final class BusInstance {
   private let keeper: KeeperLink?
 
   /// - Parameters:
-  ///   - passed: what the service manager has passed.
-  ///   - keeperPath: where the keeper listens that keeps what the bus has. Without one, nothing outlives this process.
-  ///   - replaces: whether to take the place of the bus that this keeper serves. It has let go of it then.
-  ///   - listenPath: where the bus has to listen whose place is taken; anywhere if nil.
-  ///   - isStepped: the caller's thread does what the main queue would do: `lookAtDeadlines`.
+  ///   - passed: the descriptors that the service manager has passed.
+  ///   - keeperPath: the path of the keeper's socket. Without a keeper, nothing outlives this process.
+  ///   - replaces: whether to take the place of the bus that this keeper serves. That bus has given up its place when
+  ///     this returns.
+  ///   - listenPath: the path at which the replaced bus must listen; any path if nil.
+  ///   - isStepped: the caller's thread calls `lookAtDeadlines`, in place of the main queue.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     replaces: Bool = false, listenPath: String? = nil, log: Log, isStepped: Bool = false
@@ -45,9 +46,10 @@ package final class BusInstance {
     if replaces { try keeper?.takePlace() }
   }
 
-  /// The log that another daemon has left, or an empty one.
+  /// The log that another daemon left, or an empty one.
   ///
-  /// - Parameter isStrict: whether to throw if what was left cannot be taken over: who has left it can go on with it.
+  /// - Parameter isStrict: whether to throw if the log that was left cannot be taken over: the replaced daemon can then
+  ///   continue with it.
   private static func log(
     _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink?, _ log: Log, isStrict: Bool
   ) throws -> WriteAheadLog {
@@ -59,7 +61,7 @@ package final class BusInstance {
             "the log that was kept has room for \(wal.segmentCapacity) bytes, less than twice LogMax=")
         }
         keeper?.keep(log: wal.rawDescriptor)
-        // A keeper may have it alone.
+        // Until now, only the keeper may have had the log.
         if !passed.storedNames.contains(StoredName.log.rawValue) {
           keeper?.store(log: wal.rawDescriptor)
         }
@@ -78,14 +80,14 @@ package final class BusInstance {
     return wal
   }
 
-  /// A log that can be as long as any configuration lets it become, if this process may have something that long: for
-  /// as long as there is this bus, it is only ever passed on.
+  /// Makes the longest log that any configuration can need, if this process may have one that long: all later daemons
+  /// of this bus take over the same log.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
         slotCount: BusServer.slotCount, segmentCapacity: WriteAheadLog.segmentCapacityMax)
     } catch {
-      // What follows from what is let in has as much room as that, and what is retained has its own limit.
+      // Twice `LogMax=`: once for what it admits, once for the entries that follow from that.
       let length = min(
         WriteAheadLog.segmentCapacityMax,
         2 * configuration.logMaxBytes + configuration.notifications.retainedMaxBytes)
@@ -97,7 +99,7 @@ package final class BusInstance {
     }
   }
 
-  /// The log finds no room in what this process may have.
+  /// This process may not have as much memory as the log needs.
   private struct NoMemory: Error, CustomStringConvertible {
     let length: Int
     let cause: Errno
@@ -109,14 +111,14 @@ package final class BusInstance {
 
   // MARK: From the first to the last
 
-  /// Goes on with what was left. Until `endTakeOver`, the death of this process counts against that.
+  /// Takes over the log and the connections. If this process dies before `endTakeOver`, that counts against the log.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
     for name in passed.formerNames { keeper?.removeStored(name) }
   }
 
-  /// The bus has come to serve, or does not start for a reason that what was left is not to blame for.
+  /// Ends the take-over: the bus serves, or does not start for a reason other than the log.
   package func endTakeOver() { server.wal.endRecovery() }
 
   /// Accepts connections on `listener`.
@@ -127,12 +129,12 @@ package final class BusInstance {
     }
   }
 
-  /// Has the end of the first iteration end the take-over: what clients had sent meanwhile has been taken by then, and
-  /// the log is one that the bus can go on with.
+  /// Ends the take-over when the first iteration ends. By then, the bus has taken what clients had sent meanwhile, and
+  /// has shown that it can work with the log.
   ///
-  /// - Parameter served: called then.
+  /// - Parameter served: called at that time.
   package func start(_ served: @escaping () -> Void = {}) {
-    // The bus has taken what it goes on with.
+    // The bus has taken everything that it resumes.
     keeper?.forgetRest()
     passed.discard()
     server.iterationEnded = { [weak self] in
@@ -148,18 +150,18 @@ package final class BusInstance {
 
   /// Makes one iteration of the event loop.
   ///
-  /// - Returns: whether the bus goes on.
+  /// - Returns: whether the bus continues.
   package func iterate() throws(Errno) -> Bool { try loop.iterate(for: server) }
 
-  /// Goes by another configuration from now on.
+  /// Applies another configuration.
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
-  /// Whether somebody may go on with the connections when this daemon ends.
+  /// Whether another daemon can resume the connections when this daemon ends.
   package var isSucceeded: Bool { keeper != nil }
 
-  /// Leaves everything to the next daemon. Nothing happens on the bus any more.
+  /// Leaves everything to the next daemon. Afterwards, this daemon does nothing more on the bus.
   ///
-  /// - Returns: whether it was everything; else the next one finds what it would after this one's death.
+  /// - Returns: whether nothing is missing; otherwise the next daemon finds what it would find after a crash.
   @discardableResult
   package func handOver() -> Bool {
     guard let keeper else { preconditionFailure("nobody keeps what is handed over") }
@@ -171,7 +173,7 @@ package final class BusInstance {
       log.error("cannot hand over: \(error)")
       isWhole = false
     }
-    // Whatever is missing then, the next daemon finds more than nothing.
+    // Even if something is missing, the next daemon can resume the rest.
     server.seal()
     if !keeper.isUp {
       log.notice("waiting for a keeper, for \(KeeperLink.handOverLimit.components.seconds) s at most")
@@ -188,17 +190,17 @@ package final class BusInstance {
 
   // MARK: Stepped
 
-  /// When the bus looks at its deadlines next, if nothing happens before; nil if there are none.
+  /// When `lookAtDeadlines` is due if nothing happens before; nil if there are no deadlines.
   package var nextLook: Instant? { server.timer?.due }
 
-  /// The time for that has come.
+  /// Acts on deadlines, when `nextLook` has come.
   package func lookAtDeadlines() { server.timer?.fire() }
 
-  /// Whether there is a keeper, and whether it has acknowledged all that it is to keep.
+  /// Whether a keeper is connected, and whether it has acknowledged everything that it is to keep.
   package var hasKeeper: Bool { keeper?.isUp ?? false }
   package var isAllKept: Bool { keeper?.isSettled ?? false }
 
-  /// All that the bus has for its clients: nothing of it is left when they have gone.
+  /// Everything that the bus holds for its clients. All counts are 0 when the clients have gone.
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),

@@ -7,14 +7,14 @@ import TribuneWire
 
 /// The process around the bus: command line, configuration, sockets, signals and the service manager.
 package final class Daemon {
-  /// How long clients have to read what the bus still had for them when it ends.
+  /// How long clients have to read their queued frames when the bus ends.
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
-  /// How long the journal has to take what the bus still had for it when it ends.
+  /// How long the journal has to take the remaining entries when the bus ends.
   private static let flushGrace = Duration.seconds(2)
-  /// The status line follows what happens at most this often.
+  /// The shortest interval between two updates of the status line.
   private static let statusIntervalSeconds = 5
 
-  /// Those that it acts on.
+  /// The signals that the daemon acts on.
   private static let signals = [Signals.terminate, Signals.interrupt, Signals.hangUp]
 
   private let arguments: DaemonArguments
@@ -24,7 +24,7 @@ package final class Daemon {
   private let notifier: ServiceNotifier
   private var sources: [any DispatchSourceProtocol] = []
   private var lastStatus = ""
-  /// The server's when the status line was last held against it.
+  /// The server's change count when the status line was last compared.
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
 
@@ -54,8 +54,8 @@ package final class Daemon {
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
-    // Before there is another thread: what comes before Dispatch takes it waits, rather than end the process or be
-    // lost.
+    // Blocked before the first thread starts: a signal that comes before Dispatch handles it then stays pending, and
+    // neither ends the process nor is lost.
     SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
@@ -68,7 +68,7 @@ package final class Daemon {
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
     do throws(Errno) {
-      // Dispatch would wait for its threads for ever.
+      // Dispatch would wait for ever for a thread that cannot be started.
       try Thread.start {}
     } catch {
       log.error("cannot start a thread: \(error)")
@@ -92,7 +92,7 @@ package final class Daemon {
     }
   }
 
-  /// A daemon that has what was left for it, and listens.
+  /// A daemon that has taken over the last one's bus, and listens.
   private static func listening(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws -> Daemon {
@@ -101,15 +101,15 @@ package final class Daemon {
     do {
       try daemon.listen(mode: configuration.socketMode)
     } catch {
-      // The log is not why.
+      // The log is not the cause.
       daemon.bus.endTakeOver()
       throw error
     }
     return daemon
   }
 
-  /// A bus that is asked for its place may hang. Until it has let go, a signal ends this process as it would any other,
-  /// and the bus goes on.
+  /// Unblocks the signals while another bus is asked for its place, because that bus may hang. Until it has given up
+  /// its place, a signal ends this process, and that bus continues.
   private static func replacing(_ arguments: DaemonArguments, _ body: () throws -> Daemon) throws -> Daemon {
     guard arguments.replaces else { return try body() }
     SignalMask(signals).unblock()
@@ -144,7 +144,7 @@ package final class Daemon {
 
   // MARK: Starting
 
-  /// Each client takes a descriptor: as many as the kernel lets this process have.
+  /// Each client takes a descriptor, so this sets the limit as high as the kernel allows.
   private static func raiseDescriptorLimit(_ log: Log) {
     do throws(Errno) {
       try ThisProcess.raiseDescriptorLimit()
@@ -167,7 +167,7 @@ package final class Daemon {
     }
     let path = Self.listenPath(arguments)
     server.lister.address = "unix:\(path)"
-    // The last daemon's, which has taken connections meanwhile.
+    // The last daemon's socket, on which clients may have connected meanwhile.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file))
       server.acceptor.setMode(mode)
@@ -178,11 +178,11 @@ package final class Daemon {
     }
   }
 
-  /// Where to listen; when nobody says, in the unit's own folder, the user's, or the system's.
+  /// The path to listen at: the given one, else one in the unit's own folder, the user's, or the system's.
   private static func listenPath(_ arguments: DaemonArguments) -> String {
     if let path = arguments.listenPath { return path }
     if let folder = Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY") {
-      // The first of several, as systemd.exec(5) separates them.
+      // The variable may have several folders, separated by colons (systemd.exec(5)).
       return "\(folder.prefix { $0 != ":" })/bus"
     }
     if let folder = Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR") { return "\(folder)/tribune/bus" }
@@ -199,7 +199,7 @@ package final class Daemon {
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
     }
-    // There is one at once.
+    // Wakes the event loop, so that the first iteration comes at once.
     DispatchQueue.main.async {}
     notifyReady()
     letGoOfStarting()
@@ -219,7 +219,7 @@ package final class Daemon {
     notifier.ready(status: lastStatus)
   }
 
-  /// Runs `action` on the main queue for each `number` that the process gets.
+  /// Runs `action` on the main queue each time the process gets the signal `number`.
   private func on(_ number: CInt, _ action: @escaping @MainActor () -> Void) {
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
     source.setEventHandler { action() }
@@ -227,7 +227,7 @@ package final class Daemon {
     sources.append(source)
   }
 
-  /// Tells the service manager that the event loop turns, from inside it.
+  /// Tells the service manager regularly that the event loop runs. The timer fires only in a running loop.
   private func startWatchdog(_ intervalNanoseconds: UInt64) {
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: intervalNanoseconds))
     let source = DispatchSource.makeTimerSource(queue: .main)
@@ -239,10 +239,10 @@ package final class Daemon {
 
   // MARK: Running
 
-  /// Has the status line follow what has changed, a little later and once for all of it.
+  /// Updates the status line some seconds after a change, once for all changes until then.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
-    // No iteration needs a look until then.
+    // No iteration needs to check for changes until then.
     server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }
@@ -258,7 +258,7 @@ package final class Daemon {
   }
 
   private func reload() {
-    // The main queue does all that it has, and what is handed over is not changed any more.
+    // The main queue runs all its work, even after a stop; the configuration must not change after the hand-over.
     guard !isStopping else { return }
     notifier.reloading()
     let (loaded, diagnostics) = Self.loadConfiguration(arguments)
@@ -272,7 +272,7 @@ package final class Daemon {
     notifyReady()
   }
 
-  /// - Parameter isForGood: nobody is to go on with the connections.
+  /// - Parameter isForGood: no daemon is to resume the connections.
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true

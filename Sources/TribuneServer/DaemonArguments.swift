@@ -18,14 +18,14 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  /// The socket's path if systemd passes no socket.
+  /// The path of the socket, if systemd passes none.
   package var listenPath: String?
-  /// Where the bus's keeper listens, if it has one.
+  /// The path of the keeper's socket, if the bus has a keeper.
   package var keeperPath: String?
   package var configurationDirectory = Configuration.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
-  /// Whether to replace the bus that the keeper serves, and to take over everything that it has.
+  /// Whether to replace the bus that the keeper serves, and to take over everything that bus has.
   package var replaces = false
 
   package init() {}

@@ -8,7 +8,7 @@ package import TribuneWire
 ///
 /// A message or a field may contain a peer's unmodified text, so everything is escaped here.
 package final class Log {
-  /// The numbers are those of syslog.
+  /// Values as in syslog.
   nonisolated package enum Level: Int32, Comparable, CaseIterable, Sendable {
     case error = 3
     case warning = 4
@@ -100,7 +100,7 @@ package final class Log {
 
   // MARK: Verdicts
 
-  /// Whether such a verdict is logged at all.
+  /// Whether a verdict of this kind is logged at all.
   package func wants(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
     level(of: VerdictEntry.level(of: verdict, isOverridden: isOverridden)) <= level
   }

@@ -4,7 +4,7 @@ import Glibc
 
 /// Text that a C function has allocated by malloc(3), for its caller to free.
 extension String {
-  /// A copy of the text, which is freed.
+  /// Copies the text, and frees the original.
   @unsafe package init(freeing text: UnsafeMutablePointer<CChar>) {
     unsafe self.init(cString: text)
     unsafe free(text)
@@ -12,7 +12,7 @@ extension String {
 }
 
 extension [String] {
-  /// A copy of a list that ends with nil, which is freed with its texts.
+  /// Copies a list that ends with nil, and frees the original list and its texts.
   @unsafe package init(freeing list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
     self = []
     var next = unsafe list

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The file of a socket, as the kernel tells it from others.
+/// The identity of a socket's file.
 package struct SocketFile: Equatable, Sendable {
   package let device: UInt64
   package let inode: UInt64
@@ -12,13 +12,13 @@ package struct SocketFile: Equatable, Sendable {
     self.inode = inode
   }
 
-  /// The file at `path`, of whatever kind; nil if there is none, or if it cannot be seen.
+  /// The file at `path`, of any kind; nil if there is none, or if it cannot be seen.
   package init?(at path: String) {
     guard let status = Self.status(at: path) else { return nil }
     self.init(status)
   }
 
-  /// The file that a descriptor leads to, of whatever kind; nil if it is not open.
+  /// The file that a descriptor refers to, of any kind; nil if it is not open.
   package init?(of descriptor: CInt) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -34,7 +34,7 @@ package struct SocketFile: Equatable, Sendable {
     status(at: path).map { $0.st_mode & S_IFMT == S_IFSOCK }
   }
 
-  /// What is at `path` itself, even if it is a symbolic link.
+  /// The status of the file at `path` itself, even if that is a symbolic link.
   private static func status(at path: String) -> stat? {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status : nil

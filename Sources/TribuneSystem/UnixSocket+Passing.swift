@@ -3,12 +3,12 @@
 import Glibc
 package import TribuneWire
 
-/// Many descriptors with one message, which only daemons send each other.
+/// Messages with many descriptors, which only daemons send each other.
 extension UnixSocket {
-  /// Sends what the kernel takes of `bytes`, which must not be empty, without waiting. Copies of `descriptors` go
-  /// with the first byte.
+  /// Sends as many of `bytes` as the kernel takes, without waiting. `bytes` must not be empty. Copies of `descriptors`
+  /// go with the first byte.
   ///
-  /// - Returns: the number of bytes that it took; 0, and no descriptors, when the peer's buffer is full.
+  /// - Returns: the number of bytes that the kernel took; 0, and no descriptors, when the peer's buffer is full.
   package static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], to descriptor: borrowing FileDescriptor
   ) throws(Errno) -> Int {
@@ -42,7 +42,8 @@ extension UnixSocket {
     }
   }
 
-  /// Reads once into the buffer's free space, which must not be empty, with as many descriptors as can come.
+  /// Reads once into the buffer's free space, which must not be empty, with as many descriptors as one message can
+  /// have.
   ///
   /// - Parameter passed: receives the descriptors; those beyond this process's limit on descriptors are lost.
   package static func receiveMany(

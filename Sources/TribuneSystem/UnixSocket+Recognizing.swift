@@ -11,7 +11,7 @@ extension UnixSocket {
     case connected
   }
 
-  /// The role of a Unix stream socket; nil when it has neither, or when the descriptor is something else.
+  /// The role of a Unix stream socket; nil when the socket has neither role, or when the descriptor is something else.
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
@@ -26,7 +26,7 @@ extension UnixSocket {
     }
   }
 
-  /// A number that identifies a socket, whoever has it, from its creation until the host stops.
+  /// A number that identifies a socket in every process, from its creation until the host stops.
   package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }

@@ -66,8 +66,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Binds a socket to a new file with these permission bits. From the start, it has no others: bind(2) makes the file
-  /// with those of the socket that the process's mask lets through.
+  /// Binds a socket to a new file with these permission bits. The file never has others: bind(2) takes them from the
+  /// socket, without those in the process's mask, which are set afterwards.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
   ) throws(Errno) {
@@ -119,7 +119,7 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// Ends the connection for the peer too, whoever else holds a copy of the descriptor.
+  /// Ends the connection for the peer too, even if another process holds a copy of the descriptor.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
     // ENOTCONN means that the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
@@ -142,8 +142,8 @@ package enum UnixSocket {
 
   /// Reads once into the buffer's free space, which must not be empty.
   ///
-  /// - Parameter passed: receives the descriptors that came along, those of one sending call at most, including those
-  ///   that are more than one read takes.
+  /// - Parameter passed: receives the descriptors that came along. They are from one sending call at most, and can be
+  ///   more than one read takes.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
   ) throws(Errno) -> Received {

@@ -6,7 +6,7 @@
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []
-    /// The index of the buffer that was handed out last. Those after it have had the longest time to become free.
+    /// The index of the buffer that was handed out last. The buffers after it have had the longest time to become free.
     var last = 0
     /// How many requests skip the search, because the last search found no free buffer.
     var pause = 0

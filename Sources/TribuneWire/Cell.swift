@@ -2,13 +2,13 @@
 
 /// A variable of a class without the run-time check for exclusive access.
 ///
-/// An access to a class property is checked at run time if the compiler cannot prove it exclusive. That takes about
-/// 80 instructions, and took a third of the daemon's work for a post and a quarter for a query. A cell omits this
-/// check for data that every message uses. Everything else holds: the value is initialised as long as the cell
-/// exists, and only its owner's isolation accesses it.
+/// An access to a class property is checked at run time if the compiler cannot prove it exclusive. That takes about 80
+/// instructions, and took a third of the daemon's work for a post and a quarter for a query. A cell omits this check
+/// for data that every message uses. All other rules hold: the value is initialised as long as the cell exists, and
+/// only its owner's isolation accesses it.
 ///
-/// Instead, the owner must guarantee exclusivity: no code that a mutating method of the value calls may access the
-/// same cell. So few properties are cells.
+/// Instead, the owner must guarantee exclusivity: no code that a mutating method of the value calls may access the same
+/// cell. Therefore, few properties are cells.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<Value>
 

@@ -13,7 +13,7 @@ package struct FieldReader: ~Escapable {
   package var isAtEnd: Bool { position == bytes.byteCount }
 
   @_lifetime(self: copy self)
-  package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(
+  @inline(__always) package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(
     _ type: T.Type = T.self
   ) throws(WireError) -> T {
     guard bytes.byteCount - position >= MemoryLayout<T>.size else {
@@ -27,6 +27,7 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
+    if length == 0 { return "" }
     guard bytes.byteCount - position >= length else {
       throw WireError(.malformedFrame, "a text of \(length) bytes reaches past the end of the fields")
     }
@@ -104,6 +105,7 @@ extension ByteBuffer {
   /// Appends a text with a 16-bit length before it, as `FieldReader.text()` reads it. A longer text is cut at a
   /// character's boundary.
   package func appendField(_ text: String) {
+    if text.isEmpty { return append(UInt16(0)) }
     let bytes = text.utf8Bytes
     guard bytes.byteCount <= UInt16.max else { return appendField(text.prefix(utf8Length: Int(UInt16.max))) }
     append(UInt16(bytes.byteCount))
@@ -117,6 +119,8 @@ extension ByteBuffer {
     append(UInt16(texts.count))
     for text in texts { appendField(text) }
   }
+
+  func append(_ bytes: [UInt8]) { append(bytes.rawBytes) }
 
   /// Appends bytes, as `FieldReader.byteArray()` reads them.
   package func appendBytesField(_ bytes: [UInt8]) { appendBytesField(bytes.rawBytes) }

@@ -47,6 +47,11 @@ package struct FrameFlags: OptionSet, Sendable {
   package static let critical = FrameFlags(rawValue: 0x80)
 }
 
+extension OptionSet where RawValue == UInt8, Element == Self {
+  /// Without this, other modules would call the standard library's implementation through witness tables.
+  @inlinable package func contains(_ member: Self) -> Bool { rawValue & member.rawValue == member.rawValue }
+}
+
 /// The most bytes of fields and of payload in one frame that a side accepts.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
@@ -57,7 +62,7 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// What a client accepts from the bus: lists and verdicts can be long, and a monitor receives whole frames as
+  /// A client's limits for frames from the bus: lists and verdicts can be long, and a monitor receives whole frames as
   /// payload.
   package static let fromBus = FrameLimits(
     fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
@@ -75,8 +80,8 @@ package struct FrameLimits: Equatable, Sendable {
 ///     24  4   length of the fields
 ///     28  4   zero
 ///
-/// After it come the fields, the name, the object, and the payload, which is the rest. The fields come first, so that
-/// name, object and payload are contiguous and can follow another header unchanged.
+/// After the header come the fields, the name, the object, and the payload, which is the rest. The fields come first,
+/// so that name, object and payload are contiguous and can follow another header unchanged.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
@@ -98,7 +103,7 @@ package struct FrameHeader: Equatable, Sendable {
 
   /// Reads the header at `start`.
   ///
-  /// - Parameter limits: what this side accepts.
+  /// - Parameter limits: the limits that this side accepts.
   /// - Returns: nil until all 32 bytes have arrived.
   /// - Throws: `frameTooLong` if a length exceeds its limit; `malformedFrame` if the lengths contradict each other.
   ///   Nothing has been allocated for the frame by then.
@@ -158,12 +163,19 @@ package struct FrameHeader: Equatable, Sendable {
   package var payloadLength: Int { frameLength - payloadStart }
 
   package func append(to buffer: ByteBuffer) {
+    let start = buffer.count
+    buffer.skip(Self.length)
+    store(in: buffer, at: start)
+  }
+
+  /// Overwrites the header at `start`, whose bytes must all have been written or skipped before.
+  fileprivate func store(in buffer: ByteBuffer, at start: Int) {
     let kindFlagsLengths =
       UInt32(rawKind) | UInt32(flags.rawValue) << 8 | UInt32(nameLength) << 16 | UInt32(objectLength) << 24
-    buffer.append(UInt64(UInt32(frameLength)) | UInt64(kindFlagsLengths) << 32)
-    buffer.append(sender.rawValue)
-    buffer.append(serial)
-    buffer.append(UInt64(UInt32(fieldsLength)))
+    buffer.store(UInt64(UInt32(frameLength)) | UInt64(kindFlagsLengths) << 32, at: start)
+    buffer.store(sender.rawValue, at: start + Self.senderOffset)
+    buffer.store(serial, at: start + Self.serialOffset)
+    buffer.store(UInt64(UInt32(fieldsLength)), at: start + Self.fieldsLengthOffset)
   }
 }
 
@@ -225,15 +237,13 @@ extension ByteBuffer {
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
   ) {
     let start = count
-    var header = FrameHeader(
-      kind: F.kind, flags: flags, sender: sender, serial: serial,
-      nameLength: nameLength, objectLength: objectLength, payloadLength: payloadLength)
-    header.append(to: self)
+    skip(FrameHeader.length)
     fields.append(to: self)
-    header.fieldsLength = count - start - FrameHeader.length
-    header.frameLength += header.fieldsLength
-    store(UInt32(header.frameLength), at: start)
-    store(UInt32(header.fieldsLength), at: start + 24)
+    FrameHeader(
+      kind: F.kind, flags: flags, sender: sender, serial: serial,
+      fieldsLength: count - start - FrameHeader.length, nameLength: nameLength, objectLength: objectLength,
+      payloadLength: payloadLength
+    ).store(in: self, at: start)
   }
 
   /// Appends a whole frame.
@@ -254,9 +264,12 @@ extension ByteBuffer {
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     name: String = "", object: String = "", text: String = ""
   ) {
-    appendFrame(
-      fields, flags: flags, sender: sender, serial: serial, name: name, object: object,
-      payload: text.utf8Bytes)
+    appendHead(
+      of: fields, flags: flags, sender: sender, serial: serial, nameLength: name.utf8.count,
+      objectLength: object.utf8.count, payloadLength: text.utf8.count)
+    append(name)
+    append(object)
+    append(text)
   }
 
   /// Appends the text's UTF-8 without a length.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Single fields of frames, read and changed where the frames lie: what needs one field does not decode all of them.
+// Reads and changes single fields of frames in place, without decoding all fields.
 
 extension RawSpan {
-  /// The length of the frame at `offset`, which is whole and was checked, or of the hello.
+  /// The length of the frame or hello at `offset`. A frame must be whole and checked.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
     // No frame from the bus is that long.
@@ -19,7 +19,7 @@ extension RawSpan {
     integer(at: offset + FrameHeader.serialOffset, as: Serial.self)
   }
 
-  /// What the `lost` frame at `offset` counts.
+  /// The count in the `lost` frame at `offset`.
   package func lostCount(at offset: Int) -> UInt64 {
     integer(at: offset + FrameHeader.length, as: UInt64.self)
   }
@@ -32,7 +32,7 @@ extension RawSpan {
 extension ByteBuffer {
   package func frameLength(at offset: Int) -> Int { bytes.frameLength(at: offset) }
 
-  /// Says in the frame at `offset` who sent it.
+  /// Writes the sender into the header of the frame at `offset`.
   package func stamp(_ sender: ConnectionID, frameAt offset: Int) {
     store(sender.rawValue, at: offset + FrameHeader.senderOffset)
   }
@@ -49,7 +49,8 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// Appends a frame whose userInfo came in a file as one that has it as payload, which is to be appended next.
+  /// Appends a frame whose userInfo came in a file, changed into a frame with that userInfo as payload. The caller
+  /// appends the payload next.
   ///
   /// - Parameter length: bytes of userInfo.
   /// - Precondition: the frame is a `post` or a `retained`, and has fields.
@@ -95,19 +96,20 @@ extension FrameView {
     header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
   }
 
-  /// The deadline of a query or an awaited post in milliseconds; 0 if the frame, which is whole, has none of its own.
+  /// The deadline of a query or an awaited post in milliseconds; 0 if the frame has none of its own. The frame must be
+  /// whole.
   package var deadline: UInt32 {
     if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
     guard header.kind == .post, header.fieldsLength > 0 else { return 0 }
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
-  /// What a `cancel`, which is whole, takes back; nil for other frames.
+  /// The serial that a `cancel` cancels; nil for other frames. The frame must be whole.
   package var cancelledSerial: Serial? {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }
 
-  /// Whose query an `answer` or a `defer` is about; nil if its fields end too early.
+  /// The query that an `answer` or a `defer` is about; nil if its fields end too early.
   package var queryID: QueryID? {
     fields.byteCount < 8 ? nil : QueryID(rawValue: fields.integer(at: 0, as: UInt64.self))
   }

@@ -17,7 +17,7 @@ package struct Hello: Equatable, Sendable {
   package var minimumVersion: UInt16
   package var capabilities: Capabilities
 
-  /// What the sender supports beyond a version. Readers ignore unknown bits.
+  /// Features that the sender supports beyond a version. Readers ignore unknown bits.
   package struct Capabilities: OptionSet, Sendable {
     package let rawValue: UInt32
 

@@ -45,7 +45,7 @@ package enum NameSyntax {
 
   /// Whether the name, which must be valid, announces or reports an action: its last token is `will` or `did` and a
   /// verb, as in `willClose`. Delegates receive such notifications, as AppKit registers a window's delegate for them.
-  /// The bus's own names are no actions of an object, and are for observers only.
+  /// The bus's own names are not actions on an object, and only observers receive them.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     var start = name.byteCount
@@ -99,8 +99,8 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   /// Whether it matches only names that are reserved for the bus.
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// Whether an observer of the pattern receives posts under `name`, which must be valid. A leading star does not
-  /// match the bus's own names: those must be asked for explicitly (as in MQTT for topics under `$`).
+  /// Whether an observer of the pattern receives posts under `name`, which must be valid. A leading star does not match
+  /// the bus's own names: a pattern must ask for those explicitly (as in MQTT for topics under `$`).
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
@@ -130,7 +130,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether `isFine` holds for all tokens. Stops at the first for which it does not.
+  /// Whether `isFine` holds for all tokens. Stops at the first token for which it does not.
   private static func allTokens(of text: RawSpan, _ isFine: (Token, _ isLast: Bool) -> Bool) -> Bool {
     var start = 0
     while start <= text.byteCount {

@@ -14,7 +14,8 @@ package struct PostRun {
   /// - Parameters:
   ///   - first: the header at `start`. Its frame must be whole.
   ///   - sender: the posts' sender.
-  ///   - limits: of the posts. A post beyond them ends the run, and its error is found when it starts the next run.
+  ///   - limits: the limits of each post. A post beyond them ends the run, and its error is found when it starts the
+  ///     next run.
   ///   - isAlone: the run has only the first post.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,

@@ -13,6 +13,9 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     self.microseconds = microseconds
   }
 
+  /// Truncated to whole microseconds; a negative span becomes zero.
+  package init(_ duration: Duration) { self.init(microseconds: max(0, duration.wholeMicroseconds)) }
+
   package var duration: Duration { .microseconds(microseconds) }
 
   /// Rounded up, so that only zero becomes zero.
@@ -20,13 +23,13 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package static func < (one: TimeSpan, other: TimeSpan) -> Bool { one.microseconds < other.microseconds }
 
-  /// - Throws: what is wrong with the text, for people.
+  /// - Throws: a description of the mistake in the text, for people.
   package init(_ text: String) throws(SyntaxError) {
     var scanner = Scanner(text: text)
     microseconds = try scanner.span()
   }
 
-  /// Why a text is no time span.
+  /// The reason why a text is not a time span.
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
@@ -72,6 +75,16 @@ extension TimeSpan: CustomStringConvertible {
       }
     }
     return parts.joined(separator: " ")
+  }
+}
+
+extension Duration {
+  /// Whole microseconds, truncated and clamped to 64 bits.
+  package var wholeMicroseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+    return overflow || carry ? (seconds < 0 ? .min : .max) : sum
   }
 }
 

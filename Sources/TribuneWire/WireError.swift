@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be wrong with a frame or a request. The numbers are the wire's.
+/// The errors of a frame or a request. The numbers are the wire's.
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
-  // These close the connection, because what follows can no longer be parsed, or because the bus cannot keep it.
+  // These close the connection, because the following bytes cannot be parsed, or because the bus cannot keep the
+  // connection.
   case badMagic = 1
   case unsupportedVersion = 2
   case frameTooLong = 3

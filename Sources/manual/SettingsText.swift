@@ -7,9 +7,7 @@ import TribuneCommands
 /// In the file, a comment stands above the keys (`#Key=default`) that it describes. Comments above the first section
 /// describe the whole file. A line with three spaces after its `#` is part of an example.
 struct SettingsText {
-  /// The text about the whole file.
   private(set) var about: [String] = []
-  /// The text about the sections and keys.
   private(set) var sections: [String] = []
 
   private enum Part {
@@ -57,10 +55,7 @@ struct SettingsText {
 
   /// Ends a comment, and writes it with its keys.
   private mutating func end() {
-    var lines: [String] = []
-    if let first = keys.first {
-      lines += [".TP", Self.term(first)] + keys.dropFirst().flatMap { [".TQ", Self.term($0)] }
-    }
+    var lines = Roff.item(keys.map(Self.term), [])
     var isFirst = !keys.isEmpty
     for part in parts {
       switch part {

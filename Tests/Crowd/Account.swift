@@ -4,16 +4,16 @@ import Glibc
 import Synchronization
 import Tribune
 
-/// What the clients of a crowd have done, and what came of it.
+/// Records what the clients of a crowd have done, and the results.
 actor Account {
-  /// So many answers make one line of progress.
-  static let step = 20
+  /// Answers per line of progress.
+  private static let step = 20
 
   private var answers = 0
   private var asked = 0
   private var lines: [String] = []
 
-  /// The bus has answered a post or a question.
+  /// Counts an answer of the bus to a post or a question.
   func progress() {
     answers += 1
     if answers.isMultiple(of: Self.step) { say("progress") }
@@ -25,14 +25,14 @@ actor Account {
 
   func write(_ lines: [String]) { self.lines += lines }
 
-  /// Says all of it.
+  /// Prints all of it.
   func tell() {
     for line in lines { say(line) }
     say("asked \(asked)")
   }
 }
 
-/// What is raised once, and seen by everybody.
+/// A flag that tasks share, and that is raised once.
 final class Flag: Sendable {
   private let isUp = Atomic(false)
 
@@ -45,9 +45,9 @@ final class Flag: Sendable {
 struct Numbers {
   private var ranges: [ClosedRange<Int>] = []
 
-  /// Adds the next.
+  /// Adds the next number.
   ///
-  /// - Returns: false when it is no later one, and was not added.
+  /// - Returns: false if it is not higher than the last one, and was not added.
   mutating func add(_ number: Int) -> Bool {
     guard let last = ranges.last else {
       ranges.append(number...number)
@@ -66,7 +66,7 @@ struct Numbers {
 }
 
 extension Connection {
-  /// Raised when it has ended and does not come back: whoever goes on with it would fail for ever.
+  /// Raised once the connection has ended for good, after which every call fails.
   var over: Flag {
     let flag = Flag()
     Task {
@@ -77,12 +77,12 @@ extension Connection {
   }
 }
 
-/// Writes a line that whoever reads it has at once.
+/// Writes a line to standard output at once.
 func say(_ line: String) {
   var bytes = Array("\(line)\n".utf8)[...]
   while !bytes.isEmpty {
     let count = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
-    // Nobody listens any more.
+    // The reader has gone.
     guard count > 0 else { exit(1) }
     bytes = bytes.dropFirst(count)
   }

@@ -4,15 +4,15 @@ import Tribune
 import TribuneTestSupport
 
 extension Question {
-  /// What every delegate approves.
+  /// Every delegate approves this.
   static let kind = "kind.shouldStop"
-  /// What every delegate vetoes.
+  /// Every delegate vetoes this.
   static let firm = "firm.shouldStop"
-  /// What nobody is asked, because there is a hold on it.
+  /// A hold vetoes this, so no delegate is asked.
   static let held = "held.shouldStop"
 }
 
-/// A delegate that says the same to the same question, always.
+/// A delegate that always gives the same answer to the same question.
 final class Judge: Delegate {
   let connection: Connection
 
@@ -27,7 +27,7 @@ final class Judge: Delegate {
   }
 }
 
-/// Asks, and knows what the verdict has to be.
+/// Asks, and checks each verdict.
 final class Asker: Sendable {
   let name: String
   let connection: Connection

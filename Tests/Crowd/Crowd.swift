@@ -4,34 +4,35 @@ import Dispatch
 import Glibc
 import Tribune
 
-/// Many clients of a bus, each with a connection of its own, that keep an account of what comes of what they
-/// do. A test starts a crowd on each side of a container's wall, and adds up.
+/// Many clients of a bus, each with its own connection, that keep an account of what they send and receive. A test
+/// starts one crowd inside and one outside of a container, and adds up.
 ///
 ///     crowd SIDE SEED OBSERVERS POSTERS DELEGATES ASKERS HOLDERS
 ///
-/// It finds the bus as all clients do. What it says, a line each:
+/// It finds the bus as all clients do. It prints these lines:
 ///
-///     connection :7            at first, for each; then
+///     connection :7            first, one for each connection
 ///     ready                    everything is registered
-///     progress                 so often as `Progress.step` says: so many posts and questions have been answered
+///     progress                 the bus has answered `Account.step` more posts and questions
 ///
-/// and as an answer to the line `stop` on its standard input
+/// When it reads the line `stop` from its standard input:
 ///
-///     stopped                  nobody posts or asks any more
+///     stopped                  all posters and askers have finished
 ///
-/// to the line `settle`
+/// When it reads `settle`:
 ///
-///     settled                  every observer has just spoken with the bus
+///     settled                  the bus has just answered every observer
 ///
-/// and to the line `account`, which comes when the bus has taken the last post, `load.end`:
+/// When it reads `account`, which is sent once the bus has taken the last post, `load.end`:
 ///
 ///     posted POSTER COUNT      numbers 1 to COUNT were used by the poster
-///     unsure POSTER NUMBER     whether the bus took that one, its poster was not told
-///     observed OBSERVER LOST POSTER RANGE…    what came, as numbers; and how many were told lost
-///     repeated OBSERVER POSTER NUMBER         what came twice, or after a later one of the same poster
+///     unsure POSTER NUMBER     the poster does not know whether the bus took that number
+///     observed OBSERVER LOST   how many losses were reported to the observer
+///     received OBSERVER POSTER RANGE…    the numbers that it received from the poster
+///     repeated OBSERVER POSTER NUMBER    a number that came twice, or after a higher one
 ///     asked COUNT
-///     wrong TEXT               a verdict that must not be; or, where it may be, what is to be judged
-///     broken WHO TEXT          a client that was told an error that it did not expect
+///     wrong TEXT               an unexpected verdict, for the test to judge
+///     broken CLIENT TEXT       an unexpected error of a client
 ///     end
 @main
 struct Crowd {
@@ -40,7 +41,7 @@ struct Crowd {
   let commands: AsyncStream<String>
   private let stopping = Flag()
 
-  /// How many of each there are; delegates and holders are on both sides, as many.
+  /// How many clients of each kind there are. The other crowd has as many delegates and holders.
   struct Size {
     var side: String
     var seed: UInt64
@@ -77,7 +78,7 @@ struct Crowd {
         exit(1)
       }
     }
-    // On this thread: the tasks share those of Dispatch, of which none is to wait here.
+    // This waits on the main thread, because it would block one of the threads that the tasks share.
     while let line = readLine() { reading.yield(line) }
     reading.finish()
     dispatchMain()
@@ -135,7 +136,7 @@ struct Crowd {
     withExtendedLifetime((delegates, holders)) {}
   }
 
-  /// Makes so many, named after the side and their number, one after the other.
+  /// Makes so many, one after the other, named after the side and their number.
   private func each<T>(_ count: Int, _ make: (String) async throws -> T) async throws -> [T] {
     var all: [T] = []
     for index in 0..<count { all.append(try await make("\(size.side)-\(index)")) }

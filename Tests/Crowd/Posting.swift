@@ -3,7 +3,7 @@
 import Tribune
 import TribuneTestSupport
 
-/// Posts numbers under a name of its own, and knows which the bus has taken.
+/// Posts numbers under its own name, and records which of them the bus has taken.
 final class Poster: Sendable {
   let name: String
   let connection: Connection
@@ -13,9 +13,9 @@ final class Poster: Sendable {
     self.connection = connection
   }
 
-  /// Posts until it is to stop: some that nobody confirms, then one that the bus does, which confirms them all,
-  /// because it takes what a connection sends in order. Where the connection was made anew in between, some may have been
-  /// lost with the old one.
+  /// Posts bursts of numbers until `stopping` is raised. The bus acknowledges the last number of a burst. This confirms
+  /// the whole burst, because the bus takes what a connection sends in order. If the client has reconnected meanwhile,
+  /// some of it may have been lost with the old connection.
   func post(seed: UInt64, _ account: Account, until stopping: Flag) async {
     var random = SplitMix64(seed: seed)
     var last = 0
@@ -41,7 +41,7 @@ final class Poster: Sendable {
     await account.write("posted \(name) \(last)")
   }
 
-  /// The number, and mostly little behind it; seldom so much that it travels as a file.
+  /// The number, and padding: mostly little, and rarely so much that it is sent as a file.
   private func userInfo(_ number: Int, _ random: inout SplitMix64) -> UserInfo {
     let length =
       if random.oneIn(400) {
@@ -69,7 +69,7 @@ extension Connection {
   }
 }
 
-/// Counts what comes.
+/// Counts what it receives.
 final class Observer: Sendable {
   let name: String
   let connection: Connection
@@ -81,13 +81,13 @@ final class Observer: Sendable {
     notifications = try await connection.observe("load.**", limit: 65_536)
   }
 
-  /// Returns when the bus has answered, at the second time if the connection was lost and made anew meanwhile.
+  /// Returns when the bus has answered. If the connection was lost meanwhile, asks once more on the new one.
   func settle() async throws {
     if await connection.isAnswered() { return }
     try await connection.postAcknowledged("settled")
   }
 
-  /// Observes to the post that ends it all, and writes what came.
+  /// Observes until the post `load.end`, and records what it received.
   func observe(_ account: Account) async throws {
     var tally = Tally(name: name)
     for try await delivery in notifications where tally.takes(delivery) { break }
@@ -106,14 +106,14 @@ private struct Tally {
 
   /// Counts a delivery.
   ///
-  /// - Returns: whether it is the one that ends it all.
+  /// - Returns: whether it is `load.end`.
   mutating func takes(_ delivery: Delivery) -> Bool {
     if case .lost(let count) = delivery {
       lost += count
       return false
     }
     guard case .notification(let notification) = delivery else {
-      // Whatever else there may be does not say how many are missing.
+      // Other deliveries do not say how many are missing.
       complaints.append("broken \(name) received \(delivery)")
       return false
     }

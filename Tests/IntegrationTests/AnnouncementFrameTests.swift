@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// Who comes, who goes, and the end, as the bus posts it.
+/// What the bus posts when clients connect and disconnect, and when it stops.
 @Suite("What the bus itself posts about connections", .timeLimit(.minutes(1)))
 struct AnnouncementFrameTests {
   private let bus: TestBus
@@ -14,50 +14,48 @@ struct AnnouncementFrameTests {
   private func json(_ frame: RawClient.Frame) throws -> [String: Any] {
     #expect(frame.header.sender == .bus)
     #expect(frame.object.isEmpty)
-    let json = try JSONSerialization.jsonObject(with: Data(frame.payloadBytes))
-    return try #require(json as? [String: Any])
+    return try jsonObject(frame.payload)
   }
 
-  @Test("who connects and who goes is told, and why if the bus closed it")
+  @Test("observers learn who connects and disconnects, and why if the bus closed the connection")
   func connections() throws {
     let observer = try RawClient.observing("tribune.connection.*", on: bus)
     let (client, welcome) = try RawClient.welcomed(bus)
     let came = try observer.next(.post)
     #expect(came.name == "tribune.connection.didConnect")
-    let who = try json(came)
-    #expect(who["connection"] as? String == "\(welcome.connection)")
+    let peer = try json(came)
+    #expect(peer["connection"] as? String == "\(welcome.connection)")
     let identity = try ThisProcess.identity
-    #expect(who["pid"] as? UInt32 == identity.pid)
-    #expect(who["uid"] as? UInt32 == identity.uid)
-    #expect(who["process"] as? String == identity.process)
-    #expect(who["unit"] as? String == identity.unit)
-    #expect(who.count == 5)
+    #expect(peer["pid"] as? UInt32 == identity.pid)
+    #expect(peer["uid"] as? UInt32 == identity.uid)
+    #expect(peer["process"] as? String == identity.process)
+    #expect(peer["unit"] as? String == identity.unit)
+    #expect(peer.count == 5)
     // A frame that is shorter than its header.
     try client.send([UInt8](repeating: 0, count: 32))
     let ended = try observer.next(.post)
     #expect(ended.name == "tribune.connection.didDisconnect")
-    let whom = try json(ended)
-    #expect(whom["connection"] as? String == "\(welcome.connection)")
-    #expect(whom["reason"] as? String == "malformedFrame")
-    #expect(whom.count == 6)
-    // Who never says hello is no connection of the bus.
+    let end = try json(ended)
+    #expect(end["connection"] as? String == "\(welcome.connection)")
+    #expect(end["reason"] as? String == "malformedFrame")
+    #expect(end.count == 6)
+    // A client that never says hello is not announced.
     try RawClient(bus).send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
-    func comeAndGo() throws -> ConnectionID { try RawClient.welcomed(bus).welcome.connection }
-    let other = try comeAndGo()
+    let other = try RawClient.welcomed(bus).welcome.connection
     #expect(try json(observer.next(.post))["connection"] as? String == "\(other)")
     let left = try json(observer.next(.post))
     #expect(left["connection"] as? String == "\(other)")
     #expect(left["reason"] == nil)
   }
 
-  @Test("that the bus stops is told before anybody is dismissed, and is the last that it posts")
+  @Test("the bus announces that it stops before it dismisses anybody, and then posts nothing more")
   func stopping() throws {
     let observers = try (0..<3).map { _ in
       let observer = try RawClient.observing("tribune.**", on: bus)
       try observer.observe("load.*", serial: 2)
       return observer
     }
-    // One is told although it has lost what came before.
+    // An observer that has lost posts receives the announcement too.
     let poster = try RawClient.greeted(bus)
     let stream = PostStream(poster, length: 3000)
     try stream.post(2000)

@@ -6,67 +6,41 @@ import Tribune
 
 @Suite("What the bus itself posts", .timeLimit(.minutes(1)))
 struct AnnouncementTests {
-  private actor Yes: Delegate {
-    private(set) var received: [Delivery] = []
-
-    func answer(_ question: Question) -> Answer { .approve }
-
-    func received(_ delivery: Delivery) { received.append(delivery) }
-  }
-
-  private actor No: Delegate {
-    func answer(_ question: Question) -> Answer { .veto("not \"now\"") }
-  }
-
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  private func json(_ notification: Tribune.Notification) throws -> [String: Any] {
-    let json = try JSONSerialization.jsonObject(with: Data(notification.userInfo.bytes))
-    return try #require(json as? [String: Any])
-  }
-
-  @Test("who joins an object's chain and who leaves it is told to those who observe that, however it leaves")
+  @Test("observers learn of each delegate that joins or leaves an object's chain, however it leaves")
   func delegates() async throws {
     let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.delegate.*", object: "window/1").makeAsyncIterator()
-    // What others post, of the same connection.
+    // This is sent what clients post, but not what the bus itself posts.
     var all = try await observer.observe(object: "window/1").makeAsyncIterator()
-    let yes = Yes()
+    let yes = AttentiveDelegate()
     try await program.attach(yes, to: "window/2", respondingTo: ["**"])
     let attachment = try await program.attach(
       yes, to: "window/1", respondingTo: ["window.*", "a.b"], label: "\"it\"\u{9B}")
 
-    guard case .notification(let attached) = try await news.next() else {
-      Issue.record("no news of the attachment")
-      return
-    }
+    let (attached, userInfo) = try await next(&news)
     #expect(attached.name == "tribune.delegate.didAttach")
     #expect(attached.object == "window/1")
     #expect(attached.sender == nil)
-    let userInfo = try json(attached)
     #expect(userInfo["delegate"] as? UInt64 == attachment.id)
     #expect(userInfo["label"] as? String == "\"it\"\u{9B}")
     #expect(userInfo["connection"] as? String == program.id)
     #expect(userInfo["respondsTo"] as? [String] == ["window.*", "a.b"])
 
     try await attachment.detach()
-    guard case .notification(let detached) = try await news.next() else {
-      Issue.record("no news of the detachment")
-      return
-    }
+    let detached = try await next(&news).notification
     #expect(detached.name == "tribune.delegate.didDetach")
     #expect(detached.userInfo == attached.userInfo)
 
     let killed = try bus.staying("delegate", "a.b", "--object=window/1", "--approve")
     killed.signal(SIGKILL)
-    let names = [try await news.next(), try await news.next()].map { delivery -> String in
-      if case .notification(let notification)? = delivery { notification.name } else { "" }
-    }
-    #expect(names == ["tribune.delegate.didAttach", "tribune.delegate.didDetach"])
-    // It responds to all names, but what the bus says is for observers.
-    #expect(await yes.received.isEmpty)
+    #expect(try await news.nextName() == "tribune.delegate.didAttach")
+    #expect(try await news.nextName() == "tribune.delegate.didDetach")
+    // It responds to all names, but the bus posts to observers only.
+    #expect(await yes.all.isEmpty)
     try await program.post("window.end", object: "window/1")
     #expect(
       try await all.next()
@@ -75,26 +49,22 @@ struct AnnouncementTests {
     await observer.close()
   }
 
-  @Test("going past vetoes is told with who did, why, and what the vetoes were")
+  @Test("observers learn who overrode vetoes, why, and which vetoes")
   func overriding() async throws {
     let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.query.didOverride", object: "o").makeAsyncIterator()
-    let (yes, no) = (Yes(), No())
+    let (yes, no) = (AttentiveDelegate(), AttentiveDelegate(vetoing: "not \"now\""))
     try await program.attach(yes, to: "o", respondingTo: ["a.shouldB"])
-    // Nothing was overridden here.
+    // There is no veto to override yet.
     #expect(try await program.ask("a.shouldB", object: "o", override: "no matter what").isAllowed)
     try await program.attach(no, to: "o", respondingTo: ["a.shouldB"], label: "no")
-    // Nor here: it was only tried.
+    // A dry run overrides nothing.
     #expect(try await program.ask("a.shouldB", object: "o", override: "may I?", isDryRun: true).isOverridden)
     let verdict = try await program.ask("a.shouldB", object: "o", override: "I \"must\"")
     #expect(verdict.isOverridden)
 
-    guard case .notification(let notification) = try await news.next() else {
-      Issue.record("no news of the override")
-      return
-    }
+    let (notification, userInfo) = try await next(&news)
     #expect(notification.sender == nil)
-    let userInfo = try json(notification)
     #expect(userInfo["query"] as? UInt64 == verdict.query)
     #expect(userInfo["name"] as? String == "a.shouldB")
     #expect(userInfo["reason"] as? String == "I \"must\"")
@@ -108,8 +78,7 @@ struct AnnouncementTests {
     await observer.close()
   }
 
-  @Test(
-    "holds and ends of queries are told with who and why, of value queries and what is taken back as well")
+  @Test("observers learn of each hold, its end, and each query's end, with who and why")
   func holdsAndQueries() async throws {
     let (observer, program) = (try await bus.connect(), try await bus.connect())
     var news = try await observer.observe("tribune.*.*", object: "o").makeAsyncIterator()
@@ -149,6 +118,6 @@ struct AnnouncementTests {
     guard case .notification(let notification)? = try await news.next() else {
       throw RawClient.Ended()
     }
-    return (notification, try json(notification))
+    return (notification, try jsonObject(String(decoding: notification.userInfo.bytes, as: UTF8.self)))
   }
 }

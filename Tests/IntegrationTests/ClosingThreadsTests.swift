@@ -7,7 +7,7 @@ import TribuneSystem
 
 @testable import TribuneServer
 
-/// Closing what takes long, for users who do not wait for each other.
+/// A descriptor that takes long to close delays no other user.
 @Suite("Threads that close descriptors", .timeLimit(.minutes(1)))
 struct ClosingThreadsTests {
   private let threads = ClosingThreads()
@@ -21,7 +21,7 @@ struct ClosingThreadsTests {
     accounts.account(of: user).descriptors.unclosed.current
   }
 
-  /// Has descriptors closed whose peers never answer.
+  /// Gives the threads descriptors to close whose peers never answer.
   private func block(_ count: Int, of user: UInt32) throws -> [LingeringSocket] {
     try (0..<count).map { _ in
       let socket = try LingeringSocket()
@@ -32,7 +32,7 @@ struct ClosingThreadsTests {
     }
   }
 
-  /// Waits until a descriptor has been closed that the user has passed.
+  /// Waits until the threads have closed a descriptor of the user.
   private func awaitClosing(of user: UInt32) throws {
     var ends: [CInt] = [-1, -1]
     let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
@@ -40,10 +40,10 @@ struct ClosingThreadsTests {
     let reading = FileDescriptor(owning: ends[0])
     close(FileDescriptor(owning: ends[1]), of: user)
     var poll = pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
-    #expect(try retrying { unsafe Glibc.poll(&poll, 1, 20_000) } == 1, "nobody closes it")
+    #expect(try retrying { unsafe Glibc.poll(&poll, 1, 20_000) } == 1, "the descriptor stays open")
   }
 
-  @Test("one user with many that are not closed keeps no other one waiting")
+  @Test("a user with many unclosed descriptors delays no other user")
   func others() throws {
     let blocked = try block(40, of: 1)
     for user in 2...4 as ClosedRange<UInt32> {
@@ -53,7 +53,7 @@ struct ClosingThreadsTests {
     let more = try block(8, of: 5)
     try awaitClosing(of: 3)
     #expect(count(of: 1) == 40 && count(of: 5) == 8)
-    // What has waited is closed when there is a thread for its user.
+    // The waiting descriptors are closed when their user has a thread again.
     for socket in blocked { socket.end() }
     try awaitClosing(of: 1)
     #expect(count(of: 5) == 8)

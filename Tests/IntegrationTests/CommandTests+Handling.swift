@@ -13,25 +13,23 @@ struct HandlingCommandTests {
 
   init() throws { bus = try TestBus() }
 
-  /// Waits until nothing waits for the observer in the bus, so that nothing is dropped there.
+  /// Waits until the bus has no unsent bytes for the observer, so that it has nothing to drop.
   private static func letRead(_ observer: RunningProgram, over connection: Connection) async throws {
     while try await connection.connections().contains(where: { $0.pid == observer.pid && $0.queuedBytes > 0 })
     {}
   }
 
-  @Test("one runs for each notification, in order, one at a time, and -N counts them")
+  @Test("the command runs for each notification, in order, one at a time, and -N counts the runs")
   func order() throws {
     let folder = try TestFolder()
-    // Another one at the same time would find the folder there.
+    // mkdir fails if two commands run at the same time.
     let script =
       "mkdir \(folder.path)/lock || exit 1; printf '%s ' \"$TRIBUNE_NAME\"; cat; echo; "
       + "rmdir \(folder.path)/lock"
     let observer = try bus.staying("observe", "**", "-N", "20", "--exec", "sh", "-c", script)
     let client = try RawClient.greeted(bus)
     for number in 1...20 {
-      try client.send {
-        $0.appendFrame(Post(), serial: UInt64(number), name: "n\(number)", text: "\(number)")
-      }
+      try client.send(Post(), serial: Serial(number), name: "n\(number)", text: "\(number)")
     }
     #expect(
       try observer.output.rest().split(separator: "\n")
@@ -40,15 +38,13 @@ struct HandlingCommandTests {
     #expect(try observer.errors.rest() == "")
   }
 
-  @Test("a command has the userInfo on its standard input and the rest in its environment")
+  @Test("a command reads the userInfo from standard input, and the rest from its environment")
   func environment() throws {
     #expect(try bus.tribunectl("post", "a.b", "[1]", "--retain", "--object=o p").status == 0)
-    // What the observer itself has of these says nothing of the notification.
-    let observer = try RunningProgram(
+    // The observer's own values of these variables must not reach the command.
+    let observer = try bus.start(
       [
-        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "observe", "a.**", "--retained",
-        "--exec",
-        "sh", "-c",
+        "--address=\(bus.address)", "observe", "a.**", "--retained", "--exec", "sh", "-c",
         "echo \"$TRIBUNE_NAME|$TRIBUNE_OBJECT|$TRIBUNE_SENDER|$TRIBUNE_LOST|${TRIBUNE_RETAINED-no}|"
           + "$TRIBUNE_ADDRESS|$(cat)\"",
       ],
@@ -61,15 +57,7 @@ struct HandlingCommandTests {
     #expect(line.wholeMatch(of: /a\.c\|\|:\d+\|0\|no\|unix:.*\|/) != nil)
   }
 
-  @Test("what the bus itself posts has an empty sender")
-  func busPosts() throws {
-    let observer = try bus.staying(
-      "observe", "tribune.hold.didTake", "-N1", "--exec", "sh", "-c", "echo \"<$TRIBUNE_SENDER>\"")
-    #expect(try bus.tribunectl("hold", "x", "--why=y", "--", "true").status == 0)
-    #expect(try observer.output.line() == "<>")
-  }
-
-  @Test("a long userInfo reaches a command that reads it, and holds up none that does not")
+  @Test("a long userInfo reaches a command that reads it, and does not delay one that does not")
   func longUserInfo() async throws {
     let observer = try bus.staying(
       "observe", "a", "b", "-N3", "--exec", "sh", "-c", "test $TRIBUNE_NAME = a || wc -c")
@@ -84,10 +72,10 @@ struct HandlingCommandTests {
     await connection.close()
   }
 
-  @Test("what comes faster than commands end is dropped oldest first, and every one of it is counted")
+  @Test("notifications that come faster than commands end are dropped, the oldest first, and counted")
   func slow() async throws {
     let gate = try ShellGate()
-    // The first waits until the test lets it go on.
+    // The first command waits for the gate.
     let observer = try bus.staying(
       "observe", "**", "--exec", "sh", "-c",
       "test $TRIBUNE_NAME != first || { echo started; \(gate.wait); }; "
@@ -110,7 +98,7 @@ struct HandlingCommandTests {
       names.append(String(line[0]))
       lost.append(try #require(Int(line[1])))
     }
-    // The oldest are gone, in one piece, and the first that is left says how many.
+    // The oldest were dropped as one run, and the next one says how many.
     let kept = names.count - 2
     #expect(kept < posted)
     #expect(names == ["first"] + (0..<kept).map { "n\(posted - kept + 1 + $0)" } + ["end"])
@@ -118,26 +106,6 @@ struct HandlingCommandTests {
     #expect(observer.end(SIGTERM) == 0)
     #expect(try observer.errors.rest() == "tribunectl: lost \(posted - kept) notifications\n")
     await connection.close()
-  }
-
-  @Test(
-    "an awaited notification is acknowledged when the command has ended, and has failed unless it exits with 0",
-    arguments: [
-      ("exit 0", nil), ("exit 3", "exited with 3"), ("kill -KILL $$", "was killed by signal 9"),
-    ] as [(String, String?)])
-  func awaited(script: String, reason: String?) throws {
-    let observer = try bus.staying(
-      "observe", "a", "-N1", "--awaited", "--exec", "sh", "-c", "echo ran; \(script)")
-    let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")
-    #expect(post.status == (reason == nil ? 0 : 1))
-    let reply = try post.object()
-    #expect(reply["acknowledged"] as? Int == (reason == nil ? 1 : 0))
-    let missing = try #require(reply["missing"] as? [[String: Any]])
-    #expect(missing.map { $0["reason"] as? String } == (reason == nil ? [] : [reason]))
-    #expect(
-      missing.allSatisfy { $0["failure"] as? String == "failed" && $0["pid"] as? Int == Int(observer.pid) })
-    #expect(try observer.output.rest() == "ran\n")
-    #expect(observer.status() == 0)
   }
 
   @Test(
@@ -154,7 +122,7 @@ struct HandlingCommandTests {
   }
 
   @Test(
-    "interrupted, it ends the command that runs and starts no other", arguments: [SIGINT, SIGTERM, SIGHUP])
+    "a signal ends the running command, and no other is started", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(signal: CInt) throws {
     let observer = try bus.staying(
       "observe", "**", "--awaited", "--exec", "sh", "-c",
@@ -170,18 +138,18 @@ struct HandlingCommandTests {
     #expect(try first.output.rest().contains(#""failure":"failed","reason":"exited with 4""#))
   }
 
-  @Test("interrupted, it does not wait for a command that does not end by it")
+  @Test("a signal ends the observer, even if its command ignores SIGTERM")
   func stubborn() throws {
     let observer = try bus.staying(
       "observe", "a", "--exec", "sh", "-c", "trap '' TERM; echo started; exec sleep 1000")
     #expect(try bus.tribunectl("post", "a").status == 0)
     #expect(try observer.output.line() == "started")
     #expect(observer.end(SIGTERM) == 0)
-    // Nothing of it is left that would hold this.
+    // No process of the command has the output open.
     #expect(try observer.output.rest() == "")
   }
 
-  @Test("when the bus goes, what has come is still handled, and then that is said")
+  @Test("when the bus goes, the observer handles what it has received, and then says why it ends")
   func busGoes() throws {
     let gate = try ShellGate()
     let observer = try bus.staying(

@@ -22,7 +22,7 @@ struct ObservingCommandTests {
 
   // MARK: Retained
 
-  @Test("what is retained comes first and says so, then what is posted, and -N counts both")
+  @Test("retained notifications come first and are marked, then posted ones, and -N counts both")
   func retained() throws {
     for object in ["o/1", "o/2"] {
       #expect(try bus.tribunectl("post", "a.b", "1", "--retain", "--object=\(object)").status == 0)
@@ -36,11 +36,11 @@ struct ObservingCommandTests {
     #expect(!(lines.last ?? "retained").contains("retained"))
     #expect(observer.status() == 0)
     #expect(try Self.names([plain.output.line()]) == ["a.c o/3"])
-    let people = try bus.tribunectl("observe", "**", "--object=o/1", "--retained", "-N1")
-    #expect(people.output.hasSuffix("  a.b  o/1  1  (retained)\n"))
+    let people = try bus.tribunectl("observe", "**", "--object=o/2", "--retained", "-N1")
+    #expect(people.output.hasSuffix("  a.b  o/2  1  (retained)\n"))
   }
 
-  @Test("list --retained shows what is kept, and no more what was cleared")
+  @Test("list --retained shows what is retained, and not what was cleared")
   func listRetained() throws {
     #expect(try bus.tribunectl("list", "--retained").output == "0 notifications retained.\n")
     #expect(try bus.tribunectl("post", "a.b", "[1,2]", "--retain", "--object=o").status == 0)
@@ -61,15 +61,15 @@ struct ObservingCommandTests {
     #expect((left["connection"] as? String)?.hasPrefix(":") == true)
   }
 
-  // MARK: Stopped and going on
+  // MARK: Stopped and continued
 
-  /// Waits until somebody resumes on a bus.
+  /// Waits until an observer resumes.
   private static func awaitResumption(in monitor: RunningProgram) throws {
     while let line = try monitor.output.line(), !line.contains("\"says\":\"resumes\"") {}
   }
 
   @Test(
-    "stopped with SIGTSTP it is suspended, and what comes of notifications is as --suspension says",
+    "an observer that SIGTSTP stops is suspended, and --suspension says what it receives later",
     arguments: [
       ([], ["b ", "a ", "end "]), (["--suspension=coalesce"], ["b ", "a ", "end "]),
       (["--suspension=drop"], ["end "]), (["--suspension=hold"], ["a ", "b ", "a ", "end "]),
@@ -89,7 +89,7 @@ struct ObservingCommandTests {
     #expect(try Self.names(expected.map { _ in try observer.output.line() }) == expected)
   }
 
-  @Test("it may be stopped again and again, and without the bus, and still ends when it is interrupted")
+  @Test("an observer can be stopped repeatedly, even while the bus is, and SIGTERM still ends it")
   func stoppedAgain() throws {
     let observer = try bus.staying("-j", "observe", "**", "--suspension=hold")
     for name in ["a", "b", "c"] {
@@ -100,7 +100,7 @@ struct ObservingCommandTests {
       #expect(try Self.names([observer.output.line()]) == ["\(name) "])
     }
     let monitor = try bus.staying("-j", "monitor")
-    // Going on without having been stopped is nothing.
+    // Without a stop before it, SIGCONT does nothing.
     observer.signal(SIGCONT)
     bus.signal(SIGSTOP)
     observer.signal(SIGTSTP)
@@ -111,7 +111,7 @@ struct ObservingCommandTests {
     #expect(observer.end(SIGTERM) == 0)
   }
 
-  @Test("status and list say who is suspended, what is held, and how it observes")
+  @Test("status and list say that an observer is suspended, what is buffered for it, and how it observes")
   func status() throws {
     let observer = try bus.staying("observe", "a.**", "--suspension=hold", "--awaited")
     observer.signal(SIGTSTP)
@@ -119,12 +119,12 @@ struct ObservingCommandTests {
     #expect(try bus.tribunectl("post", "a.b", "1").status == 0)
     let connection = try #require(try bus.connection(of: observer))
     let id = try #require(connection["connection"] as? String)
-    let held = try #require(connection["heldBytes"] as? Int)
-    #expect(held > 0)
+    let buffered = try #require(connection["heldBytes"] as? Int)
+    #expect(buffered > 0)
     let list = try bus.tribunectl("list")
     #expect(list.lines.contains { $0.contains(" \(observer.pid) ") && $0.contains("  suspended  ") })
     let people = try bus.tribunectl("status", id)
-    #expect(people.output.contains("State: suspended; \(held) bytes are buffered for it\n"))
+    #expect(people.output.contains("State: suspended; \(buffered) bytes are buffered for it\n"))
     #expect(people.lines.contains { $0.split(separator: " ") == ["a.**", "any", "hold", "yes"] })
     let programs = try bus.tribunectl("status", id, "-j").object()
     let observations = try #require(programs["observations"] as? [[String: Any]])
@@ -135,7 +135,7 @@ struct ObservingCommandTests {
 
   // MARK: Awaited
 
-  @Test("an awaited observer that prints has acknowledged what it has printed, the last one too")
+  @Test("an awaited observer acknowledges each notification that it prints, the last one too")
   func awaited() throws {
     let observer = try bus.staying("-j", "observe", "a", "--awaited", "-N2")
     for _ in 0..<2 {
@@ -149,7 +149,7 @@ struct ObservingCommandTests {
 }
 
 extension TestBus {
-  /// What `list` has about a program's connection; nil if it has none.
+  /// What `list` shows of a program's connection; nil if it has none.
   func connection(of program: RunningProgram) throws -> [String: Any]? {
     for line in try tribunectl("list", "-j").lines {
       let value = try jsonObject(line)

@@ -14,7 +14,7 @@ struct WaitingCommandTests {
   // MARK: post
 
   @Test(
-    "what a poster wishes is what the bus is told, and what observes gets it once",
+    "the bus receives the poster's options, and an observer receives the post once",
     arguments: [
       ([], nil), (["--style=now"], nil), (["--style=asap"], ["as soon as possible"]),
       (["--style=idle", "--coalesce=name"], ["when idle", "coalesced by name"]),
@@ -29,6 +29,7 @@ struct WaitingCommandTests {
     let monitor = try bus.staying("-j", "monitor", "a")
     let post = try TestBus.tribunectl(["post", "a", "[1]", "--object=o"] + options, address: bus.address)
     #expect(post.status == 0)
+    #expect(post.output + post.errors == "")
     let seen = try monitor.output.object()
     #expect(seen["kind"] as? String == "post")
     #expect(seen["wishes"] as? [String] == expected)
@@ -37,7 +38,7 @@ struct WaitingCommandTests {
   }
 
   @Test(
-    "userInfo comes from standard input where it is -, however long it is",
+    "with -, userInfo comes from standard input, however long it is",
     arguments: [("printf '[1]'", "3\n"), ("printf '\"%0300000d\"' 1", "300002\n")])
   func standardInput(writer: String, received: String) async throws {
     let observer = try bus.staying("observe", "a", "-N1", "--exec", "wc", "-c")
@@ -48,7 +49,7 @@ struct WaitingCommandTests {
     #expect(observer.status() == 0)
   }
 
-  @Test("what is no JSON on standard input is refused before the bus is bothered", arguments: ["", "{"])
+  @Test("standard input that is not JSON is refused before tribunectl connects", arguments: ["", "{"])
   func wrongStandardInput(text: String) async throws {
     let script = "printf '%s' '\(text)' | \"$0\" --address=unix:/nonexistent/bus post a -"
     let post = try await Script.run(["bash", "-c", script, try Programs.path(of: "tribunectl")])
@@ -56,16 +57,7 @@ struct WaitingCommandTests {
     #expect(post.output.hasPrefix("tribunectl: standard input is not JSON: "))
   }
 
-  @Test("a post that waits for nobody has been acknowledged by all, without a word")
-  func nobody() throws {
-    let other = try bus.staying("observe", "**")
-    let post = try bus.tribunectl("post", "a", "--wait")
-    #expect(post.status == 0)
-    #expect(post.output + post.errors == "")
-    #expect(try other.output.line()?.hasSuffix("  a  -") == true)
-  }
-
-  @Test("a post waits until everyone's work is done")
+  @Test("a post waits until every awaited observer is done")
   func done() throws {
     let folder = try TestFolder()
     let observers = try ["one", "two"].map { name in
@@ -78,7 +70,7 @@ struct WaitingCommandTests {
     withExtendedLifetime(observers) {}
   }
 
-  @Test("who had not acknowledged is told, each with why")
+  @Test("a post names each observer that has not acknowledged, and why")
   func missing() throws {
     let observers = [
       try bus.staying("observe", "a", "--awaited"),
@@ -109,7 +101,7 @@ struct WaitingCommandTests {
     #expect(observers[3].end(SIGTERM) == 0)
   }
 
-  @Test("without a bus, and when the bus refuses it, that is said instead")
+  @Test("without a bus, or when the bus refuses the post, the error says that instead")
   func refused() throws {
     let nowhere = try TestBus.tribunectl(["post", "a", "--wait"], address: "unix:/nonexistent/bus")
     #expect(nowhere.status == 255)
@@ -127,11 +119,7 @@ struct WaitingCommandTests {
 
   // MARK: guard
 
-  private static func guarding(_ bus: TestBus, _ arguments: String...) throws -> RunningProgram {
-    try bus.start(["guard", "a.b"] + arguments)
-  }
-
-  @Test("a guard's command runs when the will's work is done")
+  @Test("a guard runs its command when the observers of will are done")
   func guarded() throws {
     let folder = try TestFolder()
     let observer = try bus.staying(
@@ -143,7 +131,7 @@ struct WaitingCommandTests {
     withExtendedLifetime(observer) {}
   }
 
-  @Test("a guard says who had not acknowledged, and goes on anyway")
+  @Test("a guard names who has not acknowledged, and runs its command all the same")
   func goesOn() throws {
     let witness = try bus.staying("-j", "observe", "a.*")
     let failing = try bus.staying("observe", "a.willB", "--awaited", "--exec", "false")
@@ -161,7 +149,7 @@ struct WaitingCommandTests {
     #expect(silent.end(SIGTERM) == 0)
   }
 
-  @Test("a guard that does not wait is kept by nobody")
+  @Test("a guard without --wait waits for no observer")
   func withoutWaiting() throws {
     let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
     let guarding = try bus.tribunectl("guard", "a.b", "--", "echo", "ran")
@@ -171,13 +159,13 @@ struct WaitingCommandTests {
   }
 
   @Test(
-    "a signal while a guard waits means that nothing runs, and that it failed is announced",
+    "a signal while a guard waits: it runs nothing, and announces the failure",
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   func interrupted(signal: CInt) throws {
     let witness = try bus.staying("-j", "observe", "a.*")
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "echo asked; exec sleep 1000")
-    let guarding = try Self.guarding(bus, "--wait=10min", "--", "echo", "ran")
+    let guarding = try bus.start("guard", "a.b", "--wait=10min", "--", "echo", "ran")
     #expect(try observer.output.line() == "asked")
     #expect(guarding.end(signal) == 128 + signal)
     #expect(try guarding.output.rest() == "")
@@ -189,7 +177,7 @@ struct WaitingCommandTests {
     #expect(observer.end(SIGTERM) == 0)
   }
 
-  @Test("a bus that goes while a guard waits gives no leave, and nothing runs")
+  @Test("if the bus dies while a guard waits, nothing runs")
   func busGoes() throws {
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "kill -KILL \(bus.pid)")
@@ -197,6 +185,5 @@ struct WaitingCommandTests {
     #expect(guarding.status == 255)
     #expect(guarding.output == "")
     observer.signal(SIGTERM)
-    withExtendedLifetime(observer) {}
   }
 }

@@ -3,8 +3,7 @@
 import Foundation
 import Testing
 
-/// Lines are typed into real shells, and what tribunectl would be given once all completions are on the line is looked
-/// at.
+/// Types lines into real shells, inserts all completions, and checks the arguments that tribunectl would get.
 @Suite("The shells' completions", .serialized) struct CompletionTests {
   private let folder: TestFolder
 
@@ -39,10 +38,10 @@ import Testing
     ("post --wait a.b {}", ["post", "--wait", "a.b", "{}"]),
   ]
 
-  /// `tribunectl` prints what it is given.
+  /// A `tribunectl` that prints its arguments.
   private static let stub = "tribunectl() { printf '<%s>' \"$@\"; printf '\\n'; }"
 
-  /// What differs from shell to shell: = behind a name or not, / behind a folder or not.
+  /// The words without a final = or /, which not every shell adds.
   private func plain(_ words: [String]) -> [String] {
     words.map { $0.hasSuffix("=") || $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
   }
@@ -51,9 +50,9 @@ import Testing
     text.matches(of: /<([^>]*)>/).map { String($0.1) }
   }
 
-  @Test("bash offers what can stand there", arguments: lines)
+  @Test("bash offers what fits", arguments: lines)
   func bash(line: String, completed: [String]) throws {
-    // A value behind = is a word of its own for readline: only the first comes with what is before the =.
+    // For readline, a value behind = is a word of its own: only the first has the option before it.
     let expected = completed.enumerated().map { place, word in
       guard place > 0, let equals = word.firstIndex(of: "="), equals < word.index(before: word.endIndex),
         completed[place - 1].hasPrefix(word[...equals])
@@ -65,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("bash runs nothing that is on the line")
+  @Test("bash runs nothing from the line")
   func bashRunsNothing() throws {
     _ = try bash(typing: "--object=$(touch made) --json -$(touch made) \u{15}--", library: "")
     #expect(!folder.contains("here/made"))
@@ -82,14 +81,14 @@ import Testing
 
       """
     try folder.write(setUp + "tribunectl \(line)\u{14}\n", to: "typed")
-    // -i reads the typed lines with readline, as at a terminal; in a session of its own it leaves this one's alone.
+    // -i reads the lines with readline, as at a terminal. A session of its own keeps it off this one's terminal.
     let bash = try FinishedProgram(
       ["sh", "-c", "exec setsid --wait bash --norc --noprofile -i <\"$0\"", "\(folder.path)/typed"],
       environment: ["INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": ""])
     return words(in: bash.output)
   }
 
-  @Test("fish offers what can stand there", arguments: lines)
+  @Test("fish offers what fits", arguments: lines)
   func fish(line: String, completed: [String]) throws {
     let fish = try FinishedProgram(
       [
@@ -98,7 +97,7 @@ import Testing
         "sh", "\(folder.path)/here",
         "\(folder.path)/root/usr/share/fish/vendor_completions.d/tribunectl.fish", "tribunectl \(line)",
       ], environment: ["HOME": folder.path])
-    // It tells the words for the place of the last one alone, each with what is said of it behind a tab.
+    // It prints candidates for the last word only, each with its description behind a tab.
     let offers = fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
     let typed = line.split(separator: " ", omittingEmptySubsequences: false)
     let expected = Array(completed.dropFirst(typed.count - 1))
@@ -110,7 +109,7 @@ import Testing
     }
   }
 
-  @Test("zsh offers what can stand there")
+  @Test("zsh offers what fits")
   func zsh() throws {
     try folder.write(
       """
@@ -125,14 +124,14 @@ import Testing
       print ready
 
       """, to: ".zshrc")
-    // Without job control, for which a terminal would have to be that of its session.
+    // Without job control, which needs a controlling terminal.
     let session = try TerminalSession(
       ["/usr/bin/env", "zsh", "-i", "+m"],
       environment: ["ZDOTDIR": folder.path, "TERM": "dumb"])
     try session.read(to: "ready\r\n")
     for (line, completed) in Self.lines {
       try session.type("tribunectl \(line)\u{14}\n")
-      // Behind the line as it is typed and completed, which has no bracket.
+      // The echo of the line itself has no bracket.
       try session.read(to: "<")
       #expect(plain(words(in: "<" + (try session.read(to: ">\r\n")))) == plain(completed), "\(line)")
     }

@@ -2,14 +2,14 @@
 
 import Testing
 
-/// Whether an account that does not come out even is found out.
+/// An account that is not even must be noticed.
 @Suite("A crowd's account")
 struct CrowdAccountTests {
   private static let even = [
     "posted a 5", "posted b 3", "observed o 0", "received o a 1-5", "received o b 1-3", "asked 7",
   ]
 
-  @Test("comes out even when all came, and when what did not come was told lost")
+  @Test("is even if everything arrived or was reported as lost")
   func even() throws {
     var account = CrowdAccount()
     try account.add(Self.even)
@@ -20,7 +20,7 @@ struct CrowdAccountTests {
   }
 
   @Test(
-    "does not when one is missing, told lost for nothing, repeated, or was never posted",
+    "is not even if a post is missing, repeated, never posted, or reported as lost without being so",
     arguments: [
       ["observed p 0", "received p a 1-5", "received p b 1-2"],
       ["observed p 1", "received p a 1-5", "received p b 1-3"],
@@ -35,7 +35,7 @@ struct CrowdAccountTests {
   }
 
   @Test(
-    "leaves open what nobody knows, and no more",
+    "leaves open what is unknown, and nothing else",
     arguments: [
       ("observed p 0", "1-4", 0), ("observed p 1", "1-4", 0), ("observed p 0", "1-5", 0),
       ("observed p 1", "1-5", 1),

@@ -6,18 +6,18 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// The daemon between its start and its end, as the service manager and its clients see it.
+/// What the service manager and clients see of a daemon between its start and its end.
 @Suite("The daemon", .timeLimit(.minutes(2)))
 struct DaemonTests {
   // MARK: The watchdog
 
-  @Test("the watchdog is fed while the run loop turns, and not while it stands")
+  @Test("the daemon feeds the watchdog while its run loop turns, and only then")
   func watchdog() throws {
     let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
     for _ in 0..<3 { try bus.notifySocket.wait(for: "WATCHDOG=1") }
     try bus.freeze()
     try bus.notifySocket.drain()
-    // Whether nothing comes can only be told by waiting: for ten times the interval.
+    // Only waiting can show that nothing comes: ten times the interval.
     #expect(try !bus.notifySocket.waits(milliseconds: 500))
     bus.signal(SIGCONT)
     try bus.notifySocket.wait(for: "WATCHDOG=1")
@@ -25,7 +25,7 @@ struct DaemonTests {
 
   // MARK: Reloading
 
-  @Test("a reload tells when it began and when it is done")
+  @Test("a reload notifies the service manager of its beginning and its end")
   func reloading() throws {
     let bus = try TestBus()
     let before = SystemClock.monotonicNanoseconds / 1000
@@ -40,10 +40,13 @@ struct DaemonTests {
     try RawClient.greeted(bus).settle()
   }
 
-  @Test("after a reload the new settings are in force, for those who are connected too")
+  @Test("after a reload, the new settings apply, also to connected clients")
   func newSettings() throws {
-    let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\nPayloadMax=128K\n")
+    let bus = try TestBus(
+      configuration: "[Bus]\nObservationsMax=7\nDelegatesMax=8\nQueriesMax=9\nPayloadMax=128K\n")
     let (early, before) = try RawClient.welcomed(bus)
+    #expect(before.observationsMax == 7)
+    #expect(before.delegatesMax == 8)
     #expect(before.queriesMax == 9)
     #expect(before.payloadMax == 128 << 10)
     try bus.reload(
@@ -55,7 +58,7 @@ struct DaemonTests {
     #expect(after.queriesMax == 1)
     #expect(after.payloadMax == 64 << 10)
     #expect(try bus.log().contains("connection :2 from"))
-    // The longest payload is a promise to each.
+    // A client keeps the maximum payload that its welcome promised.
     let payload = [UInt8](repeating: 1, count: 128 << 10)
     try early.post("a.b", bytes: payload, serial: 1)
     try early.settle()
@@ -71,7 +74,7 @@ struct DaemonTests {
     #expect(try early.nextVerdict().outcomes.map(\.outcome) == [.timedOut])
   }
 
-  @Test("a reload of a file with errors keeps the old settings, and says where the errors are")
+  @Test("a reload of a file with errors keeps the old settings, and logs where the errors are")
   func badReload() throws {
     let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\n")
     try bus.reload("[Bus]\nQueriesMax=3\n\nDelegatesMax=many\n")
@@ -84,7 +87,7 @@ struct DaemonTests {
 
   // MARK: The status
 
-  @Test("the status line follows what happens")
+  @Test("the status line counts connections, registrations, posts and queries")
   func status() throws {
     let bus = try TestBus()
     let client = try RawClient.observing("a.*", on: bus)
@@ -97,7 +100,7 @@ struct DaemonTests {
       for: "STATUS=1 connection, 1 observation, 1 delegate; 1 posted, 0 lost; 1 asked, 1 vetoed")
   }
 
-  @Test("the status line is right again after a reload has told it in between")
+  @Test("the status line stays right after a reload has sent it")
   func statusAfterReload() throws {
     let bus = try TestBus()
     var client: RawClient? = try RawClient.greeted(bus)
@@ -110,7 +113,7 @@ struct DaemonTests {
 
   // MARK: The end
 
-  @Test("SIGTERM and SIGINT end it in order: told, delivered, said, gone", arguments: [SIGTERM, SIGINT])
+  @Test("SIGTERM and SIGINT: it delivers, dismisses its clients, and ends", arguments: [SIGTERM, SIGINT])
   func end(signal: CInt) throws {
     let bus = try TestBus()
     let observer = try RawClient.observing("load.*", on: bus)
@@ -118,8 +121,8 @@ struct DaemonTests {
     let silent = try RawClient(bus)
     _ = silent
     try poster.settle()
-    // While it stands still, more is sent than one read takes: all of it before the signal. In one piece,
-    // of which the kernel takes more without a reader.
+    // While the daemon is stopped, send more than one read takes, all of it before the signal. The kernel buffers more
+    // of one long write than of many short ones.
     try bus.freeze()
     let count = 100
     let text = String(repeating: "x", count: 1000)
@@ -143,22 +146,22 @@ struct DaemonTests {
     }
     let stopping = try bus.notifySocket.wait(for: "STOPPING=1")
     #expect(stopping.contains("\nSTATUS=Stopping"))
-    #expect(bus.waitForEnd() == 0)
+    #expect(bus.status() == 0)
     #expect(FileStatus(bus.path) == nil)
   }
 
-  @Test("a signal that comes before the bus is ready is acted on when it is", arguments: ["TERM", "INT"])
+  @Test("the bus acts on a signal that came before it was ready", arguments: ["TERM", "INT"])
   func earlySignal(name: String) throws {
-    // It waits for the program from the start.
+    // The signal is pending from the start.
     let wrapper = [
       "/usr/bin/env", "--block-signal=\(name)", "sh", "-c", "kill -\(name) $$; exec \"$0\" \"$@\"",
     ]
     let bus = try TestBus(wrapper: wrapper)
     try bus.notifySocket.wait(for: "STOPPING=1")
-    #expect(bus.waitForEnd() == 0)
+    #expect(bus.status() == 0)
   }
 
-  @Test("a query under way when it ends has no verdict, and its delegates are told that it is cancelled")
+  @Test("when the bus ends, a query under way gets no verdict, and its delegates learn that it is cancelled")
   func endOfQueries() throws {
     let bus = try TestBus()
     let delegate = try RawClient.greeted(bus)
@@ -171,10 +174,10 @@ struct DaemonTests {
     #expect(try delegate.nextError() == .shuttingDown)
     let last = try asker.readToEnd()
     #expect(last.map(\.kind) == [.error])
-    #expect(bus.waitForEnd() == 0)
+    #expect(bus.status() == 0)
   }
 
-  @Test("a client that never reads does not keep it from ending")
+  @Test("a client that never reads does not prevent its end")
   func endWithoutReader() throws {
     let bus = try TestBus()
     let deaf = try RawClient.observing("load.*", on: bus)
@@ -184,19 +187,17 @@ struct DaemonTests {
       try poster.post("load.unit", bytes: [UInt8](repeating: 7, count: 65_000), serial: Serial(serial))
     }
     try poster.settle()
-    let clock = ContinuousClock()
-    let taken = clock.measure { #expect(bus.stop() == 0) }
+    let taken = ContinuousClock().measure { #expect(bus.stop() == 0) }
     #expect(taken < .seconds(10))
   }
 
-  // MARK: What it takes
+  // MARK: Resources
 
-  @Test("a service manager that reads nothing for a while keeps nobody waiting, and is told what counts")
+  @Test("a service manager that reads nothing delays nobody, and later gets what counts")
   func slowServiceManager() throws {
     let bus = try TestBus()
     let filling = try bus.notifySocket.fill()
     try bus.folder.write("[Bus]\nQueriesMax=7\n", to: "etc/tribuned.conf")
-    // The manager is told when this begins, and when it is done.
     bus.signal(SIGHUP)
     try bus.waitForLog("the configuration was read again")
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 7)
@@ -206,7 +207,7 @@ struct DaemonTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("the limit of open descriptors is raised to the hard limit")
+  @Test("the daemon raises its limit of open descriptors to the hard limit")
   func descriptorLimit() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=64:512"])
     #expect(try bus.descriptorLimits() == [512, 512])
@@ -216,11 +217,11 @@ struct DaemonTests {
 
   @Test("an idle daemon is at most 8 MiB resident")
   func memory() throws {
-    // The kernel maps more of the program than was touched, as much as lies beside it in its page cache. The
-    // least of several starts says what the daemon itself takes.
+    // The kernel also maps pages of the program that happen to be in its page cache. So the least of several starts is
+    // what the daemon itself takes.
     let starts = try (0..<5).map { _ in
       let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
-      // What starting took has been given back when the run loop turns.
+      // When the run loop turns, the daemon has freed what it needed to start.
       try bus.notifySocket.wait(for: "WATCHDOG=1")
       return try bus.processStatus("VmRSS")
     }
@@ -232,10 +233,9 @@ struct DaemonTests {
     let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=10ms\n")
     let clients = try (0..<10).map { _ in try RawClient.greeted(bus) }
     for client in clients { try client.settle() }
-    // When that has been told, no timer is left.
+    // After this status, no timer is left.
     try bus.notifySocket.wait { $0.hasPrefix("STATUS=10 connections") }
-    // Whether nothing happens can only be told by letting time pass; the first seconds may still see a
-    // thread of libdispatch's that ends because it has nothing to do.
+    // Only time can show that nothing happens. At first, an idle thread of libdispatch may still end.
     var isQuiet = false
     for _ in 0..<10 where !isQuiet {
       let waits = try bus.waitCounts()
@@ -247,14 +247,14 @@ struct DaemonTests {
     for client in clients { try client.settle() }
   }
 
-  @Test("neither daemon nor client brings Foundation along", arguments: ["tribuned", "tribunectl"])
+  @Test("neither daemon nor client contains Foundation", arguments: ["tribuned", "tribunectl"])
   func noFoundation(program: String) throws {
     let path = try Programs.path(of: program)
     let libraries = try FinishedProgram(["ldd", path])
     #expect(libraries.status == 0)
     #expect(libraries.output.contains("libc.so"))
     #expect(!libraries.output.contains("Foundation"))
-    // Swift's own libraries are linked statically, and would show only by their symbols.
+    // Swift's libraries are linked statically: only symbols would show them.
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(bytes.range(of: Data("$s11TribuneWire".utf8)) != nil)
     #expect(bytes.range(of: Data("$s10Foundation".utf8)) == nil)

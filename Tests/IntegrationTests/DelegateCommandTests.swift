@@ -4,11 +4,11 @@ import Foundation
 import Testing
 import Tribune
 
-/// What `tribunectl delegate` does beside saying yes or no, against the real daemon.
+/// What `tribunectl delegate` does besides approving and vetoing, against the real daemon.
 @Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
 struct DelegateCommandTests {
   @Test(
-    "asked for a value, a command writes it, and what says yes or no abstains",
+    "asked for a value, a command prints it, and --approve and --veto abstain",
     arguments: [
       (["--exec", "sh", "-c", "echo \"[$TRIBUNE_DELEGATE]\""], "[1]\n", ""),
       (["--exec", "echo", "no json"], nil, "its value is not JSON: "),
@@ -18,10 +18,7 @@ struct DelegateCommandTests {
     ] as [([String], String?, String)])
   func values(way: [String], value: String?, reason: String) async throws {
     let bus = try TestBus()
-    let delegate = try RunningProgram(
-      [try Programs.path(of: "tribunectl"), "delegate", "a", "--timeout=1min"] + way,
-      environment: ["TRIBUNE_ADDRESS": bus.address])
-    _ = try delegate.errors.line()
+    let delegate = try bus.staying(["delegate", "a", "--timeout=1min"] + way)
     let connection = try await bus.connect()
     let reply = try await connection.query("a")
     #expect(reply.value?.text == value)
@@ -29,9 +26,10 @@ struct DelegateCommandTests {
     #expect(reply.outcomes.first?.reason.hasPrefix(reason) == true)
     if reason.isEmpty, value == nil { #expect(reply.outcomes.first?.kind == .abstained) }
     await connection.close()
+    withExtendedLifetime(delegate) {}
   }
 
-  @Test("will and did are printed, and run nothing")
+  @Test("a delegate prints will and did, and runs nothing for them")
   func told() throws {
     let bus = try TestBus()
     let delegate = try bus.staying("-j", "delegate", "a.*", "--exec", "sh", "-c", "echo ran >&2; exit 1")
@@ -45,7 +43,7 @@ struct DelegateCommandTests {
     #expect(try delegate.errors.rest() == "")
   }
 
-  @Test("a delegate in whose place another is set says by whom, and ends")
+  @Test("a delegate that is replaced says by whom, and ends")
   func replaced() throws {
     let bus = try TestBus()
     let first = try bus.staying("delegate", "a", "--object=o", "--approve")

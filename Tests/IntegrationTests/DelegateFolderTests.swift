@@ -19,7 +19,7 @@ struct DelegateFolderTests {
     folder = try TestFolder()
   }
 
-  /// Puts a program into the folder, as package tools do: whole, by renaming.
+  /// Puts a program into the folder with a rename, as package tools do.
   private func add(_ name: String, _ script: String = "exit 0", mode: Int = 0o755) throws {
     try folder.write("#!/bin/sh\n\(script)\n", to: "new")
     let (new, place) = ("\(folder.path)/new", URL(fileURLWithPath: "\(root)/\(name)"))
@@ -40,28 +40,23 @@ struct DelegateFolderTests {
   private func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(root)/\(name)") }
 
   private func started(_ arguments: String...) throws -> RunningProgram {
-    let program = try RunningProgram(
-      [try Programs.path(of: "tribunectl"), "delegate", "--directory=\(root)"] + arguments,
-      environment: ["TRIBUNE_ADDRESS": bus.address])
-    return program
+    try bus.start(["delegate", "--directory=\(root)"] + arguments)
   }
 
-  /// The labels of those who were asked, in their order, and what came of them.
+  /// The delegates that the bus asks, in order: label, outcome and reason.
   private func asked(_ name: String, _ options: String...) throws -> [String] {
-    let result = try TestBus.tribunectl(
-      ["-j", "ask", name, "--mode=all"] + options, address: bus.address)
-    let outcomes = try #require(try result.object()["outcomes"] as? [[String: Any]])
-    return outcomes.map { "\($0["label"] ?? "") \($0["outcome"] ?? "") \($0["reason"] ?? "")" }
+    let result = try TestBus.tribunectl(["-j", "ask", name, "--mode=all"] + options, address: bus.address)
+    return try result.outcomes().map { "\($0["label"] ?? "") \($0["outcome"] ?? "") \($0["reason"] ?? "")" }
   }
 
-  /// The next lines of standard error, without the delegates' numbers, in the order of the alphabet.
+  /// The next lines of standard error, sorted and without the delegates' numbers.
   private func lines(_ count: Int, of program: RunningProgram) throws -> [String] {
     try (0..<count).map { _ in
       (try program.errors.line() ?? "(end)").replacing(#/ \(delegate \d+\)/#, with: "")
     }.sorted()
   }
 
-  @Test("each executable is a delegate for its folder's name, asked in the order of the files' names")
+  @Test("each executable is a delegate for its folder's name, and file names give the order")
   func scan() throws {
     try add("host.*/20-b", "echo b; exit 1")
     try add("host.*/10-a", "exit 2")
@@ -75,12 +70,11 @@ struct DelegateFolderTests {
         "10-a abstained ", "15-x vetoed host.shouldReboot|o\n{}", "20-b vetoed b",
       ])
     #expect(try asked("host.shouldReboot").isEmpty)
-    // What was answered is written down with who said it.
     #expect(try program.output.line()?.contains("→ ") == true)
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("what comes, goes, is renamed or gets other permissions is noticed")
+  @Test("files that come, go, are renamed or change permissions are noticed")
   func changes() throws {
     try add("a/50", "echo 50; exit 1")
     let program = try started()
@@ -101,7 +95,7 @@ struct DelegateFolderTests {
     try setMode("\(root)/a/40", 0o755)
     #expect(try lines(1, of: program) == ["attached a/40"])
     #expect(try asked("a") == ["40 vetoed 40", "60 vetoed 60", "70 vetoed 50"])
-    // A folder that comes, one that is renamed, and one that goes.
+    // The same with folders.
     try add("b/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached b/1"])
     try move("\(root)/b", "\(root)/c")
@@ -113,12 +107,11 @@ struct DelegateFolderTests {
     #expect(try asked("a").isEmpty)
   }
 
-  @Test("a folder that is not there is waited for, whatever goes or comes on the way to it")
+  @Test("a missing folder is waited for, and so are the folders above it")
   func absent() throws {
     let program = try started()
     #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates)")
-    #expect(
-      try program.errors.line() == "tribunectl: \(root) is not there: No such file or directory")
+    #expect(try program.errors.line() == "tribunectl: \(root) is not there: No such file or directory")
     try add("a/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached a/1"])
     let (here, away) = (folder.path, "\(folder.path)-away")
@@ -130,11 +123,10 @@ struct DelegateFolderTests {
     #expect(try asked("a") == ["1 vetoed "])
   }
 
-  @Test("a file that goes is not asked any more, but a command that runs may finish its answer")
+  @Test("a removed file is not asked any more, but its running command may finish")
   func runningCommand() throws {
     let gate = try ShellGate()
-    try add(
-      "a/1", "echo started >&2; \(gate.wait); echo late; exit 1")
+    try add("a/1", "echo started >&2; \(gate.wait); echo late; exit 1")
     let observer = try RawClient.observing("tribune.delegate.didDetach", on: bus)
     let program = try started("--timeout=1min")
     _ = try program.errors.line()
@@ -143,7 +135,7 @@ struct DelegateFolderTests {
     try remove("a/1")
     #expect(try lines(1, of: program) == ["detached a/1"])
     #expect(try asked("a") == ["1 abstained "])
-    // It may also come back meanwhile.
+    // The file may come back meanwhile.
     try add("a/1", "echo new; exit 1")
     #expect(try lines(1, of: program) == ["attached a/1"])
     #expect(try asked("a") == ["1 vetoed new"])
@@ -156,7 +148,7 @@ struct DelegateFolderTests {
     #expect(try asked("a").isEmpty)
   }
 
-  @Test("where there is no room between two, all get new places, and nobody is missing or asked twice")
+  @Test("if two delegates have no order between them left, all get new orders, and each is asked once")
   func renumbering() throws {
     try add("a/a", "exit 2")
     try add("a/z", "exit 2")
@@ -164,20 +156,20 @@ struct DelegateFolderTests {
     let program = try started()
     _ = try program.errors.line()
     var names = ["a"]
-    // Each halves what is left of the way to the last.
+    // Each new file halves the distance to the last one.
     for _ in 0..<20 {
       names.append((names.last ?? "") + "a")
       try add("a/\(names.last ?? "")", "exit 2")
       #expect(try lines(1, of: program) == ["attached a/\(names.last ?? "")"])
     }
     let expected = (names + ["z"]).map { "\($0) abstained " }
-    // Those with the old places go behind the new ones, with their connection.
+    // The delegates with the old orders go with their connection, once the new ones are there.
     try departures.wait(count: 1)
     #expect(try asked("a") == expected)
     #expect(try bus.tribunectl("list", "--no-legend").lines.count == 3)
   }
 
-  @Test("all commands together have the one bound")
+  @Test("all commands together share one bound")
   func bound() throws {
     for number in 0..<70 { try add("a/\(number)", "exec sleep 1000") }
     let program = try started("--timeout=1min", "--on-failure=abstain")
@@ -190,17 +182,17 @@ struct DelegateFolderTests {
     #expect(asker.status() == 0)
   }
 
-  @Test("a folder that cannot be a name is left aside, and that is said once")
+  @Test("a folder that cannot be a name is ignored, which is reported once")
   func wrongNames() throws {
     try add("no name/1")
     let program = try started()
     #expect(try program.errors.line()?.hasSuffix("0 delegates)") == true)
-    #expect(try program.errors.line()?.contains("no name is left aside: ") == true)
+    #expect(try program.errors.line()?.contains("no name is ignored: ") == true)
     try add("a/1")
     #expect(try lines(1, of: program) == ["attached a/1"])
   }
 
-  @Test("without the bus it ends")
+  @Test("it ends when the bus does")
   func busGoes() throws {
     let program = try started("--reconnect=0")
     _ = try program.errors.line()

@@ -3,14 +3,14 @@
 import Testing
 import TribuneWire
 
-/// Asking and answering, from one socket to the other.
+/// A query from the asker's socket to the delegate's, and back.
 @Suite("Delegation", .timeLimit(.minutes(2)))
 struct DelegationTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  @Test("a delegate that answers and sends no more still learns how the query ended")
+  @Test("a delegate that answers and then ends its sending side still learns how the query ended")
   func answeringLast() throws {
     let asker = try RawClient.greeted(bus)
     for serial: Serial in 1...20 {
@@ -24,7 +24,7 @@ struct DelegationTests {
     }
   }
 
-  @Test("a question carries the query and who asks, and its verdict who said no, and why")
+  @Test("a question names the query and the asker, and its verdict the delegate and the reason")
   func question() throws {
     let (asker, welcome) = try RawClient.welcomed(bus)
     let delegate = try RawClient.greeted(bus)

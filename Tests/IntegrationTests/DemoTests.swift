@@ -16,23 +16,19 @@ import Testing
     URL(fileURLWithPath: try Programs.path(of: "tribunectl")).deletingLastPathComponent().path
   }
 
-  @Test("has its prune vetoed by a restore, and then done") func succeeds() async throws {
+  @Test("has its prune vetoed by a restore, then done, and leaves nothing behind")
+  func succeeds() async throws {
     let demo = try await run(programs: programs())
     #expect(demo.status == 0, "\(demo.output)")
     #expect(demo.output.contains("was vetoed"))
     #expect(demo.output.contains(#/restore \(pid \d+\) holds the lock of \S+/archives/#))
     #expect(demo.output.contains(#/archive\.willPrune[^\n]*\n[^\n]*archive\.didPrune/#))
-  }
-
-  @Test("leaves nothing behind") func cleansUp() async throws {
-    let demo = try await run(programs: programs())
-    #expect(demo.status == 0, "\(demo.output)")
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(left.filter { $0.hasPrefix("tribune-demo") } == [])
   }
 
   @Test("fails when the guard does not ask") func notGuarded() async throws {
-    // Everything as it should be, but that "guard" runs its command whatever anybody says.
+    // A tribunectl whose "guard" runs its command without asking.
     let wrapper = """
       #!/bin/bash
       if [[ $1 == guard ]]; then
@@ -44,8 +40,8 @@ import Testing
       """
     let fake = "\(folder.path)/programs"
     try folder.write(wrapper, to: "programs/wrapper")
-    // Written by a process of its own: while a program is open for writing anywhere, as it could be in what
-    // another test is just starting, nobody can run it.
+    // Another process writes the program. This one's children could inherit the open file, and a program that is open
+    // for writing cannot be run.
     let installed = try await Script.run(
       ["install", "--mode=0755", "\(fake)/wrapper", "\(fake)/tribunectl"])
     #expect(installed.status == 0, "\(installed.output)")

@@ -6,14 +6,14 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// The dissector on frames that no bus has just sent: every kind there is, and such that are none.
+/// The dissector with a frame of every kind, and with malformed ones.
 @Suite("The Wireshark dissector", .timeLimit(.minutes(3)))
 struct DissectorTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
-  /// Every golden frame, by the name of its file, and as a monitor would be shown it.
+  /// Each frame in the test vectors as a monitor would receive it, with the name of its file.
   private func vectors() throws -> [(name: String, bytes: [UInt8])] {
     let folder = Script.repository.appendingPathComponent("Tests/TribuneWireTests/Vectors")
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -48,7 +48,7 @@ struct DissectorTests {
     return file
   }
 
-  @Test("shows every kind of frame as what it is, and all of it")
+  @Test("decodes every kind of frame, completely")
   func kinds() throws {
     let vectors = try vectors()
     let file = try write(vectors.map(\.bytes))
@@ -61,7 +61,7 @@ struct DissectorTests {
     #expect(Set(rows.map { $0[0] }).count == FrameKind.allCases.count - 1)
   }
 
-  @Test("takes a frame that ends early for malformed, wherever it ends")
+  @Test("reports a frame that ends early as malformed, wherever it ends")
   func truncated() throws {
     let packets = try vectors().flatMap { vector in
       (0..<vector.bytes.count).map { Array(vector.bytes[..<$0]) }
@@ -71,7 +71,7 @@ struct DissectorTests {
     #expect(wrong.count == packets.count)
   }
 
-  @Test("takes no frame for malformed of which only the beginning was captured")
+  @Test("does not report a frame as malformed if only its beginning was captured")
   func cut() throws {
     var packets: [[UInt8]] = []
     var lengths: [Int] = []
@@ -87,7 +87,7 @@ struct DissectorTests {
       try Tshark(file, fields: ["frame.number"], filter: "tribune.truncated").rows.count == packets.count)
   }
 
-  @Test("survives any byte in any place")
+  @Test("survives wrong bytes anywhere")
   func hostile() throws {
     var packets: [[UInt8]] = []
     for vector in try vectors() {
@@ -102,7 +102,7 @@ struct DissectorTests {
     let file = try write(packets)
     let rows = try Tshark(file, fields: ["frame.number", "_ws.expert.message"]).rows
     #expect(rows.count == packets.count)
-    // What it did not foresee comes with the place in the dissector.
+    // An error of the dissector itself would name its file.
     #expect(!rows.contains { $0[1].contains("tribune.lua") })
     #expect(rows.contains { $0[1].contains("ends early") })
   }

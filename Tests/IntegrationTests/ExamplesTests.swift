@@ -7,14 +7,14 @@ import Tribune
 /// The programs in Examples/ build as they stand and do what their comments say.
 @Suite("The examples", .timeLimit(.minutes(10)))
 struct ExamplesTests {
-  @Test("the steward vetoes while a restore runs, and the observer tells what happened")
+  @Test("the steward vetoes while a restore runs, and the observer prints what happened")
   func examples() async throws {
     let bus = try TestBus()
     let connection = try await bus.connect()
     let observer = try ExamplePrograms.start("observer", "archive/photos", on: bus)
     let steward = try ExamplePrograms.start("steward", on: bus)
-    #expect(try await observer.nextLine().hasPrefix("observing as :"))
-    #expect(try await steward.nextLine().hasPrefix("attached as :"))
+    #expect(try observer.nextLine().hasPrefix("observing as :"))
+    #expect(try steward.nextLine().hasPrefix("attached as :"))
 
     #expect(try await connection.ask("archive.shouldPrune").isAllowed)
     #expect(try await connection.postAwaited("restore.begins").missing.isEmpty)
@@ -27,25 +27,22 @@ struct ExamplesTests {
 
     try await connection.post("archive.didPrune", object: "archive/music")
     try await connection.post("archive.didPrune", object: "archive/photos", userInfo: #"{"freed": 7}"#)
-    #expect(try await observer.nextLine() == #"archive.didPrune archive/photos {"freed": 7}"#)
+    #expect(try observer.nextLine() == #"archive.didPrune archive/photos {"freed": 7}"#)
 
     bus.stop()
-    #expect(try await observer.nextLine().hasSuffix("(shuttingDown)"))
-    #expect(try await steward.nextLine().hasSuffix("(shuttingDown)"))
-    #expect(observer.waitForEnd() == 1)
-    #expect(steward.waitForEnd() == 1)
+    #expect(try observer.nextLine().hasSuffix("(shuttingDown)"))
+    #expect(try steward.nextLine().hasSuffix("(shuttingDown)"))
+    #expect(observer.status() == 1)
+    #expect(steward.status() == 1)
   }
 
-  @Test("each example is short", arguments: try sources())
-  func length(file: String) throws {
+  @Test("each example is short, and says what it shows and how to try it", arguments: try sources())
+  func source(file: String) throws {
     let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
     let isFirst = file.hasPrefix("Observer/") || file.hasPrefix("Steward/")
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= (isFirst ? 40 : 150))
-  }
-
-  @Test("each example says what it shows and how to try it", arguments: try sources(ofPrograms: true))
-  func comment(file: String) throws {
-    let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
+    // This one is a library for the others.
+    if file.hasPrefix("JSONUserInfo") { return }
     let comment = text.split(separator: "\n").drop { !$0.hasPrefix("///") }.prefix { $0.hasPrefix("///") }
     #expect(comment.contains { $0.hasPrefix("/// Try it: ") })
   }
@@ -70,17 +67,16 @@ struct ExamplesTests {
     for command in commands {
       let bus = try TestBus()
       let program = try ExamplePrograms.start(asShown: command, on: bus)
-      let line = try await program.nextLine()
+      let line = try program.nextLine()
       #expect(!line.hasSuffix(")") && !line.hasPrefix("usage"), "\(command): \(line)")
     }
   }
 
   /// The sources, by their paths in the folder.
-  private static func sources(ofPrograms isProgram: Bool = false) throws -> [String] {
+  private static func sources() throws -> [String] {
     let files = FileManager.default.enumerator(atPath: ExamplePrograms.folder.path)
     return (files?.compactMap { $0 as? String } ?? []).filter {
       $0.hasSuffix(".swift") && !$0.hasPrefix(".build") && $0 != "Package.swift"
-        && (!isProgram || !$0.hasPrefix("JSONUserInfo"))
     }
   }
 }

@@ -5,10 +5,10 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// What tribunectl's exit status says, and what it leaves behind, on the less usual ways out.
+/// How tribunectl ends in unusual cases.
 @Suite("Exit statuses", .timeLimit(.minutes(3)))
 struct ExitStatusTests {
-  /// Runs tribunectl with a standard output whose reader is gone.
+  /// Runs tribunectl with a standard output that nobody reads any more.
   private static func tribunectlUnread(_ arguments: [String]) async throws -> Script {
     let script = "exec {unread}> >(:); wait $!; exec \"$@\" >&$unread"
     return try await Script.run(
@@ -16,7 +16,7 @@ struct ExitStatusTests {
   }
 
   @Test(
-    "the verdict's status stands when nobody reads the verdict",
+    "the exit status is the verdict's, even if nobody reads the verdict",
     arguments: [("allow", 0), ("veto", 1)] as [(String, Int32)], [[], ["--json=short"]])
   func unreadVerdict(verdict: (word: String, status: Int32), options: [String]) async throws {
     let bus = try TestBus()
@@ -26,7 +26,7 @@ struct ExitStatusTests {
   }
 
   @Test(
-    "what counts as the verdict without a bus stands when nobody reads it",
+    "the exit status is that of --if-unreachable, even if nobody reads the verdict",
     arguments: [("allow", 0), ("veto", 1), ("fail", 255)] as [(String, Int32)])
   func unreadVerdictWithoutBus(verdict: (word: String, status: Int32)) async throws {
     let folder = try TestFolder()
@@ -41,7 +41,7 @@ struct ExitStatusTests {
     #expect(full.status == verdict.status, "\(full.output)")
   }
 
-  @Test("a guarded command starts with no signal blocked")
+  @Test("a guarded command starts without blocked signals")
   func signalsOfTheCommand() async throws {
     let bus = try TestBus()
     let guarded = try await Script.run([
@@ -51,7 +51,7 @@ struct ExitStatusTests {
     #expect(guarded.output == "SigBlk:\t0000000000000000\n")
   }
 
-  @Test("a bus that ends when it has accepted is asked again when it is back")
+  @Test("tribunectl connects again if the bus ends before its welcome")
   func busThatEndsBeforeItsWelcome() throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
@@ -68,12 +68,12 @@ struct ExitStatusTests {
     #expect(asking.status() == 0)
   }
 
-  @Test("a guard that is interrupted when it has announced the action tells how that ended")
+  @Test("a guard that a signal ends after it announced will announces the failure")
   func interruptedBehindWill() async throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
     let listener = try UnixSocket.listening(at: path)
-    // Only the signal would end the command.
+    // Only a signal ends this command.
     let command = [
       try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "archive.prune", "--", "sleep",
       "1000",
@@ -87,7 +87,7 @@ struct ExitStatusTests {
     #expect(will.name == "archive.willPrune")
 
     kill(guarding.pid, SIGTERM)
-    // A guard that gave up now would close the connection; one that goes on has nothing to say yet.
+    // A guard that gave up would close the connection. This one sends nothing yet.
     var watched = pollfd(fd: client.rawDescriptor, events: Int16(POLLIN), revents: 0)
     #expect(unsafe poll(&watched, 1, 500) == 0)
     try client.send(Okay(), serial: will.header.serial)

@@ -4,12 +4,12 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// Who does not read in time: what that costs the posters, what it costs itself, and what is said of it.
+/// What an observer that reads too slowly costs its posters and itself, and how the bus reports it.
 @Suite("Back-pressure", .timeLimit(.minutes(1)))
 struct FlowTests {
-  /// Marks that are soon reached, and a pause that only reading ends.
+  /// Low marks, and pauses that only reading ends.
   private static let patient = "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=10s\n"
-  /// Marks that are soon reached, and hardly a pause.
+  /// Low marks, and hardly any pause.
   private static let hasty = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=1ms\n"
 
   private static func observer(
@@ -20,26 +20,25 @@ struct FlowTests {
     return (client, welcome)
   }
 
-  /// Lines of the log that have that in them.
+  /// Lines of the log that contain a text.
   private static func lines(_ bus: TestBus, with text: String) throws -> [Substring] {
     try bus.log().split(separator: "\n").filter { $0.contains(text) }
   }
 
   // MARK: Pacing
 
-  @Test("past the high mark its posters are not read, and when it has drained they are, and nothing is lost")
+  @Test("past an observer's high mark its posters pause, they go on when it has drained, and nothing is lost")
   func pacing() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
     let (poster, welcome) = try RawClient.welcomed(bus)
-    let (other, otherWelcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
     let stream = PostStream(poster)
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
-    // The pause has its reason, and is the poster's alone.
     let entry = try #require(try other.entry(of: observerWelcome.connection))
     #expect(entry.queued > 64 << 10)
     #expect(!entry.isLossy && !entry.isPaused)
-    #expect(try other.entry(of: otherWelcome.connection)?.isPaused == false)
+    // Only the poster is paused.
     let list = try bus.tribunectl("--json=off", "list")
     #expect(list.lines.first?.split(separator: " ").contains("STATE") == true)
     #expect(list.lines.filter { $0.contains(" paused ") }.count == 1)
@@ -52,14 +51,14 @@ struct FlowTests {
     #expect(try Self.lines(bus, with: "does not read").isEmpty)
   }
 
-  @Test("a poster that several wait for goes on when the last of them has drained")
+  @Test("a poster to several slow observers goes on when the last of them has drained")
   func severalObservers() throws {
     let bus = try TestBus(configuration: Self.patient)
     let observers = try (0..<3).map { _ in try Self.observer(on: bus) }
     let (poster, welcome) = try RawClient.welcomed(bus)
     let other = try RawClient.greeted(bus)
     let stream = PostStream(poster)
-    // With little left in its socket: what comes when it goes on stops nobody again.
+    // Leave little in its socket, so that it does not pause again when it goes on.
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.send() }
     let queued = try observers.map { try other.entry(of: $0.welcome.connection)?.queued ?? 0 }
     #expect(queued.allSatisfy { $0 > 64 << 10 })
@@ -71,7 +70,7 @@ struct FlowTests {
     #expect(try other.entry(of: welcome.connection)?.isPaused == false)
   }
 
-  @Test("what a poster sent before it went arrives, although it was paused, and nobody waits for it")
+  @Test("the posts of a paused poster that has gone still arrive")
   func pausedPosterGoes() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, _) = try Self.observer(on: bus)
@@ -100,7 +99,7 @@ struct FlowTests {
     try observer.expectSilence()
   }
 
-  @Test("a poster that is not read is not closed for the frame that it cannot end meanwhile")
+  @Test("a paused poster is not closed because of its partial frame")
   func partialFrame() throws {
     let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=100ms\n" + Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
@@ -108,7 +107,7 @@ struct FlowTests {
     let other = try RawClient.greeted(bus)
     let stream = PostStream(other)
     while try other.entry(of: observerWelcome.connection)?.queued ?? 0 < 60 << 10 { try stream.post(1) }
-    // One that puts the observer past its mark, and half of another.
+    // One post that puts the observer past its mark, and half of another.
     let frames = ByteBuffer(capacity: 16_384)
     for serial in 1...2 {
       frames.appendFrame(
@@ -116,7 +115,7 @@ struct FlowTests {
     }
     let (whole, half) = ([UInt8](frames.bytes), frames.count * 3 / 4)
     try poster.send(Array(whole[..<half]))
-    // The clock: it began later, and when it has been greeted, that has been read.
+    // Its partial frame begins later than the poster's, which the bus has read when it welcomes this client.
     let clock = try RawClient.greeted(bus)
     #expect(try other.entry(of: welcome.connection)?.isPaused == true)
     try clock.send([40])
@@ -129,7 +128,7 @@ struct FlowTests {
     try poster.settle()
   }
 
-  @Test("each time that it falls behind, an observer has its whole time to catch up")
+  @Test("each time that it falls behind, an observer has all of PaceMaxSec to catch up")
   func everyStall() throws {
     let bus = try TestBus(
       configuration: "[Bus]\nFrameTimeoutSec=400ms\n[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=1s\n")
@@ -138,24 +137,24 @@ struct FlowTests {
     let (poster, welcome) = try RawClient.welcomed(bus)
     let other = try RawClient.greeted(bus)
     let stream = PostStream(poster)
-    // A frame that is not ended times out: that is the clock.
+    // A partial frame times out: that is the clock.
     func letTimePass() throws {
       let clock = try RawClient.greeted(bus)
       try clock.send([40])
       #expect(try clock.nextError() == .frameTimeout)
     }
-    // With little left in its socket: what comes when it goes on does not stop it again.
+    // Leave little in the poster's socket, so that it does not pause again when it goes on.
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.send() }
     try letTimePass()
     while try other.entry(of: welcome.connection)?.isPaused == true { _ = try observer.next() }
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
-    // The time of the first stall is over after these, and that of the second is not.
+    // This outlasts the time of the first stall, but not that of the second.
     for _ in 0..<2 { try letTimePass() }
     try watcher.expectSilence()
     #expect(try watcher.next(.post).name == "tribune.observer.didBecomeLossy")
   }
 
-  @Test("what the bus itself posts does not cut short the time that an observer has")
+  @Test("what the bus itself posts does not shorten an observer's time")
   func announcementWhilePaced() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
@@ -171,7 +170,7 @@ struct FlowTests {
 
   // MARK: Losing
 
-  @Test("once it is lossy, an observer that does not read delays nobody any more")
+  @Test("once it loses posts, an observer that does not read delays nobody any more")
   func oncePaused() throws {
     let bus = try TestBus(
       configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=50ms\n")
@@ -197,7 +196,7 @@ struct FlowTests {
     #expect(try other.busEntry().lost == entry.lost)
   }
 
-  @Test("each time that an observer loses is told and written down once, and so is each recovery")
+  @Test("each time that an observer loses or recovers, the bus announces and logs that once")
   func episodes() throws {
     let bus = try TestBus(configuration: Self.hasty)
     let (watcher, _) = try Self.observer(on: bus, of: "tribune.observer.*")
@@ -205,7 +204,7 @@ struct FlowTests {
     let poster = try RawClient.greeted(bus)
     let stream = PostStream(poster)
     var tally = Tally()
-    let who = #""connection":"\#(welcome.connection)","pid":\#(getpid())"#
+    let observed = #""connection":"\#(welcome.connection)","pid":\#(getpid())"#
     for episode in 1...3 {
       try stream.post(2000)
       try poster.settle()
@@ -216,7 +215,7 @@ struct FlowTests {
       #expect(lost > 0)
       let news = [try watcher.next(.post), try watcher.next(.post)]
       #expect(news.map(\.name) == ["tribune.observer.didBecomeLossy", "tribune.observer.didRecover"])
-      #expect(news.allSatisfy { $0.payload.contains(who) && $0.header.sender == .bus })
+      #expect(news.allSatisfy { $0.payload.contains(observed) && $0.header.sender == .bus })
       #expect(news[1].payload.contains(#""lost":\#(lost)}"#))
       let warnings = try Self.lines(bus, with: "does not read")
       #expect(warnings.count == episode)
@@ -228,7 +227,7 @@ struct FlowTests {
     try watcher.expectSilence()
   }
 
-  @Test("an observer that takes its observations back while it loses gets what came before, and nothing more")
+  @Test("an observer that cancels its observation while it loses gets what came before, and nothing more")
   func cancelWhileLossy() throws {
     let bus = try TestBus(configuration: Self.hasty)
     let (observer, welcome) = try Self.observer(on: bus)
@@ -259,33 +258,7 @@ struct FlowTests {
     #expect(try observer.next().name == "load.unit")
   }
 
-  @Test(
-    "of an observer that loses, each awaited post is answered all the same, at its deadline at the latest")
-  func awaited() throws {
-    let bus = try TestBus(configuration: Self.hasty)
-    let (observer, welcome) = try RawClient.welcomed(bus)
-    try observer.sendConfirmed(Observe(options: .awaited), serial: 1, name: "load.*")
-    let poster = try RawClient.greeted(bus)
-    let count = 300
-    try poster.send {
-      for serial in 1...Serial(count) {
-        $0.appendFrame(
-          Post(options: .awaited, deadline: 500), serial: serial, name: "load.unit",
-          text: String(repeating: "x", count: 8000))
-      }
-    }
-    for _ in 0..<count {
-      let awaited = try poster.next(.awaited).decode(Awaited.self)
-      #expect(awaited.acknowledged == 0)
-      #expect(awaited.missing.map(\.failure) == [.timedOut])
-      #expect(awaited.missing.map(\.connection) == [welcome.connection])
-    }
-    var tally = Tally()
-    try observer.read(&tally, to: count)
-    #expect(tally.lost > 0)
-  }
-
-  @Test("observers of who loses that lose by just that are not announced: two could do so without end")
+  @Test("losses caused by announcements of losses are not announced, since that could go on for ever")
   func noFeedback() throws {
     let bus = try TestBus(configuration: Self.patient.replacing("10s", with: "1ms"))
     let watchers = try (0..<5).map { _ in
@@ -297,7 +270,7 @@ struct FlowTests {
     func queued() throws -> [UInt64] {
       try watchers.map { try poster.entry(of: $0.welcome.connection)?.queued ?? 0 }
     }
-    // A notification more, and each of them is over the mark.
+    // One more notification puts each of them past the mark.
     let fills = [PostStream(poster, name: "fill.unit"), PostStream(poster, name: "fill.unit", length: 0)]
     while try queued()[0] < 62 << 10 { try fills[0].post(1) }
     while try queued()[0] < (64 << 10) - 100 { try fills[1].post(1) }
@@ -318,9 +291,9 @@ struct FlowTests {
     try observer.read(&tally, to: stream.posted)
   }
 
-  // MARK: What there is memory for
+  // MARK: Memory
 
-  @Test("when all queues together hold too much, everybody slow loses early, is told, and reads on")
+  @Test("when all queues together are too long, slow observers lose early, learn that, and read on")
   func allQueues() throws {
     let bus = try TestBus(
       configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
@@ -348,7 +321,7 @@ struct FlowTests {
 
   // MARK: The log
 
-  @Test("clients that are closed again and again take few lines of the log, and all are counted")
+  @Test("clients that the bus closes again and again take few lines of the log, and all are counted")
   func badClients() throws {
     let bus = try TestBus()
     let count = 500

@@ -4,17 +4,16 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// What tribunectl prints for programs, as tribunectl(1) lists it.
+/// Compares tribunectl's JSON output with the fields that tribunectl(1) lists.
 @Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(1)))
 struct JSONOutputTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// The section of the page, entry by entry: the term, without its fonts, and the text below it.
+  /// The entries of the page's section: the term, without its fonts, and the text below it.
   private static func entries() throws -> [(term: String, text: String)] {
-    let page = try String(
-      contentsOf: Script.repository.appending(path: "docs/man/tribunectl.1.in"), encoding: .utf8)
+    let page = try Script.text(of: "docs/man/tribunectl.1.in")
     let section = try #require(page.components(separatedBy: "\n.SH JSON OUTPUT\n").dropFirst().first)
       .components(separatedBy: "\n.SH ")[0]
     return section.components(separatedBy: "\n.TP\n").dropFirst().map { entry in
@@ -24,7 +23,7 @@ struct JSONOutputTests {
     }
   }
 
-  /// The fields that the entry of a verb names: they are in italics. Text in parentheses is about a field.
+  /// The fields that an entry names: the words in italics, except those in parentheses.
   private static func fields(of term: String) throws -> Set<String> {
     let entry = try #require(
       try entries().first { $0.term == term }, "tribunectl(1) has no JSON output of \(term)")
@@ -32,81 +31,72 @@ struct JSONOutputTests {
     return Set(text.matches(of: /\\fI([A-Za-z0-9]+)\\fR/).map { String($0.1) })
   }
 
-  /// - Parameter optional: what is told, and is not always there or no field.
+  /// - Parameter optional: words that are listed, and are fields that can be missing, or no fields.
   private func expect(
-    _ object: [String: Any], isToldAs term: String, optional: Set<String> = [],
+    _ object: [String: Any], isListedAs term: String, optional: Set<String> = [],
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let told = try Self.fields(of: term)
-    #expect(Set(object.keys).union(optional) == told.union(optional), sourceLocation: sourceLocation)
-    #expect(optional.isSubset(of: told), sourceLocation: sourceLocation)
+    let listed = try Self.fields(of: term)
+    #expect(Set(object.keys).union(optional) == listed.union(optional), sourceLocation: sourceLocation)
+    #expect(optional.isSubset(of: listed), sourceLocation: sourceLocation)
   }
 
-  private func first(_ arguments: String...) throws -> [String: Any] {
+  private func first(_ arguments: [String]) throws -> [String: Any] {
     let output = try TestBus.tribunectl(["-j"] + arguments, address: bus.address).output
     return try jsonObject(try #require(output.split(separator: "\n").first))
   }
 
-  @Test("has the fields of what is listed, and no others")
+  @Test("verbs that list print the fields in the page, and no others")
   func lists() throws {
-    let observer = try bus.staying("observe", "a.*")
-    let delegate = try bus.staying("delegate", "b.*", "--veto=no")
-    let hold = try bus.staying("hold", "c.*", "--why=because")
+    try bus.staying("observe", "a.*")
+    try bus.staying("delegate", "b.*", "--veto=no")
+    try bus.staying("hold", "c.*", "--why=because")
     try bus.folder.write("protocol P {\n  optional did a.didB ()\n}\n", to: "P.protocol")
-    let declaration = try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
+    try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
     #expect(try bus.tribunectl("post", "a.b", "1", "--retain").status == 0)
-    try expect(try first("status"), isToldAs: "status")
-    try expect(try first("list"), isToldAs: "list")
-    try expect(try first("list", "--retained"), isToldAs: "list --retained")
-    try expect(try first("holds"), isToldAs: "holds")
-    try expect(try first("tree"), isToldAs: "tree")
-    try expect(try first("introspect", "P"), isToldAs: "introspect")
-    try expect(try first("version"), isToldAs: "version")
-    try expect(try first("explain", "b.shouldC"), isToldAs: "explain")
     try bus.folder.write("protocol {", to: "Q.protocol")
-    try expect(try first("verify", "\(bus.folder.path)/Q.protocol"), isToldAs: "verify")
-    for program in [observer, delegate, hold, declaration] { #expect(program.end(SIGTERM) == 0) }
+    for (term, operands): (String, [String]) in [
+      ("status", []), ("list", []), ("list --retained", []), ("holds", []), ("tree", []), ("version", []),
+      ("introspect", ["P"]), ("explain", ["b.shouldC"]), ("verify", ["\(bus.folder.path)/Q.protocol"]),
+    ] {
+      try expect(try first(term.split(separator: " ").map(String.init) + operands), isListedAs: term)
+    }
   }
 
-  @Test("has the fields of one connection, and of what it has")
+  @Test("status of a connection prints the fields in the page, also of its observations and delegates")
   func connection() throws {
-    let observer = try bus.staying("observe", "a.*")
-    let delegate = try bus.staying("delegate", "b.*", "--veto=no")
+    try bus.staying("observe", "a.*")
+    try bus.staying("delegate", "b.*", "--veto=no")
     let ids = try bus.tribunectl("-j", "list").output.split(separator: "\n")
       .compactMap { try jsonObject($0)["connection"] as? String }
-    let statuses = try ids.prefix(2).map { try first("status", $0) }
+    let statuses = try ids.prefix(2).map { try first(["status", $0]) }
     let listed = try Self.fields(of: "list")
     for status in statuses { #expect(Set(status.keys) == listed) }
     let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
     #expect(observations.count == 1)
-    try expect(try #require(observations.first), isToldAs: "each of observations")
+    try expect(try #require(observations.first), isListedAs: "each of observations")
     let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
     #expect(delegates.count == 1)
-    try expect(try #require(delegates.first), isToldAs: "explain")
-    for program in [observer, delegate] { #expect(program.end(SIGTERM) == 0) }
+    try expect(try #require(delegates.first), isListedAs: "explain")
   }
 
-  @Test("has the fields of what is asked and answered")
+  @Test("queries and answers are printed with the fields in the page")
   func asking() throws {
     let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")
-    let verdict = try first("ask", "b.shouldC")
-    try expect(verdict, isToldAs: "ask", optional: ["unreachable"])
+    let verdict = try first(["ask", "b.shouldC"])
+    try expect(verdict, isListedAs: "ask", optional: ["unreachable"])
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
-      try #require(outcomes.first), isToldAs: "each of outcomes", optional: ["value", "valueBase64"])
+      try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
     try expect(
-      try delegate.output.object(), isToldAs: "delegate",
-      optional: ["value", "label", "dryRun"])
-    let reply = try first("query", "b.value")
-    #expect(Set(reply.keys) == ["query", "value", "outcomes"])
-    #expect(delegate.end(SIGTERM) == 0)
+      try delegate.output.object(), isListedAs: "delegate", optional: ["value", "label", "dryRun"])
+    #expect(Set(try first(["query", "b.value"]).keys) == ["query", "value", "outcomes"])
   }
 
-  @Test("has the fields of what a monitor is shown, kind by kind")
+  @Test("a monitor prints the fields in the page for each kind of frame")
   func monitoring() throws {
     let monitor = try bus.staying("-j", "monitor")
-    let (delegate, _) = try RawClient.welcomed(bus)
-    let (asker, _) = try RawClient.welcomed(bus)
+    let (delegate, asker) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     try delegate.attach(Attach(patterns: ["a.*"]), serial: 1)
     try asker.send(Ask(), serial: 1, name: "a.shouldB", text: "{}")
     let question = try delegate.nextQuestion().question
@@ -129,7 +119,7 @@ struct JSONOutputTests {
     let common = try Self.fields(of: "monitor").subtracting(["lost", "interrupted"])
     let answers = try Self.fields(of: "an answer or a defer")
     let verdict = try Self.fields(of: "ask").subtracting(["unreachable"])
-    let told: [String: Set<String>] = [
+    let listed: [String: Set<String>] = [
       "post": common.union(try Self.fields(of: "a post")),
       "ask": common.union(try Self.fields(of: "an ask or a query")),
       "question": common.union(try Self.fields(of: "a question")),
@@ -140,10 +130,9 @@ struct JSONOutputTests {
       "error": common.union(try Self.fields(of: "an error")).subtracting(["userInfo"]),
       "hold": common.union(["userInfoBase64"]).subtracting(["userInfo"]), "ok": common.union(["says"]),
     ]
-    for (kind, fields) in told {
+    for (kind, fields) in listed {
       #expect(Set(try #require(seen[kind], "no \(kind) was seen").keys) == fields, "\(kind)")
     }
     #expect(seen["verdict"]?["from"] is NSNull)
-    #expect(monitor.end(SIGTERM) == 0)
   }
 }

@@ -6,7 +6,7 @@ import Tribune
 import TribuneTestSupport
 import TribuneWire
 
-/// `tribunectl log`, on journals that are made for it.
+/// `tribunectl log`, with made journals.
 @Suite("tribunectl log", .timeLimit(.minutes(2)))
 struct LogCommandTests {
   private static let id = "7410e8ab9fd04abe9eb6b38ea90ed596"
@@ -14,8 +14,10 @@ struct LogCommandTests {
   /// 2026-01-02 03:04:05 UTC.
   private static let start: UInt64 = 1_767_323_045_000_000
 
-  private static func log(_ arguments: String...) throws -> FinishedProgram {
-    // No bus is wanted.
+  private static func log(_ arguments: String...) throws -> FinishedProgram { try Self.log(arguments) }
+
+  private static func log(_ arguments: [String]) throws -> FinishedProgram {
+    // The command needs no bus.
     try TestBus.tribunectl(
       ["log"] + arguments, address: "unix:/nowhere", environment: ["TZ": "UTC", "NO_COLOR": "1"])
   }
@@ -27,7 +29,7 @@ struct LogCommandTests {
       .joined(separator: "\n")
   }
 
-  /// Four verdicts, a minute after each other, and two entries that are none.
+  /// Four verdicts, one a minute, and two other entries.
   private static func journal() throws -> MadeJournal {
     let minute: UInt64 = 60_000_000
     let allowed = "TRIBUNE_VERDICT=allowed"
@@ -74,7 +76,7 @@ struct LogCommandTests {
   }
 
   @Test(
-    "shows what is wanted of it",
+    "shows the verdicts that the options select",
     arguments: [
       (["backup.shouldPrune"], [0, 1]), (["backup.*"], [0, 1]), (["**"], [0, 1, 2, 3]), (["backup"], []),
       (["--object=repo/main"], [1]), (["host.**", "--object=o"], [2, 3]), (["--object=repo"], []),
@@ -85,15 +87,13 @@ struct LogCommandTests {
     ])
   func selection(arguments: [String], expected: [Int]) throws {
     let journal = try Self.journal()
-    let shown = try TestBus.tribunectl(
-      ["log", "--json=short", "--directory=\(journal.directory)"] + arguments, address: "unix:/nowhere",
-      environment: ["TZ": "UTC"])
+    let shown = try Self.log(["--json=short", "--directory=\(journal.directory)"] + arguments)
     #expect(shown.status == 0)
     let times = shown.lines.map { line in line.dropFirst("{\"time\":".count).prefix { $0 != "," } }
     #expect(times == expected.map { "\(Self.start + UInt64($0) * 60_000_000)" })
   }
 
-  @Test("in JSON has the verdict's own words")
+  @Test("prints verdicts as JSON, with their outcomes")
   func json() throws {
     let journal = try Self.journal()
     let shown = try Self.log("-j", "--directory=\(journal.directory)")
@@ -109,7 +109,7 @@ struct LogCommandTests {
     #expect(overridden.contains(#""overridden":true,"override":"the disk is full""#))
   }
 
-  @Test("says so when there is nothing to show, and when there is no journal")
+  @Test("says if there are no verdicts, or no journal")
   func nothing() throws {
     let journal = try Self.journal()
     let none = try Self.log("no.such", "--directory=\(journal.directory)")
@@ -126,12 +126,12 @@ struct LogCommandTests {
         == "tribunectl: the journal of \(folder.path)/x cannot be opened: No such file or directory\n")
   }
 
-  @Test("says that it may not read the journal, rather than that there is nothing in it")
+  @Test("says that it has no permission to read the journal, not that this is empty")
   func forbidden() throws {
     let journal = try Self.journal()
     let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     let command = [try Programs.path(of: "tribunectl"), "log", "--directory=\(journal.directory)"]
-    // Root may read everything; anybody else only has to forbid itself.
+    // Root can read any file, so it runs the command as another user.
     let isRoot = geteuid() == 0
     try FileManager.default.setAttributes(
       [.posixPermissions: isRoot ? 0o600 : 0], ofItemAtPath: "\(journal.directory)/made.journal")
@@ -143,7 +143,7 @@ struct LogCommandTests {
         + "of the group systemd-journal may\n")
   }
 
-  @Test("takes only times that are some", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
+  @Test("refuses what is not a time", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
   func badTimes(time: String) throws {
     let refused = try Self.log("--since=\(time)")
     #expect(refused.status == 2)
@@ -151,7 +151,7 @@ struct LogCommandTests {
   }
 }
 
-/// From the daemon to `tribunectl log`, with a socket of the test's in place of journald's.
+/// From the daemon to `tribunectl log`. The test plays journald at its socket.
 @Suite("Verdicts in the journal", .timeLimit(.minutes(2)))
 struct JournalTests {
   private let folder: TestFolder
@@ -160,11 +160,11 @@ struct JournalTests {
   init() throws {
     folder = try TestFolder()
     try folder.write("", to: "run/placeholder")
-    // Journald's is a datagram socket as well.
+    // journald's socket is a datagram socket as well.
     journald = try NotifySocket(path: "\(folder.path)/run/socket")
   }
 
-  /// A bus in a mount namespace in which the test's folder lies where journald's socket is.
+  /// A bus in a mount namespace in which the test's folder is mounted over that of journald's socket.
   private func bus(configuration: String = "") throws -> TestBus {
     let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
     let script = """
@@ -181,12 +181,10 @@ struct JournalTests {
       wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"])
   }
 
-  /// The next entry that is a verdict, as lines.
-  private func nextVerdict() throws -> String {
-    try journald.wait { $0.contains("\nMESSAGE_ID=") }
-  }
+  /// The lines of the next verdict's entry.
+  private func nextVerdict() throws -> String { try journald.wait { $0.contains("\nMESSAGE_ID=") } }
 
-  @Test("are there with who vetoed and why, and tribunectl finds them")
+  @Test("name the delegate that vetoed and its reason, and tribunectl finds them")
   func endToEnd() throws {
     let bus = try bus()
     let delegate = try bus.staying("delegate", "backup.*", "--veto=a restore is running", "--label=restore")
@@ -215,12 +213,12 @@ struct JournalTests {
     #expect(text.output.contains("other.shouldGo (nobody said yes or no)"))
   }
 
-  @Test("are vetoes where a required delegate is missing, and no longer when it has come")
+  @Test("are vetoes while a required delegate is missing")
   func required() throws {
     let bus = try bus(configuration: "[Query \"host.*\"]\nRequireDelegate=guardian\n")
     let refused = try bus.tribunectl("ask", "host.shouldReboot")
     #expect(refused.status == 1)
-    // Nobody's process, and nobody's user.
+    // The line names no process and no user.
     #expect(refused.output.contains("gone      guardian: required, and not attached"))
     #expect(try nextVerdict().contains("\nTRIBUNE_VETOED_BY=guardian\n"))
     let guardian = try bus.staying("delegate", "host.*", "--approve", "--label=guardian")
@@ -230,11 +228,11 @@ struct JournalTests {
     #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
   }
 
-  @Test("hold nobody up: with a journald that hangs, the bus answers and ends as ever")
+  @Test("do not block: if journald hangs, the bus still answers and ends")
   func stuck() async throws {
     let bus = try bus()
     let connection = try await bus.connect()
-    // More than a socket's queue takes, and nobody reads.
+    // These are more than a socket's queue takes, and journald reads none.
     for _ in 0..<2_000 { #expect(try await connection.ask("a.shouldB").isAllowed) }
     await connection.close()
     #expect(bus.stop() == 0)

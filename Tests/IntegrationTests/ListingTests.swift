@@ -3,14 +3,14 @@
 import Testing
 import TribuneWire
 
-/// Looking at the bus: what is listed.
-@Suite("Looking at the bus", .timeLimit(.minutes(2)))
+/// The bus's lists.
+@Suite("Lists", .timeLimit(.minutes(2)))
 struct ListingTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  @Test("connections are listed in the order in which they came, whatever went between")
+  @Test("connections are listed in the order in which they connected, whichever have ended")
   func connectionOrder() throws {
     var gone: [RawClient] = []
     var clients: [RawClient] = []
@@ -20,9 +20,7 @@ struct ListingTests {
     }
     gone.removeAll()
     clients += try (0..<5).map { _ in try RawClient.greeted(bus) }
-    let ids = try clients[0].list(List(.connections)).compactMap { entry in
-      if case .connection(let connection) = entry { connection.id } else { nil }
-    }
+    let ids = try clients[0].connections().map(\.id)
     #expect(ids.count >= clients.count)
     #expect(ids == ids.sorted())
   }
@@ -39,14 +37,12 @@ struct ListingTests {
     _ = try second.nextQuestion()
     try second.send(Post(), serial: 3, flags: .acknowledge, name: "c.d")
     try second.settle()
-    // Neither is an observation.
+    // Neither a declaration nor a monitor counts as an observation.
     let (third, thirdWelcome) = try RawClient.welcomed(bus)
     try third.sendConfirmed(Declare(), serial: 1, text: "protocol P { optional did p.didTurn () }")
     try third.sendConfirmed(Monitor(), serial: 2)
 
-    let connections = try first.list(List(.connections)).compactMap { entry in
-      if case .connection(let entry) = entry { entry } else { nil }
-    }
+    let connections = try first.connections()
     let welcomes = [firstWelcome, secondWelcome, thirdWelcome]
     #expect(connections.map(\.id) == welcomes.map(\.connection))
     #expect(connections.map(\.observations) == [2, 1, 0])
@@ -75,7 +71,7 @@ struct ListingTests {
     #expect(try first.list(List(.connections, connection: 999)).isEmpty)
   }
 
-  @Test("the bus tells what it is and what it has done")
+  @Test("the bus's entry about itself has its identity and its counts")
   func busEntry() throws {
     let observer = try RawClient.observing("a.*", on: bus)
     defer { withExtendedLifetime(observer) {} }
@@ -89,10 +85,7 @@ struct ListingTests {
     #expect(try client.ask("a.shouldC", serial: 7).verdict == .allowed)
     try client.send(Ask(), serial: 8, name: "a.shouldB")
 
-    guard case .bus(let entry)? = try client.list(List(.bus)).first else {
-      Issue.record("no bus in the list")
-      return
-    }
+    let entry = try client.busEntry()
     #expect(entry.pid == UInt32(bus.pid))
     #expect(entry.software == Version.current)
     #expect(entry.address == bus.address)

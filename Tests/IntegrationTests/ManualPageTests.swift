@@ -16,7 +16,7 @@ import Testing
 
   private func file(_ page: String) -> String { "\(folder.path)/root/usr/share/man/\(page)" }
 
-  /// As one reads it, each paragraph one line.
+  /// The page as man shows it, with each paragraph on one line.
   private func read(_ page: String) throws -> String {
     let man = try FinishedProgram(
       ["man", "--no-justification", "-l", file(page)], environment: Self.readable)
@@ -24,7 +24,7 @@ import Testing
     return man.output
   }
 
-  @Test("have nothing that man or groff warns about", arguments: pages)
+  @Test("cause no warnings of man or groff", arguments: pages)
   func warnings(page: String) throws {
     let man = try FinishedProgram(["man", "--warnings", "-l", file(page)], environment: Self.readable)
     #expect(man.errors == "")
@@ -33,13 +33,13 @@ import Testing
     #expect(groff.status == 0)
   }
 
-  @Test("are warned about if there is something") func warningIsSeen() throws {
+  @Test("cause a warning if something is wrong") func warningIsSeen() throws {
     try folder.write(".TH A 1\n.SH NAME\na \\- b\n.nonsense\n", to: "root/usr/share/man/man1/a.1")
     let man = try FinishedProgram(["man", "--warnings", "-l", file("man1/a.1")], environment: Self.readable)
     #expect(man.errors.contains("nonsense"))
   }
 
-  @Test("say which version they are of, and can be found by their names", arguments: pages)
+  @Test("have the version and a name to be found by", arguments: pages)
   func headers(page: String) throws {
     let text = try read(page)
     let name = page.split(separator: "/")[1].split(separator: ".").dropLast().joined(separator: ".")
@@ -48,7 +48,7 @@ import Testing
     #expect(text.contains("Tribune \(version)"))
   }
 
-  @Test("name what the bus is found by")
+  @Test("name the variables by which clients find the bus")
   func environment() throws {
     let text = try read("man1/tribunectl.1")
     for name in ["TRIBUNE_ADDRESS", "RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"] {
@@ -56,32 +56,30 @@ import Testing
     }
   }
 
-  @Test("say where the configuration was installed", arguments: pages.dropFirst())
+  @Test("have the folder in which the configuration was installed", arguments: pages.dropFirst())
   func configurationFolder(page: String) async throws {
     #expect(try read(page).contains("\n       /etc/tribune\n"))
     try await folder.make("install", ["SYSCONFDIR=/opt/etc-of-mine"])
     let moved = try read(page)
     #expect(moved.contains("\n       /opt/etc-of-mine/tribune\n"))
-    // What tribuned reads by itself, wherever it was installed.
+    // tribuned's default is /etc/tribune, wherever the configuration was installed.
     #expect(moved.contains("/etc/tribune") == (page == "man8/tribuned.8"))
     #expect(!moved.contains("dir@"))
   }
 
   @Test("tribuned(8) has the options that tribuned has") func daemon() throws {
     let help = try FinishedProgram.tribuned(["--help"]).output
-    let told = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
-    #expect(told == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) })
-    #expect(!told.isEmpty)
+    let listed = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
+    #expect(listed == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) })
+    #expect(!listed.isEmpty)
   }
 
   @Test(
-    "tribuned.conf(5) has each section and key of the shipped file, with its default and what is said of it")
+    "tribuned.conf(5) has each section and key of the shipped file, with its default and its comment")
   func configuration() throws {
     let page = try read(Self.pages[2])
-    let file = try String(
-      contentsOf: Script.repository.appending(path: "config/tribuned.conf"), encoding: .utf8)
     var keys = 0
-    for line in file.split(separator: "\n") {
+    for line in try Script.text(of: "config/tribuned.conf").split(separator: "\n") {
       if line.hasPrefix("[") {
         #expect(page.contains("\n\(line)\n"))
       } else if line.hasPrefix("#   ") {

@@ -3,13 +3,13 @@
 import Testing
 import TribuneWire
 
-/// Where the system gives no memory, what needs much of it is refused, and the bus stays.
+/// If the system denies memory, the bus refuses long frames, and still serves others.
 @Suite("Memory limits", .timeLimit(.minutes(2)))
 struct MemoryLimitTests {
   private static let prlimit = "/usr/bin/prlimit"
   private static let frameLength = 16 << 20
 
-  /// Begins a frame whose payload is to come.
+  /// Sends a frame up to its payload.
   private func begin(_ client: RawClient, serial: Serial) throws {
     let name = "load.unit"
     try client.send {
@@ -24,22 +24,22 @@ struct MemoryLimitTests {
     try client.send([UInt8](repeating: UInt8(ascii: "x"), count: Self.frameLength))
   }
 
-  @Test("a long frame for which there is no memory ends its connection, and nobody else's")
+  @Test("a long frame for which there is no memory ends its connection alone")
   func longFrames() throws {
-    // With an arena for each thread, one that allocates after the limit was set takes 64 MiB of it.
+    // With one arena for each thread, a thread's first allocation would take 64 MiB of the limit.
     let bus = try TestBus(
       configuration: "[Bus]\nPayloadMax=16M\nPartialFramesMemoryMax=1G\n",
       environment: ["MALLOC_ARENA_MAX": "1"])
     let other = try RawClient.greeted(bus)
     let clients = try (0..<6).map { _ in try RawClient.greeted(bus) }
     try other.settle()
-    // There is room for two of them, and half of one more.
+    // The limit has room for two and a half frames.
     let limit = try bus.processStatus("VmSize") * 1024 + Self.frameLength / 2 * 5
     let limited = try FinishedProgram([Self.prlimit, "--pid=\(bus.pid)", "--as=\(limit)"])
     try #require(limited.status == 0, "\(limited.errors)")
     for client in clients {
       try begin(client, serial: 1)
-      // What was sent before has been read then.
+      // By then the bus has read the beginning of the frame.
       try other.settle()
     }
     for client in clients[2...] { #expect(try client.nextError() == .outOfMemory) }
@@ -47,7 +47,6 @@ struct MemoryLimitTests {
       try end(client)
       #expect(try client.next(.ok).header.serial == 1)
     }
-    // There is room again.
     let next = try RawClient.greeted(bus)
     try begin(next, serial: 1)
     try end(next)
@@ -55,7 +54,7 @@ struct MemoryLimitTests {
     try other.settle()
   }
 
-  @Test("a daemon without room for its log says so, and does not start")
+  @Test("a daemon without memory for its log says so, and does not start")
   func state() throws {
     let folder = try TestFolder()
     let daemon = try FinishedProgram([

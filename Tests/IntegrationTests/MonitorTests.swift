@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneTestSupport
 import TribuneWire
 
-/// What a monitor is shown, and what it is not.
+/// What a monitor receives.
 @Suite("Monitoring", .timeLimit(.minutes(2)))
 struct MonitorTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// One `traffic` and the frame in it.
+  /// A `traffic` frame with the frame inside.
   private struct Seen {
     let traffic: Traffic
     let header: FrameHeader
     let bytes: [UInt8]
 
     init(_ frame: RawClient.Frame) throws {
-      let buffer = ByteBuffer(capacity: 256)
-      buffer.append(frame.payloadBytes)
+      let buffer = ByteBuffer(holding: frame.payloadBytes)
       header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
       #expect(header.frameLength == buffer.count)
       traffic = try frame.decode(Traffic.self)
       bytes = frame.payloadBytes
     }
 
-    /// `:3 → bus ask`.
+    /// Such as `:3 → bus ask`.
     var words: String {
       let to =
         traffic.to == .bus ? (traffic.receivers == 0 ? "bus" : "\(traffic.receivers)") : "\(traffic.to)"
@@ -40,14 +40,24 @@ struct MonitorTests {
     return try Seen(frame)
   }
 
+  /// Expects this traffic next, as words.
+  private func expect(_ expected: [String], at monitor: RawClient) throws {
+    #expect(try expected.map { _ in try nextTraffic(monitor).words } == expected)
+  }
+
+  /// Expects this traffic next, as words and serials.
+  private func expect(withSerials expected: [String], at monitor: RawClient) throws {
+    let seen = try expected.map { _ in try nextTraffic(monitor) }
+    #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)
+  }
+
   private func monitor(_ pattern: String = "") throws -> RawClient {
     let monitor = try RawClient.greeted(bus)
-    try monitor.send(Monitor(), serial: 1, name: pattern)
-    #expect(try monitor.next(.ok).header.serial == 1)
+    try monitor.sendConfirmed(Monitor(), serial: 1, name: pattern)
     return monitor
   }
 
-  @Test("with a pattern, it sees all that passes under such names, from whom and to whom")
+  @Test("with a pattern, it sees the traffic of matching names, with sender and receiver")
   func patterns() throws {
     let monitor = try monitor("a.**")
     let (delegate, delegateWelcome) = try RawClient.welcomed(bus)
@@ -78,7 +88,7 @@ struct MonitorTests {
     #expect(seen[1].bytes == questionFrame.bytes)
     #expect(seen[5].bytes == verdictFrame.bytes)
     #expect(seen[7].bytes == postFrame.bytes)
-    // Microseconds: any moment of this century in seconds or milliseconds is far less.
+    // In microseconds: seconds or milliseconds would be far less.
     #expect(seen.allSatisfy { $0.traffic.time > 1_000_000_000_000_000 })
 
     try monitor.send(Cancel(target: 1), serial: 2)
@@ -88,7 +98,7 @@ struct MonitorTests {
     try monitor.expectSilence()
   }
 
-  @Test("with a pattern, it sees what the bus answers to a frame under such a name")
+  @Test("with a pattern, it sees the bus's replies to frames with matching names")
   func answers() throws {
     let monitor = try monitor("a.**")
     let client = try RawClient.greeted(bus)
@@ -97,13 +107,12 @@ struct MonitorTests {
     try client.send(Post(), serial: 9, flags: .acknowledge, name: "b")
     try client.send(Post(), serial: 10, name: "a..b")
     try client.settle()
-    let seen = try (0..<4).map { _ in try nextTraffic(monitor) }
-    #expect(seen.map(\.words) == [":2 → bus post", "bus → :2 ok", ":2 → bus ask", "bus → :2 error"])
-    #expect(seen.map(\.header.serial) == [7, 7, 8, 8])
+    try expect(
+      withSerials: [":2 → bus post 7", "bus → :2 ok 7", ":2 → bus ask 8", "bus → :2 error 8"], at: monitor)
     try monitor.expectSilence()
   }
 
-  @Test("it sees a post that waits come and be delivered, and one that is replaced or refused only come")
+  @Test("it sees a post that waits when it arrives and when it is delivered, if it is")
   func waitingPosts() throws {
     let monitor = try monitor("a.**")
     let client = try RawClient.observing("a.b", on: bus)
@@ -120,21 +129,18 @@ struct MonitorTests {
       $0.appendFrame(Post(options: [.awaited, .coalesceByName]), serial: 7, name: "a.d")
     }
     #expect(try client.nextError() == .invalidValue)
-    let expected = [
-      ":2 → bus post 2", ":2 → 1 post 2", ":2 → bus post 3", ":2 → 1 post 3", ":2 → bus post 4",
-      ":2 → bus post 5", ":2 → bus post 6", ":2 → bus post 7", "bus → :2 error 7", ":2 → 1 post 5",
-    ]
-    let seen = try expected.map { _ in try nextTraffic(monitor) }
-    #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)
+    try expect(
+      withSerials: [
+        ":2 → bus post 2", ":2 → 1 post 2", ":2 → bus post 3", ":2 → 1 post 3", ":2 → bus post 4",
+        ":2 → bus post 5", ":2 → bus post 6", ":2 → bus post 7", "bus → :2 error 7", ":2 → 1 post 5",
+      ], at: monitor)
   }
 
-  @Test("it sees what was held or retained for an observer, and who was waited for")
+  @Test("it sees deliveries of buffered and retained notifications, and `done` of awaited ones")
   func laterDeliveries() throws {
     let monitor = try monitor("a.**")
-    let (observer, _) = try RawClient.welcomed(bus)
-    let (poster, _) = try RawClient.welcomed(bus)
-    try observer.sendConfirmed(
-      Observe(options: .awaited, suspension: .hold), serial: 1, name: "a.*")
+    let (observer, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try observer.sendConfirmed(Observe(options: .awaited, suspension: .hold), serial: 1, name: "a.*")
     try observer.sendConfirmed(Suspend(isSuspended: true), serial: 2)
     try poster.send(Post(), serial: 1, name: "a.b")
     try poster.sendConfirmed(Post(options: .retain), serial: 2, name: "a.c", text: "1")
@@ -145,15 +151,14 @@ struct MonitorTests {
     _ = try poster.next(.awaited)
     try observer.send(Observe(options: .retained), serial: 3, name: "a.c")
     _ = try observer.next(.retained)
-    let expected = [
-      ":3 → bus post 1", ":3 → bus post 2", "bus → :3 ok 2", ":3 → :2 post 1", ":3 → :2 post 2",
-      ":3 → 1 post 3", ":2 → bus done 0", "bus → :3 awaited 3", ":3 → :2 retained 3",
-    ]
-    let seen = try expected.map { _ in try nextTraffic(monitor) }
-    #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)
+    try expect(
+      withSerials: [
+        ":3 → bus post 1", ":3 → bus post 2", "bus → :3 ok 2", ":3 → :2 post 1", ":3 → :2 post 2",
+        ":3 → 1 post 3", ":2 → bus done 0", "bus → :3 awaited 3", ":3 → :2 retained 3",
+      ], at: monitor)
   }
 
-  @Test("without a pattern, it sees every frame that anybody sends and receives, each once and in order")
+  @Test("without a pattern, it sees every frame once, in order")
   func everything() throws {
     let monitor = try monitor()
     let client = try RawClient.observing("a.b", on: bus)
@@ -179,21 +184,18 @@ struct MonitorTests {
       ":2 → bus list", "bus → :2 entry", "bus → :2 ok", ":2 → bus 200", "bus → :2 error",
       ":2 → bus hold", "bus → :2 ok", ":2 → bus cancel", "bus → :2 ok", "bus → :2 error",
     ]
-    #expect(try expected.map { _ in try nextTraffic(monitor).words } == expected)
+    try expect(expected, at: monitor)
   }
 
-  @Test("it does not see that it monitors, nor traffic, but others see that it does")
+  @Test("it sees neither its own `monitor` nor traffic; others see its `monitor`")
   func monitors() throws {
     let first = try monitor()
     let second = try monitor()
-    #expect(
-      try (0..<3).map { _ in try nextTraffic(first).words }
-        == ["bus → :2 welcome", ":2 → bus monitor", "bus → :2 ok"])
-    // What it asks for itself is traffic like anybody's, but what shows it is not.
+    try expect(["bus → :2 welcome", ":2 → bus monitor", "bus → :2 ok"], at: first)
+    // A monitor's own posts are traffic as well.
     try second.send(Post(), serial: 2, flags: .acknowledge, name: "a.b")
-    let expected = [":2 → bus post", "bus → :2 ok"]
-    #expect(try expected.map { _ in try nextTraffic(first).words } == expected)
-    // A post is shown before its poster hears of it, and the `ok` behind itself.
+    try expect([":2 → bus post", "bus → :2 ok"], at: first)
+    // The poster sees the post before its `ok`, and the traffic of the `ok` after that.
     let kinds = try (0..<3).map { _ in try second.next() }.map { $0.kind }
     #expect(kinds == [.traffic, .ok, .traffic])
     try first.settle()
@@ -203,7 +205,7 @@ struct MonitorTests {
     #expect(try nextTraffic(second).header.serial == 4)
   }
 
-  @Test("a run of posts is shown post by post, long ones too")
+  @Test("it sees each post of a run, long ones too")
   func runs() throws {
     let monitor = try monitor("load.*")
     let (poster, welcome) = try RawClient.welcomed(bus)
@@ -224,7 +226,7 @@ struct MonitorTests {
     }
   }
 
-  @Test("it sees how much an observer that does not read has lost")
+  @Test("it sees how many notifications a slow observer has lost")
   func slowObserver() throws {
     let bus = try TestBus(configuration: "[Queue]\nPaceMaxSec=1ms\n")
     let monitor = try RawClient.greeted(bus)

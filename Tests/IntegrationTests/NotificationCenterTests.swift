@@ -3,13 +3,16 @@
 import Testing
 import Tribune
 
-/// What the library's observers are promised, against the real daemon.
+/// The promises to the library's observers, against the real daemon.
 @Suite("The notification center", .timeLimit(.minutes(2)))
 struct NotificationCenterTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   /// Four connections subscribe 2,500 times each while one posts without a pause.
-  @Test("a snapshot goes on with the changes, none doubled and none missing, however the two race")
+  @Test("after a snapshot, each change arrives exactly once, however the two race")
   func snapshotsRacePosts() async throws {
-    let bus = try TestBus()
     let poster = try await bus.connect()
     let post: @Sendable (Int) async throws -> Void = { number in
       try await poster.postAcknowledged(
@@ -29,7 +32,7 @@ struct NotificationCenterTests {
         let observer = try await bus.connect()
         group.addTask {
           for round in 0..<2500 {
-            // Every other time with two patterns that both match, which are two snapshots to the bus.
+            // Every other round has two matching patterns, for which the bus makes two snapshots.
             let patterns = round.isMultiple(of: 2) ? ["counter.*"] : ["counter.*", "counter.didCount"]
             let notifications = try await observer.observe(anyOf: patterns, retained: true)
             var iterator = notifications.makeAsyncIterator()
@@ -51,9 +54,8 @@ struct NotificationCenterTests {
     await poster.close()
   }
 
-  @Test("a will waits for who is suspended, and names who has not done it")
+  @Test("an awaited post waits for a suspended observer, and names one that has failed")
   func awaitedWill() async throws {
-    let bus = try TestBus()
     let poster = try await bus.connect()
     let suspended = try await bus.connect()
     let failing = try await bus.connect()
@@ -83,51 +85,15 @@ struct NotificationCenterTests {
     await plain.cancel()
     for connection in [poster, suspended, failing, indifferent] { await connection.close() }
   }
-
-  @Test("an observer that goes away does not keep a poster waiting")
-  func observerThatGoes() async throws {
-    let bus = try TestBus()
-    let poster = try await bus.connect()
-    let closing = try await bus.connect()
-    let cancelling = try await bus.connect()
-    var closed = try await closing.observe("a.*", awaited: true).makeAsyncIterator()
-    let cancelled = try await cancelling.observe("a.*", awaited: true)
-    let waiting = Task { try await poster.postAwaited("a.willB", deadline: .seconds(100)) }
-    let kept = try await closed.nextNotification()
-    #expect(kept?.acknowledgement != nil)
-    await closing.close()
-    var reading = cancelled.makeAsyncIterator()
-    _ = try await reading.nextNotification()
-    let reply = try await waiting.value
-    #expect(reply.acknowledged == 0)
-    #expect(reply.missing.map(\.connection) == [closing.id, cancelling.id])
-    #expect(reply.missing.map(\.kind) == [.gone, .failed])
-    for connection in [poster, cancelling] { await connection.close() }
-  }
-
-  @Test("what is retained is listed, and cleared by an empty one")
-  func retained() async throws {
-    let bus = try TestBus()
-    let connection = try await bus.connect()
-    let retain = PostOptions(isRetained: true)
-    try await connection.postAcknowledged("b.didC", object: "o", userInfo: "[1]", options: retain)
-    try await connection.postAcknowledged("b.didC", object: "p", userInfo: "[1,2]", options: retain)
-    try await connection.postAcknowledged("b.didC", object: "o", options: retain)
-    let infos = try await connection.retained()
-    #expect(infos.map(\.object) == ["p"])
-    #expect(infos.map(\.byteCount) == [5])
-    #expect(infos.map(\.connection) == [connection.id])
-    await connection.close()
-  }
 }
 
 extension Notifications.AsyncIterator {
-  /// The next, which has to be a notification.
+  /// The next delivery, which has to be a notification.
   fileprivate mutating func nextNotification() async throws -> Notification? {
     switch try await next() {
     case .notification(let notification): return notification
     case let other:
-      Issue.record("no notification, but \(String(describing: other))")
+      Issue.record("expected a notification, received \(String(describing: other))")
       return nil
     }
   }

@@ -3,14 +3,14 @@
 import Testing
 import TribuneWire
 
-/// Telling and observing, from one socket to the other.
+/// Notifications from one socket to the other.
 @Suite("Notifications", .timeLimit(.minutes(2)))
 struct NotificationTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  @Test("the sender is whom the bus knows, whoever the poster says that it is")
+  @Test("the bus stamps the sender, whatever the poster claims")
   func stampedSender() throws {
     let (observer, observerWelcome) = try RawClient.welcomed(bus)
     try observer.observe(serial: 1)
@@ -24,7 +24,7 @@ struct NotificationTests {
     }
   }
 
-  /// Bytes that look like text, like a frame and like nothing.
+  /// Text, other bytes, and various lengths.
   static let payloads: [[UInt8]] = [
     [], [0], Array(0...255), Array("{\"offset\": 1.5}".utf8), [0xFF, 0xFE, 0xC0, 0x80, 0xED, 0xA0, 0x80],
     Array(repeating: 0, count: 4096), Array(repeating: 0xF1, count: 65_536),
@@ -38,18 +38,18 @@ struct NotificationTests {
     try poster.post("a.b", object: "o", bytes: bytes, serial: 77)
     let frame = try observer.next()
     #expect(frame.payloadBytes == bytes)
-    // All of the frame is the poster's, but for the sender.
-    let expected = ByteBuffer(capacity: 64)
-    expected.appendHead(
-      of: Post(), sender: welcome.connection, serial: 77, nameLength: 3, objectLength: 1,
-      payloadLength: bytes.count)
-    expected.append("a.b")
-    expected.append("o")
-    expected.append(bytes)
-    #expect(frame.bytes == [UInt8](expected.bytes))
+    // Only the sender differs from what the poster sent.
+    let expected = RawClient.bytes {
+      $0.appendHead(
+        of: Post(), sender: welcome.connection, serial: 77, nameLength: 3, objectLength: 1,
+        payloadLength: bytes.count)
+      $0.append("a.bo")
+      $0.append(bytes)
+    }
+    #expect(frame.bytes == expected)
   }
 
-  @Test("the longest userInfo that a bus takes unless it is set otherwise arrives, at every observer")
+  @Test("userInfo of the default limit's length arrives at every observer")
   func longestUserInfo() throws {
     let observers = try (0..<2).map { _ in try RawClient.observing("a.b", on: bus) }
     let (poster, welcome) = try RawClient.welcomed(bus)
@@ -63,13 +63,13 @@ struct NotificationTests {
     }
   }
 
-  @Test("what one poster sends arrives in that order, however long each is", arguments: [1, 2, 3])
+  @Test("one poster's notifications arrive in order, however long they are", arguments: [1, 2, 3])
   func order(seed: Int) throws {
-    // As much as this test sends may wait: that notifications are dropped is told elsewhere.
+    // The queue has capacity for everything, so nothing is dropped.
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
     let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
-    // Around the lengths of a read, of a buffer and of a frame that gets a buffer of its own.
+    // Lengths around those of a read, of a buffer, and of a frame with a buffer of its own.
     let lengths = [0, 1, 100, 4_000, 16_350, 16_384, 40_000, 65_500, 65_536, 131_072, 700_000, 1 << 20]
     var length = seed
     for serial in 1...200 {

@@ -4,13 +4,13 @@ import Foundation
 import Testing
 
 @Suite("make deb", .serialized) struct PackageTests {
-  /// Built once, for all of the tests; the next run builds it again.
+  /// The package, which each run of the tests builds once.
   private struct Package {
     let folder = Script.repository.appending(path: ".build/deb-tests").path
     let file: String
 
     init() async throws {
-      // Compressing well takes long, and is not what is tested.
+      // Compression takes long, and is not tested.
       try await TestFolder().make("deb", ["DEB=\(folder)"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
       let files = try FileManager.default.contentsOfDirectory(atPath: folder)
       let name = try #require(files.first { $0.hasSuffix(".deb") })
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "has each thing in its place, as Debian has it",
+    "has each file where Debian has it",
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
@@ -75,7 +75,7 @@ import Testing
     arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service"])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value
-    // Where they lie depends on the distribution's age.
+    // The folder depends on the distribution's version.
     let paths = ["lib/systemd/system", "usr/lib/systemd/system"].filter {
       package.contains("contents/\($0)/\(unit)")
     }
@@ -99,7 +99,7 @@ import Testing
     #expect(installing.contains("deb-systemd-invoke try-restart 'tribuned.service' "))
     #expect(!installing.contains("restart 'tribuned.socket'") && !installing.contains("' 'tribuned.socket'"))
     #expect(!installing.contains("invoke stop"))
-    // Nothing before the new files are there.
+    // Nothing runs before the new files are there.
     #expect(!package.contains("control/preinst"))
     let removing = try package.read("control/prerm")
     #expect(removing.contains("deb-systemd-invoke stop 'tribuned.socket'"))
@@ -113,15 +113,15 @@ import Testing
     let installing = try await Self.built.value.read("control/postinst")
     #expect(!installing.contains("start 'tribune-delegates.service'") || installing.contains("try-restart"))
     for unit in ["--user enable 'tribuned.socket'", "enable 'tribune-delegates.service'"] {
-      // Only again, if the administrator has enabled it.
-      let place = try #require(installing.range(of: unit))
-      let before = installing[..<place.lowerBound]
+      // An upgrade enables it again only if the administrator had enabled it.
+      let range = try #require(installing.range(of: unit))
+      let before = installing[..<range.lowerBound]
       let condition = try #require(before.range(of: "debian-installed", options: .backwards))
       #expect(!before[condition.upperBound...].contains("was-enabled defaults to true"))
     }
   }
 
-  @Test("has nothing that lintian objects to") func lintian() async throws {
+  @Test("causes no complaints of lintian") func lintian() async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(
       ["lintian", "--allow-root", "--pedantic", "--fail-on=error,warning,pedantic", package.file],
@@ -130,7 +130,7 @@ import Testing
     #expect(checked.output == "", "\(checked.errors)")
   }
 
-  @Test("would be told what lintian objects to") func lintianObjects() async throws {
+  @Test("would cause complaints of lintian if something were wrong") func lintianObjects() async throws {
     let package = try await Self.built.value
     let broken = "\(package.folder)/broken"
     try Package.run("mkdir", "--parents", "\(broken)/DEBIAN")

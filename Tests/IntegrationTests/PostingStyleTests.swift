@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// When what is posted is delivered, and what becomes of what waits for that.
+/// When posts are delivered, and what happens to those that wait.
 @Suite("Posting styles", .timeLimit(.minutes(1)))
 struct PostingStyleTests {
   private let bus: TestBus
@@ -17,7 +17,7 @@ struct PostingStyleTests {
     return observer
   }
 
-  @Test("of one read, now comes first, then as soon as possible, then when idle, each in its order")
+  @Test("of the posts in one read, those for now come first, then those for soon, then those for an idle bus")
   func styles() throws {
     let observer = try observer(of: "a.*")
     let poster = try RawClient.greeted(bus)
@@ -32,12 +32,10 @@ struct PostingStyleTests {
     try observer.expectSilence()
   }
 
-  @Test(
-    "a bus that always has something to read delivers what waits for it to be idle, though its poster has gone"
-  )
+  @Test("a bus that is never idle still delivers posts for an idle bus, even after their poster has left")
   func neverIdle() throws {
     let observer = try observer(of: "idle.*")
-    // Names that are new to it take it longer than sending them.
+    // The bus takes longer for new names than the thread for sending them.
     let load = ByteBuffer(capacity: 1 << 18)
     for number in 0..<4000 { load.appendFrame(Post(), serial: 1, name: "load.unit\(number)", text: "{}") }
     let bytes = [UInt8](load.bytes)
@@ -50,7 +48,7 @@ struct PostingStyleTests {
         id = welcome.connection
         try poster.sendConfirmed(Post(style: .whenIdle), serial: 7, name: "idle.unit", text: "1")
       }
-      // Who has its place in the bus's tables now is not taken for it.
+      // This client gets the poster's slot, and must not be taken for it.
       let next = try RawClient.greeted(bus)
       let frame = try observer.next()
       #expect(frame.header.sender == id)
@@ -59,7 +57,7 @@ struct PostingStyleTests {
     }
   }
 
-  @Test("a bus that ends delivers first what waits and what is held, and tells nobody that others have gone")
+  @Test("a bus that stops first delivers what waits or is buffered, and reports no departures")
   func stopping() throws {
     let observer = try observer(of: "a.*")
     let suspended = try self.observer(of: "a.*", Observe(suspension: .hold))
@@ -84,6 +82,6 @@ struct PostingStyleTests {
       #expect(frames.last?.kind == .error)
     }
     #expect(try waiting.readToEnd().map(\.kind) == [.error])
-    #expect(bus.waitForEnd() == 0)
+    #expect(bus.status() == 0)
   }
 }

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// Protocols that connections define, byte by byte.
+/// Protocols that connections define, in frames.
 @Suite("Protocols over the wire", .timeLimit(.minutes(2)))
 struct ProtocolTests {
   static let viewer = """
@@ -32,7 +32,7 @@ struct ProtocolTests {
   }
 
   @Test(
-    "userInfo that does not fit is refused with the field, and reaches nobody",
+    "userInfo that does not conform is refused, with the field's name, and not delivered",
     arguments: [
       (#"{"offset": 0.5, "page": 3}"#, nil), (#"{"offset": 0.5}"#, "page is missing"),
       (#"{"offset": "# + String(repeating: "[", count: 100_000), "JSON"),
@@ -56,11 +56,11 @@ struct ProtocolTests {
       #expect(reply.kind == .ok, "\(reply.payload)")
       #expect(try observer.next(.post).payload == text)
     }
-    // About what nobody declared, anything goes.
+    // Undeclared objects take any userInfo.
     #expect(try post(about: "view/2", serial: 3).kind == .ok)
   }
 
-  @Test("of a run of posts, each is looked at by itself")
+  @Test("each post of a run is checked")
   func run() throws {
     let owner = try owner()
     let observer = try RawClient.observing("scrollView.*", on: bus)
@@ -80,20 +80,17 @@ struct ProtocolTests {
       #expect(try observer.next(.post).payload == #"{"offset": 0, "page": \#(page)}"#)
     }
     try observer.expectSilence()
-    guard case .bus(let status)? = try owner.list(List(.bus)).first else {
-      Issue.record("the bus lists itself as something else")
-      return
-    }
+    let status = try owner.busEntry()
     #expect(status.delivered >= 90 && status.posted < 100)
   }
 
-  @Test("nothing is left of a thousand declarations, nor of those whose connections end")
+  @Test("withdrawn declarations leave nothing behind, nor do those of connections that end")
   func churn() throws {
     let watcher = try RawClient.greeted(bus)
     func memory() throws -> Int {
       #expect(try watcher.list(List(.objects)).isEmpty)
       #expect(try watcher.list(List(.protocols)).isEmpty)
-      guard case .bus(let status)? = try watcher.list(List(.bus)).first else { return 0 }
+      let status = try watcher.busEntry()
       #expect(status.observations == 0 && status.delegates == 0)
       return try bus.privateMemory()
     }
@@ -107,10 +104,7 @@ struct ProtocolTests {
             + "\nprotocol \(name) {}", serial: 1)
         try owner.declare("view/\(round)", as: name, serial: 2)
         for serial in Serial(1)...2 { #expect(try owner.next().header.serial == serial) }
-        for target in Serial(1)...2 {
-          try owner.send(Cancel(target: target), serial: 3)
-          #expect(try owner.next(.ok).header.serial == 3)
-        }
+        for target in Serial(1)...2 { try owner.sendConfirmed(Cancel(target: target), serial: 3) }
       }
       try owner.leave()
     }

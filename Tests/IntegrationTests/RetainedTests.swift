@@ -5,17 +5,15 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// What the bus keeps for those who come later: how much that may be, and who may ask for it.
+/// The limits of what the bus retains, and of snapshots that are not read.
 @Suite("Retained notifications on the bus", .timeLimit(.minutes(1)))
 struct RetainedTests {
-  /// Retains, and says whether it was refused.
-  private func retain(
-    _ name: String, object: String = "", _ text: String, by client: RawClient, serial: Serial = 1
-  ) throws -> ErrorCode? {
-    try client.send(
-      Post(options: .retain), serial: serial, flags: .acknowledge, name: name, object: object, text: text)
-    let frame = try client.next()
-    return frame.kind == .error ? try frame.decode(Refusal.self).code : nil
+  /// Retains that many notifications of 50,000 bytes, `a.n0` and on.
+  private func retain(_ count: Int, by client: RawClient) throws {
+    let text = String(repeating: "x", count: 50_000)
+    for number in 0..<count {
+      try client.sendConfirmed(Post(options: .retain), serial: 1, name: "a.n\(number)", text: text)
+    }
   }
 
   private func names(_ client: RawClient) throws -> [String] {
@@ -25,7 +23,7 @@ struct RetainedTests {
   }
 
   @Test(
-    "names without end take the room that there is and no more, and everyone else is served",
+    "endless names take no more than the limit, and other clients are served",
     arguments: [1, 120])
   func namesWithoutEnd(tokenCount: Int) throws {
     let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4M\nRetainedMax=4M\n")
@@ -44,11 +42,11 @@ struct RetainedTests {
         }
       }
       try other.expectSilence()
-      refused += try client.discardAnswers()
+      refused += try client.countAnswers()
     }
     #expect(refused > 0)
     #expect(try bus.privateMemory() - before < 20 * 1024)
-    // Who asks for all of it is given what there is, and it can all be cleared.
+    // A snapshot has all of it, and all of it can be cleared.
     let kept = try names(other)
     #expect(kept.count > 100)
     try other.send(Observe(options: .retained), serial: 2)
@@ -59,15 +57,12 @@ struct RetainedTests {
     #expect(try names(other).isEmpty)
   }
 
-  @Test("a thousand snapshots asked for at once by who does not read are few, and the others are refused")
+  @Test("of a thousand snapshots at once for a client that does not read, most are refused")
   func snapshotsUnread() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\n")
     let poster = try RawClient.greeted(bus)
     let keptCount = 30
-    let text = String(repeating: "x", count: 50_000)
-    for number in 0..<keptCount {
-      #expect(try retain("a.n\(number)", text, by: poster) == nil)
-    }
+    try retain(keptCount, by: poster)
     let client = try RawClient.greeted(bus)
     let watcher = try RawClient.greeted(bus)
     try watcher.observeMilestones(serial: 1)
@@ -101,21 +96,20 @@ struct RetainedTests {
     }
     #expect(answered + refused == count)
     #expect(answered > 0 && refused > 0)
-    // It has read: now there is room again.
+    // Once it has read them, it can get another one.
     try client.send(Observe(options: .retained), serial: 6000, name: "a.n1")
     #expect(try client.next().kind == .retained)
     #expect(try client.next().kind == .ok)
   }
 
-  @Test("a snapshot that is not read costs nobody else anything, and what is dropped of it is told")
+  @Test("a snapshot that is not read does not hinder others, and drops are reported")
   func snapshotUnread() throws {
     let bus = try TestBus(
       configuration:
         "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=1ms\n[Notifications]\nRetainedUserMax=8M\n")
     let poster = try RawClient.greeted(bus)
     let keptCount = 100
-    let text = String(repeating: "x", count: 50_000)
-    for number in 0..<keptCount { #expect(try retain("a.n\(number)", text, by: poster) == nil) }
+    try retain(keptCount, by: poster)
     let (client, welcome) = try RawClient.welcomed(bus)
     let watcher = try RawClient.greeted(bus)
     try watcher.observeMilestones(serial: 1)
@@ -142,13 +136,11 @@ struct RetainedTests {
     try client.expectSilence()
   }
 
-  @Test("who asks for snapshots and does not read them takes no more memory than all queues may have")
+  @Test("snapshots that are not read take no more memory than all queues may have")
   func manyUnread() throws {
-    let bus = try TestBus(
-      configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nMemoryMax=4M\n")
+    let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nMemoryMax=4M\n")
     let poster = try RawClient.greeted(bus)
-    let text = String(repeating: "x", count: 50_000)
-    for number in 0..<30 { #expect(try retain("a.n\(number)", text, by: poster) == nil) }
+    try retain(30, by: poster)
     let clients = try (0..<30).map { _ in try RawClient.greeted(bus) }
     try poster.observeMilestones(serial: 2)
     try poster.expectSilence()
@@ -158,8 +150,7 @@ struct RetainedTests {
       try client.passMilestone()
     }
     for _ in clients { try poster.awaitMilestone() }
-    let grown = try bus.privateMemory() - before
-    #expect(grown < 10 * 1024)
+    #expect(try bus.privateMemory() - before < 10 * 1024)
     for client in clients {
       var (snapshot, lost) = (0, 0)
       while true {
@@ -174,10 +165,8 @@ struct RetainedTests {
 }
 
 extension RawClient {
-  /// Takes all answers that have come until the bus has taken all that was sent, and looks only at how much that is.
-  ///
-  /// - Returns: how many bytes those were that came before.
-  fileprivate func discardAnswers() throws -> Int {
+  /// Counts the frames until the bus has taken everything that was sent before.
+  fileprivate func countAnswers() throws -> Int {
     try send(Post(), serial: .max, flags: .acknowledge, name: "test.settled")
     var count = 0
     while true {

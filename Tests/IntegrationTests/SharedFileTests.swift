@@ -8,7 +8,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// userInfo that travels as a sealed file in memory.
+/// userInfo that travels as a sealed memfd.
 @Suite("userInfo in files", .timeLimit(.minutes(3)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
@@ -20,7 +20,7 @@ struct SharedFileTests {
   // MARK: End to end
 
   @Test(
-    "what the library posts is received whole and in order, however long it is",
+    "the library's posts arrive whole and in order, however long they are",
     arguments: [floor - 1, floor, 1 << 20, 16 << 20])
   func library(length: Int) async throws {
     let poster = try await bus.connect()
@@ -55,7 +55,7 @@ struct SharedFileTests {
     await other.close()
   }
 
-  @Test("many long posts all arrive, and leave nothing open")
+  @Test("many long posts arrive, and leave no file open")
   func many() async throws {
     let poster = try await bus.connect()
     let observer = try await bus.connect()
@@ -85,18 +85,18 @@ struct SharedFileTests {
     try await posting.value
     #expect(received + lost == 1500)
     try awaitClosed(bus)
-    // The last one can arrive before the poster's thread has closed its own descriptor, and gone on to read this.
+    // The last one can arrive before the poster's thread has closed its descriptor. Once this has its `ok`, it has.
     try await poster.postAcknowledged("b.c")
-    // Those of tests before this one may have been closed meanwhile.
+    // Files of earlier tests may have been closed meanwhile.
     #expect(try ThisProcess.openFiles() <= own)
     await poster.close()
     await observer.close()
   }
 
-  @Test("who takes files is sent the same file, and who does not, the bytes")
+  @Test("an observer that takes files gets the same file, another one the bytes")
   func bothKinds() throws {
-    let (taking, plain, poster) = (try RawClient(bus), try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try taking.greet(capabilities: .descriptors)
+    let taking = try RawClient.greeted(bus, capabilities: .descriptors)
+    let (plain, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     for observer in [taking, plain] { try observer.observe("a.*", serial: 1) }
     let bytes = SharedFile.bytes(Self.floor + 5)
     let file = try SharedFile.make(bytes)
@@ -120,7 +120,7 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("what is retained in a file is in the snapshot, as a file and as bytes")
+  @Test("a snapshot has retained files, as files or as bytes")
   func retained() throws {
     let poster = try RawClient.greeted(bus)
     let bytes = SharedFile.bytes(Self.floor)
@@ -128,8 +128,8 @@ struct SharedFileTests {
       "a.b", options: .retain, file: try SharedFile.make(bytes), length: bytes.count, serial: 1,
       flags: .acknowledge)
     _ = try poster.next(.ok)
-    let (taking, plain) = (try RawClient(bus), try RawClient.greeted(bus))
-    try taking.greet(capabilities: .descriptors)
+    let taking = try RawClient.greeted(bus, capabilities: .descriptors)
+    let plain = try RawClient.greeted(bus)
     for observer in [taking, plain] {
       try observer.send(Observe(options: .retained), serial: 3, name: "a.*")
     }
@@ -142,10 +142,10 @@ struct SharedFileTests {
     #expect(try inline.decode(Retained.self).length == 0)
   }
 
-  @Test("a monitor sees the frame without what is in the file")
+  @Test("a monitor sees the frame without the file")
   func monitored() throws {
-    let (monitor, poster) = (try RawClient(bus), try RawClient.greeted(bus))
-    try monitor.greet(capabilities: .descriptors)
+    let poster = try RawClient.greeted(bus)
+    let monitor = try RawClient.greeted(bus, capabilities: .descriptors)
     try monitor.sendConfirmed(Monitor(), serial: 1, name: "a.b")
     let bytes = SharedFile.bytes(Self.floor)
     try poster.post("a.b", file: try SharedFile.make(bytes), length: bytes.count, serial: 1)
@@ -154,7 +154,7 @@ struct SharedFileTests {
     #expect(monitor.passedCount == 0)
   }
 
-  @Test("what lies in a file is held against the protocol of its object")
+  @Test("userInfo in a file is checked against the object's protocol")
   func declared() throws {
     let folder = try TestFolder()
     try folder.write(
@@ -176,7 +176,7 @@ struct SharedFileTests {
     try observer.expectSilence()
   }
 
-  // MARK: Who cheats
+  // MARK: Wrong files
 
   struct Cheat: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -186,7 +186,7 @@ struct SharedFileTests {
     var path: String?
     var error = ErrorCode.invalidDescriptor
 
-    /// One that `MemoryFile` refuses for each reason that a frame has, and all that only the bus refuses.
+    /// One for each reason for which `MemoryFile` refuses a file, and everything that only the bus refuses.
     static let all = [
       Cheat(testDescription: "no seals", seals: 0),
       Cheat(testDescription: "longer than it says", length: SharedFileTests.floor + 1),
@@ -199,7 +199,7 @@ struct SharedFileTests {
   }
 
   @Test(
-    "a file that is not what it has to be is refused and closed, and the connection goes on",
+    "a wrong file is refused and closed, and the connection goes on",
     arguments: Cheat.all)
   func refused(_ cheat: Cheat) throws {
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
@@ -220,7 +220,7 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("userInfo that comes as payload, too, is refused")
+  @Test("userInfo both in a file and as payload is refused")
   func twice() throws {
     let poster = try RawClient.greeted(bus)
     let file = try SharedFile.make(SharedFile.bytes(Self.floor))
@@ -230,7 +230,7 @@ struct SharedFileTests {
     try poster.settle()
   }
 
-  @Test("a frame whose descriptor did not come ends the connection")
+  @Test("a frame without its descriptor ends the connection")
   func missing() throws {
     let poster = try RawClient.greeted(bus)
     try poster.send(RawClient.post("a.b", length: Self.floor, serial: 4))
@@ -238,35 +238,35 @@ struct SharedFileTests {
     #expect(try poster.readToEnd().isEmpty)
   }
 
-  @Test("no other frame comes with a descriptor")
+  @Test("a frame of another kind with a descriptor ends the connection")
   func otherFrame() throws {
     let client = try RawClient.greeted(bus)
-    let frame = ByteBuffer(capacity: 64)
-    frame.appendFrame(Observe(), flags: .descriptor, serial: 1, name: "a.b")
+    let frame = RawClient.bytes { $0.appendFrame(Observe(), flags: .descriptor, serial: 1, name: "a.b") }
     let file = try SharedFile.make([1])
-    try client.send([UInt8](frame.bytes), with: [file.rawValue])
+    try client.send(frame, with: [file.rawValue])
     #expect(try client.nextError() == .unexpectedDescriptors)
     #expect(try client.readToEnd().isEmpty)
     try awaitClosed(bus)
   }
 
   @Test(
-    "descriptors that no frame takes end the connection, and are closed",
+    "surplus descriptors end the connection, and are closed",
     arguments: [(1, false), (2, true), (16, true), (17, true), (100, true), (17, false), (253, false)])
   func surplus(count: Int, isTaken: Bool) throws {
     let client = try RawClient.greeted(bus)
     let file = try SharedFile.make(SharedFile.bytes(Self.floor))
-    let frame = ByteBuffer(capacity: 64)
-    frame.appendFrame(Post(), serial: 1, name: "a.b")
-    let bytes = isTaken ? RawClient.post("a.b", length: Self.floor, serial: 4) : [UInt8](frame.bytes)
-    try client.send(bytes, with: [CInt](repeating: file.rawValue, count: count))
+    let frame =
+      isTaken
+      ? RawClient.post("a.b", length: Self.floor, serial: 4)
+      : RawClient.bytes { $0.appendFrame(Post(), serial: 1, name: "a.b") }
+    try client.send(frame, with: [CInt](repeating: file.rawValue, count: count))
     #expect(try client.nextError() == .unexpectedDescriptors)
     #expect(try client.readToEnd().isEmpty)
     try awaitClosed(bus)
   }
 
   @Test(
-    "16 descriptors may come before the frames that take them are whole, and no more", arguments: [16, 17])
+    "at most 16 descriptors may arrive before their frames are whole", arguments: [16, 17])
   func early(count: Int) throws {
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
@@ -288,7 +288,7 @@ struct SharedFileTests {
     }
   }
 
-  @Test("what a client sent before it went is closed with it")
+  @Test("descriptors of a partial frame are closed with their client's connection")
   func gone() throws {
     let other = try RawClient.greeted(bus)
     let pipe = Pipe()
@@ -298,7 +298,7 @@ struct SharedFileTests {
       let frame = RawClient.post("a.b", length: Self.floor, serial: 1)
       try poster.send(
         Array(frame[..<40]), with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 3))
-      // It has been read when others have been served twice.
+      // The bus has read it once another client has been served twice.
       for _ in 0..<2 { try other.settle() }
       #expect(try bus.openDescriptors() == before + 3)
     }
@@ -307,13 +307,10 @@ struct SharedFileTests {
 
   // MARK: Bounds
 
-  @Test("an observer that reads nothing loses, is told so, and costs neither memory nor descriptors")
+  @Test("an observer that reads nothing loses files, with a count, and costs neither memory nor descriptors")
   func hung() throws {
-    let (hung, healthy, poster) = (try RawClient(bus), try RawClient(bus), try RawClient.greeted(bus))
-    for observer in [hung, healthy] {
-      try observer.greet(capabilities: .descriptors)
-      try observer.observe("a.*", serial: 1)
-    }
+    let poster = try RawClient.greeted(bus)
+    let (hung, healthy) = (try observingFiles(on: bus), try observingFiles(on: bus))
     let length = 1 << 20
     let posted = 300
     for number in 0..<posted {
@@ -344,17 +341,15 @@ struct SharedFileTests {
     }
     #expect(received + lost == posted + 1)
     #expect(lost > 0)
-    // What waits in a socket is the memory of whoever posted it, and bounded, too.
+    // The files in the socket count as the poster's memory, and are few, too.
     #expect(received <= 64 + 3)
     try awaitClosed(bus)
   }
 
-  @Test("past 512 files of a user that wait, its posts with files are refused, and others are not")
+  @Test("a user with 512 queued files can post no more of them, but other posts")
   func tooMany() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
-    let (hung, poster) = (try RawClient(bus), try RawClient.greeted(bus))
-    try hung.greet(capabilities: .descriptors)
-    try hung.observe("a.*", serial: 1)
+    let (hung, poster) = (try observingFiles(on: bus), try RawClient.greeted(bus))
     let file = try SharedFile.make(SharedFile.bytes(Self.floor))
     var taken = 0
     var refused = 0
@@ -369,7 +364,7 @@ struct SharedFileTests {
         refused += 1
       }
     }
-    // Beside those that the bus holds there are those in the observer's socket.
+    // Besides those in the bus's queue, there are some in the observer's socket.
     #expect(taken >= 512 && taken < 512 + 512 && refused > 0)
     try poster.settle()
     for serial in 0..<taken {
@@ -380,19 +375,19 @@ struct SharedFileTests {
     _ = try poster.next(.ok)
   }
 
-  @Test("a file for which the bus has no descriptor costs its post, and nothing else")
+  @Test("a file for which the bus has no descriptor fails its post alone")
   func noDescriptors() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=40:40"])
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
     let file = try SharedFile.make(bytes)
-    // Frames that only begin, with as many descriptors as may wait, take all that there are.
+    // Partial frames with as many descriptors as they may have use up all descriptors.
     var fillers = try (0..<2).map { _ in try RawClient.greeted(bus) }
     let pipe = Pipe()
     for filler in fillers {
       try filler.send([45], with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 16))
     }
-    // It can have inherited some beyond its limit.
+    // The bus can have inherited some beyond its limit.
     try bus.wait(serving: poster) { try bus.openDescriptors() >= 40 }
     try poster.post("a.b", file: file, length: bytes.count, serial: 5)
     #expect(try poster.nextError() == .limitExceeded)
@@ -404,7 +399,14 @@ struct SharedFileTests {
     #expect(try observer.next().payloadBytes == bytes)
   }
 
-  /// Waits until the bus has no file in memory open: it closes them once it has said what it has to.
+  /// A client that observes `a.*`, and takes files.
+  private func observingFiles(on bus: TestBus) throws -> RawClient {
+    let observer = try RawClient.greeted(bus, capabilities: .descriptors)
+    try observer.observe("a.*", serial: 1)
+    return observer
+  }
+
+  /// Waits until the bus has closed all memfds, which it does after it has replied.
   private func awaitClosed(_ bus: TestBus) throws {
     try bus.wait { try bus.openFiles() == 0 }
   }

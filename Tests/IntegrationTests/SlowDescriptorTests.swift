@@ -6,12 +6,12 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Descriptors that nobody can close, or ask anything of, without waiting for who is behind them.
-@Suite("Descriptors that take long to be closed", .timeLimit(.minutes(3)))
+/// Descriptors whose `close` blocks.
+@Suite("Descriptors that take long to close", .timeLimit(.minutes(3)))
 struct SlowDescriptorTests {
   private static let floor = WireLimits.descriptorPayloadLength
 
-  /// How a client passes a descriptor that the bus does not take.
+  /// The ways to pass a descriptor that the bus does not accept.
   enum Way: CaseIterable {
     case refused, refusedUnseen, withoutFrame, withOtherFrame, oneTooMany, beforeItsFrame
 
@@ -33,7 +33,7 @@ struct SlowDescriptorTests {
     }
   }
 
-  @Test("what is not taken keeps nobody waiting", arguments: Way.allCases)
+  @Test("a descriptor that is not accepted blocks nobody", arguments: Way.allCases)
   func notTaken(way: Way) throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
@@ -41,7 +41,7 @@ struct SlowDescriptorTests {
       let client = try RawClient.greeted(bus)
       let socket = try LingeringSocket()
       defer { socket.end() }
-      // The bus is to be the last that has it.
+      // While the bus is stopped, the test closes its own descriptor: so the bus has the last one.
       try bus.freeze()
       try way.send(socket, from: client)
       socket.leave()
@@ -58,7 +58,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("what is never read, because its connection is closed before, keeps nobody waiting")
+  @Test("a descriptor that is never read, since the connection ends before, blocks nobody")
   func unread() throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
@@ -66,8 +66,9 @@ struct SlowDescriptorTests {
     let socket = try LingeringSocket()
     defer { socket.end() }
     try bus.freeze()
-    // One read ends behind what has descriptors with it, and what this one brings ends the connection.
-    try client.sendDescriptors(1)
+    // A read ends after bytes with descriptors, and the first of these reads ends the connection.
+    let file = try SharedFile.make([1])
+    try client.send(client.frame(Post()), with: [file.rawValue])
     try client.send([0], with: [socket.rawDescriptor])
     socket.leave()
     bus.signal(SIGCONT)
@@ -77,7 +78,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("a user with many that are not closed yet gets no more in, until they are")
+  @Test("a user with many descriptors to close can connect again once they are closed")
   func many() throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
@@ -91,14 +92,14 @@ struct SlowDescriptorTests {
     }
     bus.signal(SIGCONT)
     for _ in sockets { #expect(try client.nextError() == .invalidDescriptor) }
-    // The end of these comes when the bus has closed all of them, which it does in order, and four at a time.
+    // The pipe ends once the bus has closed all of its descriptors. The bus closes in order, four at a time.
     let pipe = Pipe()
     var refusedCount = 0
     while refusedCount < 5000, try hasRefused(client, pipe.fileHandleForWriting) { refusedCount += 1 }
     #expect(refusedCount < 600)
     #expect(try bus.log().contains("take long to be closed"))
     #expect(try bus.openDescriptors() < 1000)
-    // Neither does another connection of the same user.
+    // The user cannot connect again either.
     let late = try RawClient(bus)
     _ = try late.readHello()
     #expect(try late.nextError() == .outOfMemory)
@@ -120,17 +121,16 @@ struct SlowDescriptorTests {
   }
 
   @Test(
-    "one that waits for its frame while the bus changes hands is refused with it then, and nothing else is",
+    "a descriptor of a partial frame is refused with that after a restart, and nothing else is",
     arguments: RestartedBus.Way.unnoticed)
   func restarted(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus()
-    let client = try RawClient(path: bus.path)
-    try client.greet()
+    let client = try RawClient.greeted(bus)
     let post = RawClient.post("a.b", length: Self.floor, serial: 7)
     let socket = try LingeringSocket()
     defer { socket.end() }
     try client.send(Array(post.prefix(10)), with: [socket.rawDescriptor])
-    // It has been read when somebody who came later has been served.
+    // The bus has read it once a later client has been served.
     try RawClient.greeted(bus).settle()
     try bus.restart(way)
     try client.send(Array(post.dropFirst(10)))
@@ -143,8 +143,6 @@ struct SlowDescriptorTests {
 
 extension RawClient {
   fileprivate func frame<F: FrameFields>(_ fields: F, flags: FrameFlags = []) -> [UInt8] {
-    let frame = ByteBuffer(capacity: 64)
-    frame.appendFrame(fields, flags: flags, serial: 1, name: "a.b")
-    return [UInt8](frame.bytes)
+    Self.bytes { $0.appendFrame(fields, flags: flags, serial: 1, name: "a.b") }
   }
 }

@@ -6,17 +6,14 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// How the daemon gets its socket, or says why it has none.
+/// How the daemon gets its socket, or reports why it cannot.
 @Suite("Starting", .timeLimit(.minutes(2)))
 struct StartingTests {
-  /// Whether the bus serves.
-  private func expectService(_ bus: TestBus) throws {
-    try RawClient.greeted(bus).settle()
-  }
+  private func expectService(_ bus: TestBus) throws { try RawClient.greeted(bus).settle() }
 
   // MARK: Readiness
 
-  @Test("readiness is the first thing that is told, with a status, and then the socket answers")
+  @Test("the first notification says that the daemon is ready, and then the socket answers")
   func readiness() throws {
     let bus = try TestBus()
     #expect(bus.notifySocket.received == [bus.readiness])
@@ -28,7 +25,7 @@ struct StartingTests {
     try client.settle()
   }
 
-  @Test("a daemon that cannot start is never ready")
+  @Test("a daemon that cannot start does not say that it is ready")
   func neverReady() throws {
     let folder = try TestFolder()
     try folder.write("", to: "bus")
@@ -44,7 +41,7 @@ struct StartingTests {
   // MARK: The socket's file
 
   @Test(
-    "the socket's file has the mode that is set, whatever the umask",
+    "the socket's file has the configured mode, whatever the umask",
     arguments: [
       ("", [], 0o666), ("", ["--user"], 0o600), ("[Socket]\nMode=0660\n", [], 0o660),
       ("[Socket]\nMode=0640\n", ["--user"], 0o640),
@@ -59,14 +56,14 @@ struct StartingTests {
     #expect(status.mode == mode)
   }
 
-  @Test("the socket's file goes with the daemon")
+  @Test("the daemon removes the socket's file when it ends")
   func removal() throws {
     let bus = try TestBus()
     #expect(bus.stop() == 0)
     #expect(FileStatus(bus.path) == nil)
   }
 
-  @Test("a socket's file that somebody else has put there meanwhile is left alone")
+  @Test("the daemon does not remove another file at the socket's path")
   func foreignFile() throws {
     let bus = try TestBus()
     try FileManager.default.removeItem(atPath: bus.path)
@@ -75,24 +72,21 @@ struct StartingTests {
     #expect(try bus.folder.read("bus") == "precious")
   }
 
-  @Test("the folder of the socket is made if it is missing")
-  func missingFolder() throws {
-    try expectService(try TestBus(socket: "new/bus"))
-  }
+  @Test("the daemon makes the socket's folder if it is missing")
+  func missingFolder() throws { try expectService(TestBus(socket: "new/bus")) }
 
-  @Test("a stale socket's file is replaced, also that of a daemon that was killed")
+  @Test("a stale socket is replaced, also that of a daemon that was killed")
   func staleFile() throws {
     let folder = try TestFolder()
     try UnixSocket.bind(try UnixSocket.make(nonblocking: false), to: "\(folder.path)/bus")
     let killed = try TestBus(folder: folder)
     try expectService(killed)
-    killed.signal(SIGKILL)
-    #expect(killed.waitForEnd() == -SIGKILL)
+    #expect(killed.end(SIGKILL) == -SIGKILL)
     #expect(FileStatus(killed.path) != nil)
     try expectService(try TestBus(folder: folder))
   }
 
-  @Test("a socket that is in use is an error that names who answers, and stays in use")
+  @Test("a socket in use is an error that names the bus there, which goes on")
   func liveSocket() throws {
     let bus = try TestBus()
     let second = try FinishedProgram.tribuned(["--listen=\(bus.path)", "--config=\(bus.folder.path)"])
@@ -102,13 +96,13 @@ struct StartingTests {
   }
 
   @Test(
-    "a place where no socket can be is an error that says why",
+    "a path where no socket can be is an error that says why",
     arguments: [
       ("file", "there is a file that is no socket"), ("folder", "there is a file that is no socket"),
       ("file/bus", "Not a directory"), ("missing/folder/bus", "No such file or directory"),
       (String(repeating: "x", count: 108), "File name too long"),
     ])
-  func noPlace(name: String, problem: String) throws {
+  func impossiblePath(name: String, problem: String) throws {
     let folder = try TestFolder()
     try folder.write("precious", to: "file")
     try folder.write("", to: "folder/file")
@@ -120,13 +114,13 @@ struct StartingTests {
   }
 
   @Test(
-    "without --listen, the socket is in the unit's folder or the user's",
+    "without --listen, the socket is in the unit's runtime folder or the user's",
     arguments: [
       (["RUNTIME_DIRECTORY": "/run"], "run/bus"),
       (["RUNTIME_DIRECTORY": "/run:/other", "XDG_RUNTIME_DIR": "/user"], "run/bus"),
       (["RUNTIME_DIRECTORY": "", "XDG_RUNTIME_DIR": "/user"], "user/tribune/bus"),
     ] as [([String: String], String)])
-  func defaultPlaces(variables: [String: String], socket: String) throws {
+  func defaultPaths(variables: [String: String], socket: String) throws {
     let folder = try TestFolder()
     for name in ["run", "user"] {
       try FileManager.default.createDirectory(
@@ -141,7 +135,7 @@ struct StartingTests {
 
   // MARK: Socket activation
 
-  @Test("sockets that systemd passes are served, no child's, and their files stay")
+  @Test("sockets from systemd are served, are close-on-exec, and keep their files")
   func activation() throws {
     let folder = try TestFolder()
     let bus = try TestBus(
@@ -165,7 +159,7 @@ struct StartingTests {
     #expect(FileStatus("\(folder.path)/second")?.isSocket == true)
   }
 
-  @Test("a keeper listens on the socket that systemd passes, or says that it has none")
+  @Test("a keeper listens on the socket from systemd, or says that it has none")
   func activatedKeeper() throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/keeper"
@@ -184,7 +178,7 @@ struct StartingTests {
     #expect(other.errors.contains("no socket was passed, and no --listen=PATH given"))
   }
 
-  @Test("a keeper takes no other one's place, and the place of one that was killed")
+  @Test("a keeper can replace one that was killed, but not one that runs")
   func secondKeeper() throws {
     let folder = try TestFolder()
     let keeper = try TestKeeper(in: folder)
@@ -195,22 +189,13 @@ struct StartingTests {
     try expectService(try TestBus(folder: folder, keeper: try TestKeeper(in: folder).path))
   }
 
-  @Test("descriptors that were passed to another process are not taken")
-  func activationOfAnother() throws {
-    let bus = try TestBus(environment: ["LISTEN_FDS": "1", "LISTEN_PID": "1"])
-    try expectService(bus)
-    #expect(FileStatus(bus.path)?.isSocket == true)
-  }
-
-  @Test(
-    "what was passed and is no listening socket is an error that names it",
-    arguments: [Activation.Socket.Kind.idle, .datagram])
-  func wrongDescriptor(kind: Activation.Socket.Kind) throws {
+  @Test("a passed descriptor that is no listening socket is an error that names it")
+  func wrongDescriptor() throws {
     let folder = try TestFolder()
     let daemon = try FinishedProgram.tribuned(
       ["--config=\(folder.path)"],
       wrapper: Activation.wrapper([
-        .init(path: "\(folder.path)/good"), .init(kind: kind, name: "odd", path: "\(folder.path)/wrong"),
+        .init(path: "\(folder.path)/good"), .init(kind: .idle, name: "odd", path: "\(folder.path)/wrong"),
       ]))
     #expect(daemon.status == 1)
     #expect(daemon.errors.contains("descriptor 4 (\"odd\") is no listening Unix stream socket"))
@@ -219,7 +204,7 @@ struct StartingTests {
 
   // MARK: The command line
 
-  @Test("--help and --version say it on standard output")
+  @Test("--help and --version print to standard output")
   func informs() throws {
     let help = try FinishedProgram.tribuned(["--help"])
     #expect(help.status == 0)
@@ -237,13 +222,10 @@ struct StartingTests {
   }
 
   @Test(
-    "a command line that is none says what is wrong with it, and exits 2",
+    "a wrong command line exits with 2, and says what is wrong",
     arguments: [
-      (["--colour"], "unknown option --colour"), (["-x"], "unknown option -x"),
-      (["start"], "unexpected argument start"), (["--listen"], "--listen needs a value"),
+      (["-x"], "unknown option -x"), (["--listen"], "--listen needs a value"),
       (["--listen="], "--listen needs a value"), (["--user=yes"], "--user takes no value"),
-      (["--replace=1"], "--replace takes no value"), (["--keeper"], "--keeper needs a value"),
-      (["--replace"], "--replace needs --keeper=PATH"), (["--keep=yes"], "--keep takes no value"),
       ([""], "unexpected argument"), (["\u{1B}[31m"], "unexpected argument \\u{1b}[31m"),
     ])
   func wrongUsage(arguments: [String], message: String) throws {
@@ -255,27 +237,30 @@ struct StartingTests {
 
   // MARK: The configuration
 
-  @Test("a configuration is checked without a bus, and without a word when nothing is wrong with it")
+  @Test("--check-config needs no bus, and prints nothing if all is right")
   func checksConfiguration() throws {
     let folder = try TestFolder()
+    func check() throws -> FinishedProgram {
+      try FinishedProgram.tribuned(["--check-config", "--config=\(folder.path)"])
+    }
     try folder.write("[Bus]\nPayloadMax=1M\n", to: "tribuned.conf")
-    let good = try FinishedProgram.tribuned(["--check-config", "--config=\(folder.path)"])
+    let good = try check()
     #expect(good.status == 0)
     #expect(good.output.isEmpty && good.errors.isEmpty)
 
     try folder.write("[Bus]\n\nPayloadMin=1M\n", to: "tribuned.conf.d/10-odd.conf")
-    let odd = try FinishedProgram.tribuned(["--check-config", "--config=\(folder.path)"])
+    let odd = try check()
     #expect(odd.status == 0)
     #expect(odd.errors.contains("\(folder.path)/tribuned.conf.d/10-odd.conf:3: warning: "))
 
     try folder.write("[Bus]\nPayloadMax=much\n", to: "tribuned.conf.d/20-bad.conf")
-    let bad = try FinishedProgram.tribuned(["--check-config", "--config=\(folder.path)"])
+    let bad = try check()
     #expect(bad.status == 1)
     #expect(bad.errors.contains("10-odd.conf:3: warning: "))
     #expect(bad.errors.contains("\(folder.path)/tribuned.conf.d/20-bad.conf:2: error: PayloadMax=: \"much\""))
   }
 
-  @Test("the daemon does not start with a configuration that has errors, and says where they are")
+  @Test("the daemon does not start with errors in its configuration, and says where they are")
   func badConfiguration() throws {
     let folder = try TestFolder()
     try folder.write("[Queue]\nHighMark=1K\nLowMark=2K\n", to: "tribuned.conf")
@@ -285,7 +270,7 @@ struct StartingTests {
     #expect(FileStatus("\(folder.path)/bus") == nil)
   }
 
-  @Test("what is only odd in a configuration is logged, and the rest counts")
+  @Test("warnings about the configuration are logged, and the rest of it counts")
   func oddConfiguration() throws {
     let bus = try TestBus(configuration: "[Bus]\nQueriesMin=1\nQueriesMax=7\n[Nowhere]\nKey=1\n")
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 7)

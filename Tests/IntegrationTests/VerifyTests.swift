@@ -22,20 +22,20 @@ struct VerifyTests {
       [Programs.path(of: "tribunectl"), "--address=\(address)", "verify"] + arguments)
   }
 
-  @Test("says that all is right, unless it is to be quiet")
+  @Test("says how many protocols are right, unless it is quiet")
   func right() throws {
     let one = try verify("right.protocol")
     #expect(one.status == 0)
     #expect(one.output == "2 protocols in 1 file are right\n")
     #expect(one.errors == "")
-    // The child comes first: files are linked together.
+    // The child comes first: the order of the files does not matter.
     #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are right\n")
     #expect(try verify("-q", "right.protocol").output == "")
     #expect(try verify("-", "-q").status == 0)
     #expect(try verify("-").output == "0 protocols in 1 file are right\n")
   }
 
-  @Test("says every mistake with its place, and exits with 1")
+  @Test("prints every mistake with its file, line and column, and exits with 1")
   func wrong() throws {
     let verified = try verify("right.protocol", "wrong.protocol")
     #expect(verified.status == 1)
@@ -50,7 +50,7 @@ struct VerifyTests {
         """)
   }
 
-  @Test("gives an object for each mistake in JSON")
+  @Test("prints each mistake as a JSON object")
   func json() throws {
     let verified = try verify("--json=short", "child.protocol")
     #expect(verified.status == 1)
@@ -62,7 +62,7 @@ struct VerifyTests {
     #expect(verified.errors == "")
   }
 
-  @Test("a file that cannot be read is told, and the others are still checked")
+  @Test("reports a file that it cannot read, and still checks the others")
   func unreadable() throws {
     let verified = try verify("none.protocol", "wrong.protocol", "right.protocol")
     #expect(verified.status == 1)
@@ -74,7 +74,7 @@ struct VerifyTests {
     #expect(try verify("\(folder.path)/long.protocol").errors.contains("it is longer than 1 MiB"))
   }
 
-  @Test("wrong usage is told as everywhere")
+  @Test("exits with 2 on wrong usage")
   func usage() throws {
     #expect(try verify().status == 2)
     #expect(try verify("-", "-").status == 2)

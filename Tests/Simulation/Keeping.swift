@@ -6,15 +6,15 @@ import TribuneServer
 import TribuneSystem
 import TribuneTestSupport
 
-/// What keeps the bus's descriptors: a keeper, the real one, and systemd, which has the log and the lease, starts one
+/// Keeps the bus's descriptors: a real keeper, and a simulated systemd. systemd has the log and the lease, starts one
 /// daemon after the other, and starts another keeper when one has died.
 final class Keeping {
   let capacity: Int
   private let listener: Socket
   private var keeper: Keeper
-  /// What systemd has stored.
+  /// The descriptors that systemd has stored.
   private var stored: [(name: String, descriptor: CInt)] = []
-  /// There was a log, and it has not been lost here.
+  /// There was a log, and the simulation has not lost it.
   private(set) var mustHaveLog = false
 
   init(capacity: Int) throws(Errno) {
@@ -34,7 +34,7 @@ final class Keeping {
       log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
   }
 
-  /// The keeper takes what has come.
+  /// The keeper handles the messages that have arrived.
   func turn() {
     do throws(Errno) {
       guard try keeper.turn(isPatient: false) else { preconditionFailure("nobody ends the keeper") }
@@ -43,7 +43,7 @@ final class Keeping {
     }
   }
 
-  /// The keeper takes all that has come, of a bus that says nothing more.
+  /// The keeper handles all messages of a bus that sends no more.
   func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
 
   /// The keeper dies, and systemd starts another one.
@@ -56,12 +56,12 @@ final class Keeping {
   func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
   var hasLog: Bool { stored.contains { $0.name == "state" } || keeperHasLog }
   var keeperHasLog: Bool { keeper.items.contains { $0.kind == .log } }
-  /// What is kept of connections and files.
+  /// The connections and files that the keeper has.
   var left: [KeptItem] { keeper.items.filter { $0.kind == .connection || $0.kind == .file } }
 
   // MARK: systemd
 
-  /// A notification has come.
+  /// A notification has arrived.
   func take(_ text: String, _ descriptors: [CInt]) {
     let name =
       text.split(separator: "\n").first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
@@ -70,7 +70,7 @@ final class Keeping {
     stored += descriptors.map { (name, $0) }
   }
 
-  /// Loses the log, if the keeper does not have it either.
+  /// Loses the log, unless the keeper has it too.
   func loseState() {
     guard !keeperHasLog else { return }
     close { name, _ in name == "state" }
@@ -85,7 +85,7 @@ final class Keeping {
     }
   }
 
-  /// A lease whose other end is closed goes by itself.
+  /// A lease whose other end is closed ends by itself.
   private static func hasHungUp(_ descriptor: CInt) -> Bool {
     var watched = pollfd(fd: descriptor, events: 0, revents: 0)
     return unsafe poll(&watched, 1, 0) == 1 && Int32(watched.revents) & POLLHUP != 0

@@ -4,26 +4,26 @@ import CSimulatedKernel
 import TribuneServer
 import TribuneTestSupport
 
-/// What clients, or systemd, could notice of the bus.
+/// Events of the bus that clients or systemd could notice.
 enum KernelEvent {
   /// 0 bytes at the end of the connection; negative after an error.
   case received(cookie: UInt64, count: Int)
   /// There was nothing to read.
   case tried(cookie: UInt64)
   case sent(cookie: UInt64, [UInt8])
-  /// The kernel took less than the bus had for the connection.
+  /// The kernel took less than the bus wanted to send on the connection.
   case blocked(cookie: UInt64)
   case accepted(cookie: UInt64)
   case shutDown(cookie: UInt64)
   case descriptorLost(cookie: UInt64)
   case notified(String, [CInt])
   case idle
-  /// The bus could not have a descriptor or memory.
+  /// The bus did not get a descriptor or memory.
   case refused
   case died
 }
 
-/// What goes wrong while the bus runs: one in so many calls, 0 for none.
+/// Faults while the bus runs: one in this many calls, 0 for none.
 struct Faults {
   var again: UInt32 = 0
   var shortReceive: UInt32 = 0
@@ -36,9 +36,9 @@ struct Faults {
   var turns: UInt32 = 0
 }
 
-/// The kernel as the bus meets it (`CSimulatedKernel`).
+/// The kernel as the bus sees it (`CSimulatedKernel`).
 enum Kernel {
-  /// What has a turn at any moment.
+  /// The keeper that can run between any two calls of the bus.
   static weak var keeping: Keeping? {
     didSet { sim_set_keeper { MainActor.assumeIsolated { Kernel.keeping?.turn() } } }
   }
@@ -47,7 +47,7 @@ enum Kernel {
 
   /// Runs code of the bus.
   ///
-  /// - Returns: all that was noted meanwhile, in order.
+  /// - Returns: all events of that time, in order.
   static func run(seed: UInt64, _ faults: Faults, _ body: () -> Void) -> [KernelEvent] {
     sim_forget()
     var wanted = sim_faults(
@@ -93,7 +93,7 @@ enum Kernel {
   /// Nanoseconds.
   static var now: UInt64 { sim_clock() }
 
-  /// - Parameter tick: how long each look at the clock takes.
+  /// - Parameter tick: how far each reading of the clock advances it.
   static func setClock(_ nanoseconds: UInt64, tick: UInt64 = 0) { sim_set_clock(nanoseconds, tick) }
 
   /// When the bus's alarm goes off; nil if it is not set.
@@ -106,9 +106,9 @@ enum Kernel {
 
   // MARK: Death
 
-  /// Has the bus die when so many places of that kind have been passed.
+  /// Makes the bus die after it has passed that many points of that kind.
   static func dieAfter(_ points: Int, at place: sim_place) { sim_die_after(UInt64(points), place) }
-  /// What the end of a process does, whatever still refers to its sockets.
+  /// Closes the bus's sockets, as the end of a process does, whatever still refers to them.
   static func letGoOfSockets() { sim_let_go_of_sockets() }
   static func liveOn() { sim_live_on() }
   static var busIsDead: Bool { sim_is_dead() != 0 }

@@ -3,9 +3,9 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// What must add up when everything is at rest.
+/// The accounts that must be even when everything is at rest.
 extension Life {
-  /// Everything is at rest: what was to come has come.
+  /// Everything is at rest: nothing is on its way any more.
   func settle(isFinal: Bool) throws(Violation) {
     for link in links.compactMap({ $0 }) where link.isOpen && link.cookie != 0 {
       try require(
@@ -69,7 +69,7 @@ extension Life {
     acknowledged = []
   }
 
-  /// Something has come of everybody in the chain.
+  /// Every delegate in the chain has an outcome.
   private func isDecided(_ query: Query) -> Bool {
     query.possibleDelegates.isEmpty
       && query.delegates.allSatisfy { one in

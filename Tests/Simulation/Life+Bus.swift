@@ -10,7 +10,7 @@ import TribuneWire
 
 /// The bus: how it starts, runs, is restarted and dies.
 extension Life {
-  /// Has the bus do something, and looks at what came of it.
+  /// Makes the bus do something, and judges the events.
   private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
     guard let bus else { return }
     iterationBegan = Kernel.now
@@ -18,7 +18,7 @@ extension Life {
     try take(events)
   }
 
-  /// The bus begins something else: nothing is under way.
+  /// The bus begins new work: nothing is under way.
   private func beginWork() {
     (readInIteration, triedInIteration, idleDelivered, sentLast) = ([], [], [], nil)
   }
@@ -57,7 +57,7 @@ extension Life {
     if !random.oneIn(4) { Kernel.turnKeeper() }
   }
 
-  /// Who has not said hello in time, by whatever daemon, has been told so.
+  /// A client that has not said hello in time, with any daemon, must have been told so.
   private func requireHellos() throws(Violation) {
     for link in known
     where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
@@ -69,10 +69,10 @@ extension Life {
     }
   }
 
-  /// What the keeper has acknowledged is not lost with the bus.
+  /// Connections and files that the keeper has acknowledged survive the bus.
   private func noteKept() {
     guard let bus else { return }
-    // Another keeper has nothing at first.
+    // A new keeper has nothing at first.
     if !bus.hasKeeper {
       doubtFiles()
       isKeeperGone = false
@@ -87,9 +87,9 @@ extension Life {
     retainedOrReplaced.removeAll { $0.isFile || $0.displaced.contains { $0.isFile } }
   }
 
-  /// Starts a daemon with what the last one has left.
+  /// Starts a daemon with everything that the last one has left.
   func start() throws(Violation) {
-    // How long it has waited for this bus, the keeper knows by itself.
+    // The keeper itself measures how long it has waited for this bus.
     keeping.settle()
     var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
@@ -136,21 +136,23 @@ extension Life {
   }
 
   /// The bus has died.
-  private func died() {
+  ///
+  /// - Parameter mayHaveHandedOver: it may have come to the end of a hand-over before.
+  private func died(mayHaveHandedOver: Bool = false) {
     counts.deaths += 1
     tell("the bus dies")
     if !hasServed { earlyDeaths += 1 }
     bus = nil
     Kernel.liveOn()
     keeping.settle()
-    // The bus may just have left its keeper, which has nothing then.
+    // The bus may just have left its keeper, which then has nothing.
     if !keeping.keeperHasLog { doubtFiles() }
-    noteDeath()
+    noteDeath(mayHaveHandedOver: mayHaveHandedOver)
     endingsExplained += 1
   }
 
-  /// What a client sends takes the bus so long that it leaves some of it for its next iteration. Nobody else has anything
-  /// for it meanwhile, so it is known in which order that is taken.
+  /// The frames of one client take the bus so long that it leaves some for its next iteration. No other client has sent
+  /// anything meanwhile, so the order of the operations is known.
   private func beSlow() throws(Violation) {
     for _ in 0..<6 { try iterate(faults: Faults()) }
     let idle = links.compactMap { $0 }.filter { $0.isOpen && $0.unsentCount == 0 }
@@ -163,7 +165,7 @@ extension Life {
     Kernel.setClock(Kernel.now)
   }
 
-  /// How long the bus can take for that, and for what it leaves.
+  /// The longest time that the bus can take for those frames, and for the ones that it leaves.
   static let slowNanoseconds: UInt64 = 1_000_000_000
 
   /// systemd restarts the daemon as planned.
@@ -174,7 +176,7 @@ extension Life {
     guard bus != nil else { return }
     counts.restarts += 1
     tell("the bus is restarted")
-    // What it was slow with it takes now.
+    // It now takes the frames that it had left for later.
     let left = isSlow ? readInIteration : []
     beginWork()
     readInIteration = left
@@ -183,9 +185,9 @@ extension Life {
     var isWhole = false
     try runBus(faults) { isWhole = $0.handOver() }
     guard !Kernel.busIsDead else {
-      // It may have delivered what waited for it to be idle.
+      // It may have delivered the posts that waited for it to be idle.
       doubtWaiting()
-      return died()
+      return died(mayHaveHandedOver: true)
     }
     deliverSoon()
     deliverIdle(olderThan: 0)
@@ -194,16 +196,16 @@ extension Life {
     Kernel.letGoOfSockets()
     keeping.settle()
     if isWhole, random.oneIn(16) {
-      // What was under way is lost on the way.
+      // The handed-over items are lost on the way.
       try killKeeper()
       isWhole = false
     }
     try noteHandOver(isWhole: isWhole)
-    // What systemd does next is nobody's step.
+    // The next start by systemd need not be a step of its own.
     if random.oneIn(2) { try start() }
   }
 
-  /// The keeper dies, and another one is there at once.
+  /// The keeper dies, and another one starts at once.
   func killKeeper() throws(Violation) {
     tell("the keeper dies")
     doubtFiles()
@@ -216,7 +218,7 @@ extension Life {
     }
   }
 
-  /// The operator changes the configuration, for a bus that runs or for the next one.
+  /// The operator changes the configuration, for a running bus or for the next one.
   func reconfigure() throws(Violation) {
     var configuration = setting.configuration
     configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
@@ -239,6 +241,6 @@ extension Life {
     if Kernel.busIsDead { died() }
   }
 
-  /// What no delegate has.
+  /// A label that no delegate has.
   static let requiredLabel = "guard"
 }

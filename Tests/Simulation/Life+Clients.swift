@@ -4,9 +4,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// What clients do.
+/// The actions of clients.
 extension Life {
-  /// The client of a seat does something, if only to connect.
+  /// The client of a seat acts, if only by connecting.
   func act(_ seat: Int) {
     guard let link = links[seat] else {
       if random.oneIn(2) { connect(seat) }
@@ -44,7 +44,7 @@ extension Life {
     return link
   }
 
-  /// The client goes, as a process that ends or a library that closes.
+  /// The client leaves, as a process that ends or a library that closes.
   func leave(_ seat: Int) {
     guard let link = links[seat] else { return }
     if random.oneIn(2) { link.send() }
@@ -58,7 +58,8 @@ extension Life {
     processes[seat] += 1000
   }
 
-  /// As the library does it when its connection has been ended: it connects, registers again, and asks what it missed.
+  /// Does what the library does after its connection was ended: it connects, registers again, and asks how many
+  /// notifications it missed.
   private func comeBack(_ seat: Int) {
     guard let old = links[seat] else { return }
     guard random.oneIn(2) else {
@@ -126,7 +127,7 @@ extension Life {
   private func post(_ link: Link) {
     let (name, object) = (random.pick(Naming.names), random.pick(Naming.objects))
     if random.oneIn(10) {
-      // The bus takes a run of them as one.
+      // The bus handles a run of plain posts as one.
       for _ in 0..<Int.random(in: 2...12, using: &random) { post(link, name, object, isPlain: true) }
     } else {
       post(link, name, object, isPlain: random.oneIn(2))
@@ -134,11 +135,10 @@ extension Life {
   }
 
   private func post(_ link: Link, _ name: String, _ object: String, isPlain: Bool) {
-    let serial = link.serial()
     var options: PostOptions = []
     var style = PostingStyle.now
     if !isPlain {
-      // When a slow bus's iteration ends is not known.
+      // The end of a slow bus's iteration is unknown.
       style = random.pick(isSlow ? [.now, .whenIdle] : [.now, .now, .asSoonAsPossible, .whenIdle])
       if random.oneIn(4) { options.insert(.retain) }
       if random.oneIn(6) { options.insert(.immediately) }
@@ -149,6 +149,7 @@ extension Life {
     let post = Posting(
       number: number(), link: link, name: name, object: object, style: style, options: options,
       isEmpty: isEmpty)
+    let serial = isEmpty ? post.serialOfItsOwn : link.serial()
     post.serial = serial
     posts[post.number] = post
     counts.posts += 1
@@ -356,7 +357,7 @@ extension Life {
     }
   }
 
-  /// Somebody else's connection is none of a client's business.
+  /// A client must not be able to succeed another process's connection.
   private func impersonate(_ link: Link) {
     let others = known.suffix(60).filter { $0.id != 0 && $0.pid != link.pid }
     guard let other = others.randomElement(using: &random) else { return }
@@ -367,7 +368,7 @@ extension Life {
     }
   }
 
-  /// A frame that changes nothing, and that the bus refuses.
+  /// A frame without effect, which the bus refuses.
   private func strayFrame(_ link: Link) {
     let serial = link.serial()
     link.compose(.stray, serial: serial, awaitsReply: true) {

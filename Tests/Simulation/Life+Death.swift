@@ -5,29 +5,30 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// What is doubtful when a daemon dies, and what is certain again when the next one has taken over.
+/// The facts that are in doubt when a daemon dies, and those that are certain again after the next take-over.
 extension Life {
-  /// A daemon has died: what it was just reading is doubtful, and who it was speaking with may have to connect again.
+  /// A daemon has died: the input that it was just reading is in doubt, and the connection that it was writing to may
+  /// end.
   ///
-  /// - Parameter handedOver: it has handed over, though not everything: the next one may have what was buffered.
-  func noteDeath(handedOver: Bool = false) {
+  /// - Parameter mayHaveHandedOver: The next daemon may have the buffered notifications.
+  func noteDeath(mayHaveHandedOver: Bool = false) {
     diedAt = taken
     let reading = readInIteration.last
-    // It may not have come to note that a connection has ended.
+    // It may not have logged the end of a connection.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }
-    // A daemon that died while it took over may have come to detach a connection, and not to shut it.
+    // A daemon that died during its take-over may have detached a connection without shutting it.
     for link in known
     where isTakingOver && (link.fate != .survives || endingsExplained > 0) && link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
-    // What was to be delivered when it had read all: who posted it survives only if that is done.
+    // Posts for the end of its iteration count as delivered before the death, since their posters survive only then.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
-    // What was being told to those who watch is in doubt.
+    // The copies for monitors are in doubt.
     for link in known { (link.watchedCount, link.mayLose) = (0, true) }
-    // What is held is lost with it, and told, unless another daemon can take it over once more.
+    // Buffered notifications are lost and reported, unless another daemon can take them over once more.
     for link in known {
-      if isHandedOver || handedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) }
+      if isHandedOver || mayHaveHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) }
     }
     for link in known where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil {
       if !keeping.has(cookie: link.cookie) {
@@ -35,13 +36,13 @@ extension Life {
       } else if link.fate != .ends {
         let isRead =
           readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
-        // Who has not said hello is kept by a hand-over alone, which was not to its end.
+        // Only a complete hand-over keeps connections that have not said hello.
         if isRead || !link.isOnBus || link.isLate(at: Kernel.now) || link.isPartial || link.isBlocked
           || link.boundary.isMidFrame
           || link === sentLast
           || link.isLongListed
           || setting.isTight
-          // What is told to who has much to read is not written down.
+          // Control frames for a connection with much unread output are not logged.
           || link.pendingCount > setting.configuration.queue.highMarkBytes / 2 || link.fate == .mayEnd
         {
           link.fate = .mayEnd
@@ -57,14 +58,14 @@ extension Life {
     waiting.sort { $0.takenAt < $1.takenAt }
   }
 
-  /// A file that nobody has stored may be gone with the daemon.
+  /// A file that the keeper does not have may be gone with the daemon.
   func doubtUnstored() {
     possiblyRetained += retained.filter { $0.isFile && !$0.isStored }
     retained.removeAll { $0.isFile && !$0.isStored }
   }
 
   func noteHandOver(isWhole: Bool) throws(Violation) {
-    guard isWhole else { return noteDeath(handedOver: true) }
+    guard isWhole else { return noteDeath(mayHaveHandedOver: true) }
     for link in known
     where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
       && link.detachedUntil == nil && !link.isLate(at: Kernel.now)
@@ -74,17 +75,17 @@ extension Life {
     }
     doubtUnstored()
     isHandedOver = true
-    // Who observes what had no room in the log has to connect again.
+    // If the log has no room for an observation, its client has to connect again.
     for link in known where setting.isTight && link.fate == .survives && link.detachedUntil == nil {
       link.fate = .mayEnd
     }
-    // Nothing is handed over of who has no socket.
+    // Nothing is handed over for a connection without a socket.
     for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
   }
 
-  /// A daemon is about to start: what systemd has lost by now is not there.
+  /// A daemon is about to start: anything that systemd has lost by now is missing.
   func noteMissing() throws(Violation) {
-    // A bus that finds nothing begins anew.
+    // A bus that finds no log begins empty.
     if !keeping.hasLog {
       try require(!keeping.mustHaveLog, "the bus has taken its log out of the store")
       for link in known where link.cookie != 0 { link.fate = .ends }
@@ -99,18 +100,19 @@ extension Life {
     {
       endUnkept(link)
     }
-    // A keeper that waited for too long has no files any more either.
+    // After a wait that was too long, the keeper has no files any more either.
     if !keeping.keeperHasLog {
       doubtFiles()
       doubtUnstored()
     }
-    // What the bus has ended it may not have written down.
+    // The bus may not have logged the endings that it caused.
     for (link, _) in doubtful where link.isForgotten && !keeping.has(cookie: link.cookie) {
       link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
     }
   }
 
-  /// Nobody keeps its connection. What the log has of it stands until its client had time to connect again.
+  /// Neither keeper nor systemd has the connection. Its entries in the log stand until its client had time to connect
+  /// again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
     if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
@@ -151,13 +153,13 @@ extension Life {
     endingsExplained = 0
     isHandedOver = false
     for link in known where link.isShut {
-      // What it observed may have had no room in the log.
+      // The log may have had no room for its observations.
       if setting.isTight { doubtObservations(of: link) }
       for query in queries where query.link === link { query.isCancelled = true }
     }
   }
 
-  /// It is not known whether the bus has taken a connection's end, which came then.
+  /// It is unknown whether the bus has taken a connection's end.
   func revive(_ link: Link, since moment: Int) {
     link.isForgotten = false
     link.isDismissed = false
@@ -167,7 +169,7 @@ extension Life {
     }
   }
 
-  /// It is not known whether this was taken.
+  /// It is unknown whether the bus took this operation.
   func doubt(_ operation: Operation) {
     operation.certainty = .possible
     for registration in operation.ended {
@@ -186,12 +188,12 @@ extension Life {
     case .suspend: operation.link.isSuspended = nil
     case .succeed(let old):
       for index in operation.link.expected.indices { operation.link.expected[index].certainty = .possible }
-      // It may stand where it stood.
+      // The old connection may still have its registrations.
       revive(old, since: operation.takenAt)
     case .garbage:
-      // It may go on where it was.
+      // The connection may continue.
       let link = operation.link
-      // Who has not said hello has nothing that could stand.
+      // A connection that has not said hello has no registrations that could stand.
       guard link.isOnBus, link.detachedUntil != nil || link.detachesBy != nil else { break }
       detach(link)
       revive(link, since: operation.takenAt)

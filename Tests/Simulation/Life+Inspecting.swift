@@ -4,9 +4,9 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// What the bus says it has, held against what it must have.
+/// Compares the bus's lists with the model.
 extension Life {
-  /// Somebody looks at everything while all is at rest.
+  /// A client inspects everything while all is at rest.
   func inspect() throws(Violation) {
     let seat = setting.seatCount
     guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
@@ -43,7 +43,7 @@ extension Life {
       && link.epoch == epoch
   }
 
-  /// What is registered, and must be listed if it is certain.
+  /// All registrations that may be listed; the certain ones must be.
   private func registrations(_ isWanted: (Registration) -> Bool) -> [Registration] {
     known.flatMap(\.registrations).filter { $0.certainty != .gone && isWanted($0) }
   }
@@ -54,7 +54,7 @@ extension Life {
 
   private func judgeConnections(besides inspector: Link) throws(Violation) {
     var listed: Set<Int> = []
-    // Who has gone may not have read what it was called.
+    // A client that has left may not have read its id.
     var strangers = known.count { !$0.isForgotten && $0.id == 0 }
     for case .connection(let entry) in inspected {
       guard let link = link(id: entry.id) else {
@@ -82,7 +82,7 @@ extension Life {
       let posts = link.operations.filter {
         if case .post = $0.what { $0.isTaken && !$0.isRefused } else { false }
       }
-      // A death forgets those that no compaction has counted.
+      // A death forgets the posts that no compaction has counted.
       let least = posts.count { $0.takenAt > diedAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
       try require(
         UInt64(least) <= entry.posted && entry.posted <= UInt64(posts.count),

@@ -5,11 +5,11 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// What must be, by plain lists that are gone through as a whole: what the bus has read is taken here in the same order,
-/// and each connection's account is kept.
+/// The naive model. It scans plain lists as a whole: it takes the operations that the bus has read in the same order,
+/// and keeps each connection's account.
 ///
-/// When a daemon dies, what it was just reading may have been taken or not. Whoever survives on its connection must
-/// find that it was; for whoever has to connect again, it is possible.
+/// If a daemon dies, it may or may not have taken the operations that it was just reading. For a connection that
+/// survives, it must have taken them; for one that has to connect again, both are possible.
 extension Life {
   // MARK: Events
 
@@ -66,7 +66,7 @@ extension Life {
       operations.append(next)
       take(next)
     }
-    // A part of it can be enough.
+    // A part of an invalid frame can be enough.
     if link.isBeginningGarbage {
       doubtRegistrations(of: link)
     }
@@ -76,7 +76,7 @@ extension Life {
   func shutDown(_ cookie: UInt64) throws(Violation) {
     guard let link = link(cookie), isTakingOver, !link.isShut else { return }
     if link.fate == .survives, !link.isForgotten, !link.isClosed {
-      // Each daemon that died was just about to write to one.
+      // Each daemon that died may have been about to write to one connection.
       try require(endingsExplained > 0, "link \(link.number) was not under way, and is ended by a restart")
       endingsExplained -= 1
       link.fate = .mayEnd
@@ -85,7 +85,7 @@ extension Life {
     link.isShut = true
   }
 
-  /// A daemon that takes over has written down until when what a connection has registered stays.
+  /// A daemon that takes over has logged how long a connection's registrations stay.
   func detach(_ link: Link) {
     guard link.detachedUntil == nil else { return }
     link.detachedUntil = link.detachesBy ?? Kernel.now + 5_000_000_000
@@ -143,7 +143,7 @@ extension Life {
     }
   }
 
-  /// The bus knows nothing of a connection any more.
+  /// The bus has forgotten a connection.
   func forgetAll(of link: Link) {
     link.isForgotten = true
     for registration in link.registrations { forget(registration) }
@@ -171,7 +171,7 @@ extension Life {
     registration.goneAt = taken
   }
 
-  /// It was refused, which is learnt late.
+  /// The bus refused it, as its client learns later.
   func retract(_ registration: Registration) {
     forget(registration)
     let link = registration.link
@@ -196,23 +196,23 @@ extension Life {
         for other in known.flatMap(\.registrations)
         where other.isDelegate && other.certainty != .gone && other.object == registration.object {
           operation.ended.append(other)
-          // It may be refused for want of room.
+          // It may be refused because the log has no room.
           if setting.isTight { other.certainty = .possible } else { forget(other) }
         }
       }
     }
     if case .monitor = registration.what { link.isMonitor = true }
-    // A moment that is over is refused.
+    // An expiry in the past is refused.
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
       registration.certainty = .possible
     }
     registration.mayBeRefused = setting.isTight || registration.wantsSnapshot
     link.registrations.append(registration)
     guard registration.wantsSnapshot else { return }
-    // It is delivered first what is to be before anything is written.
+    // The bus first delivers the posts that are due before it writes anything.
     registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
-    // What is held comes before the snapshot, unless that is refused.
+    // Buffered notifications come before the snapshot, unless the snapshot is refused.
     doubtBuffered(of: link)
     for post in retained + possiblyRetained
     where registration.isFor(post.name, post.object) {
@@ -270,7 +270,8 @@ extension Life {
 
   func succeed(_ old: Link, by link: Link) {
     guard !old.isForgotten else { return }
-    // What it was to receive is told to its successor, or received there; if it may have come too late, perhaps not.
+    // Its notifications are reported to its successor, or received there; perhaps not, if the successor may have been
+    // too late.
     let isInTime = old.detachedUntil.map { $0 > Kernel.now } ?? true
     for entry in old.expected {
       link.expected.append(entry.inherited)
@@ -278,7 +279,7 @@ extension Life {
     }
     link.lostCount += old.lostCount
     link.mayLose = true
-    // What passed there counts as well.
+    // The copies for the old connection count as well.
     if old.isMonitor { link.isMonitor = true }
     old.expected = []
     old.isSucceeded = true
@@ -288,14 +289,14 @@ extension Life {
 
   // MARK: Time
 
-  /// Who has not ended a frame in time is closed.
+  /// The bus may close a connection that has not ended a frame in time.
   func doubtThoseWhoStopped() {
     for link in known where link.isPartial && link.readTime + 60_000_000_000 <= Kernel.now {
       doubtRegistrations(of: link)
     }
   }
 
-  /// The bus has looked at its deadlines.
+  /// The bus has checked its deadlines.
   func pastDeadlines() {
     deliverIdle(olderThan: 1_000_000_000)
     doubtThoseWhoStopped()

@@ -4,7 +4,7 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// Who is to receive what is posted, and when.
+/// Decides which connections receive a post, and when.
 extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
@@ -12,30 +12,30 @@ extension Life {
     if post.link.losesFiles, post.isFile {
       post.certainty = .possible
     }
-    // It may be refused: what waits for acknowledgements is remembered.
+    // It may be refused, because awaited posts take room in the log.
     if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
     if !post.options.isDisjoint(with: .coalescing) {
       post.replaced = waiting.filter { post.replaces($0) }
       if post.certainty == .certain {
         waiting.removeAll { post.replaces($0) }
       } else {
-        // It may be refused, and replace nothing.
+        // It may be refused, and then replaces nothing.
         for other in post.replaced { other.certainty = .possible }
       }
-      // One that waits for the end of the iteration can have been delivered early.
+      // A post that waits for the end of the iteration may have been delivered early.
       for other in post.replaced where other.style == .asSoonAsPossible { deliver(other, as: .possible) }
     }
     if post.style == .now { deliver(post) } else { waiting.append(post) }
   }
 
-  /// What waits for the end of the iteration is delivered.
+  /// Delivers the posts that wait for the end of the iteration.
   func deliverSoon() {
     let soon = waiting.filter { $0.style == .asSoonAsPossible }
     waiting.removeAll { $0.style == .asSoonAsPossible }
     for post in soon { deliver(post) }
   }
 
-  /// What waits for the bus to be idle is.
+  /// Delivers the posts that wait for the bus to be idle.
   func deliverIdle(olderThan age: UInt64) {
     let idle = waiting.filter { $0.style == .whenIdle && $0.takenTime + age <= Kernel.now }
     waiting.removeAll { post in idle.contains { $0 === post } }
@@ -56,7 +56,7 @@ extension Life {
     {
       link.watchedCount += 1
     }
-    // What is delivered when all has been read may have been delivered before.
+    // A post for the end of the iteration may have been delivered before.
     let since = post.style == .asSoonAsPossible ? post.takenAt : taken
     var strongest: Strength?
     var strongestPossible: Strength?
@@ -67,7 +67,7 @@ extension Life {
       case .delegate where Naming.announces(post.name): strength = .delegate
       default: continue
       }
-      // What came or went since it was taken may have been there, or not.
+      // A registration that came or went since the post was taken may or may not have matched.
       let isThere =
         registration.isKnown && registration.takenAt <= since
         && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
@@ -87,7 +87,7 @@ extension Life {
     case true?:
       let awaited = link.registrations.filter { $0.isAwaited && $0.isFor(post.name, post.object) }
       let isAwaited = post.options.contains(.awaited) && awaited.contains { $0.isKnown }
-      // What delegates receive is not suspended, and overtakes what is.
+      // Delegates receive their posts even while suspended, ahead of buffered ones.
       if strongest == .delegate || strongestPossible == .delegate {
         for index in link.expected.indices where link.expected[index].isBuffered {
           link.expected[index].wasBuffered = true
@@ -126,7 +126,7 @@ extension Life {
         && link.expected[index].post.object == post.object
         && (link.expected[index].coalesces || entry.coalesces)
       {
-        // Where little can be held, it may have been dropped, and told, before it could be replaced.
+        // With a small buffer, it may have been dropped and reported before it could be replaced.
         if setting.configuration.notifications.bufferMaxBytes == 1 << 20, entry.certainty == .certain,
           entry.coalesces,
           link.expected[index].coalesces,
@@ -143,17 +143,17 @@ extension Life {
     )
     link.expected.append(entry)
     link.pendingCount += post.size
-    // A notification that is held counts up to 2.6 times its size.
+    // A buffered notification counts up to 2.6 times its size.
     let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
     let limit =
       min(setting.configuration.queue.highMarkBytes, setting.configuration.notifications.bufferMaxBytes) / 4
     if post.isFile || link.pendingCount + bufferedCount > limit { link.mayLose = true }
   }
 
-  /// What becomes of a notification of a suspended connection, by what matches it there: the strongest counts.
+  /// The treatment of a notification for a suspended connection, for each kind of match: the strongest decides.
   private enum Strength: Int, Comparable {
     case drop, coalesce, hold, immediate
-    /// A delegate of the object receives what announces an action.
+    /// A delegate of the object receives announcements of actions.
     case delegate
 
     init(_ behavior: SuspensionBehavior) {
@@ -169,7 +169,7 @@ extension Life {
     static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
   }
 
-  /// It is lost, and told.
+  /// Buffered notifications are lost and reported.
   func loseBuffered(of link: Link) {
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].isBuffered = false
@@ -177,7 +177,7 @@ extension Life {
     }
   }
 
-  /// It may have been delivered, or may still be held.
+  /// They may have been delivered, or may still be buffered.
   func doubtBuffered(of link: Link) {
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].certainty = .possible
@@ -204,7 +204,7 @@ extension Life {
     }
   }
 
-  /// What waits for the bus to be idle may have been delivered, or may still be.
+  /// Posts that wait for the bus to be idle may have been delivered, or may still wait.
   func doubtWaiting() {
     for post in waiting where post.style == .whenIdle {
       post.certainty = .possible
@@ -215,7 +215,7 @@ extension Life {
 }
 
 extension Expectation {
-  /// The same for another connection, which goes on.
+  /// The same expectation for the successor of its connection.
   var inherited: Expectation {
     var later = self
     later.isBuffered = false

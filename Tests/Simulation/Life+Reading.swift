@@ -5,9 +5,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// What clients read, held against what must be.
+/// Compares the frames that clients read with the model.
 extension Life {
-  /// The client of a seat reads, if it does.
+  /// The client of a seat reads, if it reads at present.
   func read(_ seat: Int, everything: Bool = false) throws(Violation) {
     guard let link = links[seat], let socket = link.socket, everything || link.reads else {
       if let link = links[seat], random.oneIn(10) { link.reads = true }
@@ -27,7 +27,7 @@ extension Life {
         }
         guard case .bytes = received else { break }
       } catch {
-        // The bus was gone before it had read all.
+        // The bus was gone before it had read everything.
         isEnd = true
         break
       }
@@ -100,7 +100,7 @@ extension Life {
     case .traffic:
       check(link.isMonitor, "link \(link.number) watches nothing, and was told what passes")
       link.receivedCount += 1
-      // A post that is delivered is shown once, as it came.
+      // A delivered post is shown once, as it came.
       if frame.payload.byteCount > 4,
         frame.payload.integer(at: 4, as: UInt8.self) == FrameKind.post.rawValue
       {
@@ -131,7 +131,7 @@ extension Life {
       "the connection's id \(link.id) was given before")
   }
 
-  /// The post that a frame says it is, by the first of its userInfo.
+  /// The number of a frame's post, which is at the beginning of its userInfo.
   func number(_ frame: FrameView, _ link: Link) -> Int? {
     var text = Array(frame.payload.extracting(first: min(frame.payload.byteCount, 20)).array)
     if frame.header.flags.contains(.descriptor) {
@@ -150,10 +150,10 @@ extension Life {
     link.receivedCount += 1
     counts.received += 1
     let header = frame.header
-    let found =
-      frame.header.payloadLength == 0 && !header.flags.contains(.descriptor)
-      ? emptyPost(frame, link) : number(frame, link).flatMap { posts[$0] }
-    guard let post = found else {
+    let isEmpty = header.payloadLength == 0 && !header.flags.contains(.descriptor)
+    let number =
+      isEmpty ? Int(clamping: header.serial &- Posting.firstSerialOfItsOwn) : number(frame, link)
+    guard let number, let post = posts[number] else {
       return violate("link \(link.number) received what nobody has posted")
     }
     check(
@@ -170,7 +170,7 @@ extension Life {
     let entries = link.expected.indices.filter {
       link.expected[$0].post === post && link.expected[$0].isSnapshot == isSnapshot
     }
-    // What a predecessor was to receive as well, it may have missed.
+    // The client may have missed a notification that was meant for its predecessor.
     let own = entries.filter { !link.expected[$0].isInherited }
     guard
       let index = own.first(where: { link.expected[$0].certainty == .certain })
@@ -187,7 +187,7 @@ extension Life {
     check(
       !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),
       "link \(link.number) is suspended and received post \(post.number)")
-    // What lies before it, of the same poster and style, is lost.
+    // Earlier expectations of the same poster and style are lost.
     let before = link.expected[..<index].indices.filter {
       let other = link.expected[$0]
       return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered
@@ -209,18 +209,6 @@ extension Life {
     }
   }
 
-  /// A post without userInfo, by its poster and serial.
-  private func emptyPost(_ frame: FrameView, _ link: Link) -> Posting? {
-    let name = String(decoding: frame.name.array, as: UTF8.self)
-    let object = String(decoding: frame.object.array, as: UTF8.self)
-    let (sender, serial) = (frame.header.sender.rawValue, frame.header.serial)
-    let found = link.expected.map(\.post).filter {
-      $0.isEmpty && $0.serial == serial && $0.name == name && $0.object == object
-    }
-    // Its poster may not have read its own id yet.
-    return found.first { $0.link.id == sender } ?? found.first { $0.link.id == 0 }
-  }
-
   private func lost(_ number: UInt64, _ link: Link) {
     counts.lost += Int(number)
     tell("  which is \(number)")
@@ -232,7 +220,7 @@ extension Life {
     link.receivedCount += number
   }
 
-  /// What asked for a reply has one.
+  /// The request has its reply.
   @discardableResult
   func reply(_ serial: Serial, _ link: Link) -> Operation? {
     guard let operation = link.operation(serial), operation.awaitsReply else {
@@ -293,7 +281,8 @@ extension Life {
     case .cancel, .impersonate, .stray: reply(frame.header.serial, link)
     case .succeed:
       reply(frame.header.serial, link)
-      // What its predecessor observed for want of room in the log is not counted; or it came too late.
+      // The log had no room for the predecessor's observation, so its misses are not counted; or the client was too
+      // late.
       check(
         setting.isTight || operation.certainty != .certain
           || !link.expected.contains { $0.isInherited && $0.certainty == .certain },
@@ -329,7 +318,7 @@ extension Life {
     }
   }
 
-  /// The bus closes the connection, and says why.
+  /// The bus closes the connection, and gives the reason.
   private func dismissed(_ link: Link, _ code: ErrorCode?, _ message: String) {
     link.isDismissed = true
     switch code {

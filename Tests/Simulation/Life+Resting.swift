@@ -5,9 +5,9 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// How a life comes to rest, now and then and in the end.
+/// Brings a life to rest, now and then and at its end.
 extension Life {
-  /// A client takes all back that is retained.
+  /// A client clears all retained notifications.
   private func clearRetained() throws(Violation) {
     let seat = 0
     links[seat]?.close()
@@ -18,7 +18,8 @@ extension Life {
         let post = Posting(
           number: number(), link: link, name: name, object: object, style: .now, options: .retain,
           isEmpty: true)
-        post.serial = link.serial()
+        post.serial = post.serialOfItsOwn
+        posts[post.number] = post
         link.compose(.post(post), serial: post.serial) {
           $0.appendFrame(Post(options: .retain), serial: post.serial, name: name, object: object)
         }
@@ -27,7 +28,7 @@ extension Life {
     try rest(isFinal: true)
   }
 
-  /// Lets everything come to rest: whoever has something to send sends it, everybody reads, and time passes.
+  /// Lets everything come to rest: every client sends its output and reads, and time passes.
   func rest(isFinal: Bool) throws(Violation) {
     Kernel.liveOn()
     var quiet = 0
@@ -47,13 +48,13 @@ extension Life {
       if digest == before, !wasAway {
         quiet += 1
         if quiet == 6 {
-          // What is due by now has been looked at, and what that made the bus say is sent.
+          // The bus has handled everything that is due, and sent the resulting frames.
           guard let alarm = Kernel.alarm else { break }
           Kernel.setClock(max(alarm, Kernel.now))
           quiet = 5
           continue
         }
-        // Deferred flushes, what is paced, what waits for a second.
+        // Time for deferred flushes, paced posters and posts that wait for a second.
         Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
         if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }
       } else {
@@ -64,14 +65,14 @@ extension Life {
     try inspect()
   }
 
-  /// Ends before its time.
+  /// Ends the life early.
   func abandon() {
     Kernel.liveOn()
     bus = nil
     keeping.end()
   }
 
-  /// Everybody goes, and nothing is left of them.
+  /// All clients leave, and nothing of them may remain.
   func end() throws(Violation) {
     try clearRetained()
     for link in known { link.isClosed = true }

@@ -3,7 +3,7 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// What clients read of queries, held against what was asked and answered.
+/// Compares the frames about queries that clients read with the questions and answers.
 extension Life {
   func question(_ question: Question, _ frame: FrameView, _ link: Link) {
     guard let number = number(frame, link), let query = queries.first(where: { $0.number == number }) else {
@@ -43,7 +43,7 @@ extension Life {
       AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
   }
 
-  /// No other query had that id of the same bus.
+  /// No other query of the same bus had that id.
   private func note(_ id: UInt64, of query: Query, _ link: Link) {
     let key = id | link.epoch << 48
     check(queryIDs[key] == nil || queryIDs[key] === query, "the query's id \(id) was given before")
@@ -115,7 +115,7 @@ extension Life {
     query.progress.append(progress)
   }
 
-  /// What has come of a delegate is told before the verdict, where the asker wants that, and reads.
+  /// Each outcome is reported before the verdict, if the asker wants progress and reads.
   func judgeProgress(_ query: Query, _ verdict: Verdict) {
     guard query.flags.contains(.tellsProgress), query.link.blockedAt < query.takenAt else { return }
     let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
@@ -151,7 +151,7 @@ extension Life {
       "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
   }
 
-  /// What a verdict says besides what its delegates have said.
+  /// Judges a verdict apart from the answers of its delegates.
   private func judgeWhole(_ query: Query, _ verdict: Verdict, isAnswered: Bool) {
     let title = "query \(query.number)"
     check(verdict.isUnanswered == !isAnswered, "\(title) is unanswered, or is not")
@@ -169,7 +169,7 @@ extension Life {
       "\(title) does not list the delegate that is required")
   }
 
-  /// Whether a delegate's answer is still to count: nobody has told it how the query ended, and there is time.
+  /// Whether a delegate's answer still counts: the delegate has not learned the end of the query, and there is time.
   func isWaited(for question: AskedQuestion) -> Bool {
     question.conclusion == nil && question.registration.certainty == .certain
       && Kernel.now < question.query.due(of: question.registration)
@@ -245,7 +245,7 @@ extension Life {
           !answers.contains {
             $0.operation.certainty == .certain && !$0.operation.isRefused && $0.operation.takenBy < end
           }, "\(title): r\(registration.number) has answered in time")
-        // Those who are asked one after the other are asked later.
+        // In a sequential mode, delegates are asked later.
         if !query.mode.isSequential {
           check(
             query.takenTime + (outcome.elapsed + 1) * 1000 >= end,
@@ -287,7 +287,7 @@ extension Life {
           verdict.verdict == (consents > 0 ? .allowed : query.fallback),
           "\(title) has a verdict that nobody gave")
       }
-      // At the first veto the others are not waited for, unless all are to be heard.
+      // After the first veto, the query does not wait for the others, unless all must answer.
       if vetoes == 0 || query.mode == .all || overrides {
         for registration in query.delegates {
           check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")

@@ -8,35 +8,35 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// Something that must not be.
+/// A violation of a promise.
 struct Violation: Error {
   let step: Int
   let what: String
 }
 
-/// One life of a bus, of its clients and of systemd, which a number determines.
+/// One life of a bus, of its clients and of systemd, determined by a number.
 ///
-/// It is made of steps. The random numbers of a step come from the life's number and the step's own: so steps can be left
-/// out, and the others draw the same.
+/// It is made of steps. The random numbers of a step come from the life's number and the step's own. So steps can be
+/// left out without changing the numbers of the others.
 final class Life {
   /// Drawn from the life's number; only the configuration changes later.
   struct Setting {
     let seatCount: Int
-    /// Descriptors that the keeper keeps.
+    /// How many descriptors the keeper has room for.
     let keeperCapacity: Int
-    /// It has room for all.
+    /// The keeper has room for all.
     var keepsAll: Bool { keeperCapacity == Self.ampleCapacity }
     private static let ampleCapacity = 200
     var configuration = Configuration()
-    /// Not all that is registered has room in the log.
+    /// The log has no room for some of the registrations.
     var isTight = false
-    /// The bus lives for long before it dies for the first time, and what is retained is long: its log is then so long that
-    /// it is swept in several steps.
+    /// The bus lives for long before it dies for the first time, and retains large notifications. So its log gets so
+    /// long that a compaction takes several steps.
     var isLong = false
 
     init(using random: inout SplitMix64) {
       seatCount = random.pick([6, 12, 24, 40])
-      // A keeper that has no room for all, now and then.
+      // Sometimes a keeper that has no room for all.
       keeperCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
       configuration.queue.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
       configuration.queue.lowMarkBytes = configuration.queue.highMarkBytes / 4
@@ -56,7 +56,7 @@ final class Life {
 
   let seed: UInt64
   var setting: Setting
-  /// Of the step.
+  /// The random numbers of the step.
   var random: SplitMix64
   private(set) var step = 0
   let listener: Socket
@@ -64,69 +64,70 @@ final class Life {
   var bus: BusInstance?
   /// The bus has completed an iteration. Until then, its death counts as one during the take-over.
   var hasServed = false
-  /// Daemons that have died before that, one after the other.
+  /// Consecutive daemons that died before that.
   var earlyDeaths = 0
 
   /// By seat.
   var links: [Link?]
-  /// All that the bus may know.
+  /// All connections that the bus may know.
   var known: [Link] = []
   var processes: [Int32]
   var linkCount = 0
   var unaccepted: [Link] = []
   var numbers = 0
-  /// Operations, and ends of connections, that the bus has taken, ever: the order of everything.
+  /// The count of operations and ends of connections that the bus has ever taken: their order is the order of
+  /// everything.
   var taken = 0
 
-  // What is the case on the bus.
+  // The state of the bus.
   var queries: [Query] = []
   var waiting: [Posting] = []
   var retained: [Posting] = []
   var possiblyRetained: [Posting] = []
-  /// Of each of these, either it is retained, or the one that it replaced.
+  /// Of each of these, either it or the one that it replaced is retained.
   var retainedOrReplaced: [Posting] = []
   var posts: [Int: Posting] = [:]
-  /// The name that no query can be allowed under, for want of a delegate that is required.
+  /// A query under this name cannot be allowed, because a required delegate is missing.
   var required: String?
-  /// Buses that have begun with nothing.
+  /// Buses that began empty.
   var epoch: UInt64 = 0
-  // What may never come again, of one of them.
+  // Ids that one bus must never give out again.
   var connectionIDs: Set<UInt64> = []
   var queryIDs: [UInt64: Query] = [:]
   var delegateIDs: [UInt64: Registration] = [:]
 
-  /// Found while a frame was read.
+  /// A violation found while a frame was read.
   var pendingViolation: Violation?
   /// When the last daemon took over.
   var tookOverTime: UInt64 = 0
-  /// When the last daemon died, in what was taken before.
+  /// The value of `taken` when the last daemon died.
   var diedAt = 0
-  /// When the bus began its last iteration, or whatever it did last: it took nothing of that before.
+  /// When the bus began its last iteration or other work: it took none of those operations before.
   var iterationBegan: UInt64 = 0
-  /// It may have left frames for later.
+  /// The bus may have left frames for later.
   var isSlow = false
-  /// Replies to awaited posts that were read since all was at rest: how many observers were done.
+  /// Replies to awaited posts that were read since the last rest, with the number of acknowledgements.
   var acknowledged: [(post: Posting, count: UInt32)] = []
-  /// What was last listed to who looks at everything.
+  /// The last list that the inspecting client received.
   var inspected: [Entry] = []
 
-  // What the bus was doing.
+  // The bus's current work.
   var readInIteration: [(link: Link, operations: [Operation])] = []
-  /// Of which the bus had nothing to read.
+  /// Connections that the bus tried to read, and that had no input.
   var triedInIteration: [Link] = []
   /// Posts that were delivered because the bus was idle.
   var idleDelivered: [Posting] = []
   var sentLast: Link?
   /// Endings that deaths explain: each daemon that died may have been about to write to one connection.
   var endingsExplained = 0
-  /// The last daemon has handed everything over, and no other has taken it yet.
+  /// The last daemon has handed everything over, and no other has taken over yet.
   var isHandedOver = false
   var isTakingOver = false
   /// The keeper has died, and the bus has not noticed.
   var isKeeperGone = false
-  /// Operations of which it is not known whether a daemon that died has taken them.
+  /// Operations that a daemon that died may or may not have taken.
   var doubtful: [(link: Link, operations: [Operation])] = []
-  /// Posts that a daemon that died was to deliver at the end of its pass.
+  /// Posts that a daemon that died was about to deliver at the end of its iteration.
   var undelivered: [Posting] = []
 
   var digest = Digest()
@@ -146,7 +147,7 @@ final class Life {
     listener = Socket(FileDescriptor(owning: socket))
     keeping = try Keeping(capacity: setting.keeperCapacity)
     Kernel.keeping = keeping
-    // The last one's is who looks at everything.
+    // The last seat belongs to the client that inspects everything.
     links = Array(repeating: nil, count: setting.seatCount + 1)
     processes = (0...setting.seatCount).map { 5_000_000 + Int32($0) }
     Kernel.setClock(1_000_000_000_000)
@@ -158,7 +159,7 @@ final class Life {
     return numbers
   }
 
-  /// Says what happens, where somebody wants to see it.
+  /// Prints an event if the life is told.
   func tell(_ what: @autoclosure () -> String) {
     if Life.isTold { StandardError.writeLine("\(step) at \(Kernel.now / 1000) µs: \(what())") }
   }
@@ -171,7 +172,7 @@ final class Life {
 
   // MARK: Steps
 
-  /// Lives through the steps that are kept.
+  /// Runs the steps that are kept.
   func live(steps: Int, keeping isKept: (Int) -> Bool = { _ in true }) throws(Violation) {
     for step in 1...steps {
       guard isKept(step) else { continue }
@@ -221,7 +222,7 @@ final class Life {
 
   var isPeaceful: Bool { setting.isLong && step % 1000 < 700 }
 
-  /// The keeper dies, with a bus or without; and then, at times, systemd has lost the log as well.
+  /// The keeper dies, with or without a bus; at times, systemd then loses the log as well.
   private func loseKept() throws(Violation) {
     try killKeeper()
     if random.oneIn(8), bus == nil { keeping.loseState() }
@@ -229,7 +230,7 @@ final class Life {
 
   private func planDeath() {
     guard earlyDeaths < 2, !isPeaceful else { return }
-    // There are few stores into the header, and each decides what of the rest counts.
+    // There are few stores into the header, and each decides which of the rest is valid.
     let (place, ranges) = random.pick([
       (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]), (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]),
       (SIM_IN_HEADER, [2, 8, 32]),
@@ -253,7 +254,7 @@ final class Life {
   }
 }
 
-/// What clients have read, as one number.
+/// Everything that clients have read, as one number.
 struct Digest: Equatable {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -5,14 +5,14 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// One connection of a client, and what is known of it on both sides.
+/// One connection of a client, and the state of both sides.
 final class Link {
-  /// What becomes of it when the next daemon takes over.
+  /// How the connection fares when the next daemon takes over.
   enum Fate {
     case survives
-    /// Something was under way on it: it may have to connect again.
+    /// A frame, a read or a write was under way on it: it may have to connect again.
     case mayEnd
-    /// Nobody keeps its socket.
+    /// Neither the keeper nor systemd has its socket.
     case ends
   }
 
@@ -22,30 +22,30 @@ final class Link {
   let uid: UInt32
   let takesFiles: Bool
   private(set) var socket: Socket?
-  /// What the kernel calls the bus's end; 0 until it is accepted.
+  /// The kernel's cookie of the bus's end; 0 until the bus has accepted it.
   var cookie: UInt64 = 0
-  /// Which bus has accepted it, of those that knew nothing of the one before.
+  /// The bus that has accepted it, by `Life.epoch`.
   var epoch: UInt64 = 0
   var acceptedTime: UInt64 = 0
-  /// What the bus calls it; 0 until the client has read that.
+  /// The connection's id on the bus; 0 until the client has read it.
   var id: UInt64 = 0
 
-  // What goes to the bus.
+  // The direction to the bus.
   private var outbound: [UInt8] = []
   private(set) var composedCount = 0
   private var files: [(offset: Int, file: MemoryFile)] = []
   private(set) var operations: [Operation] = []
   var untaken: [Operation] = []
   var lastSerial: Serial = 0
-  /// Bytes that the bus has read, and when it did last.
+  /// Bytes that the bus has read, and the time of its last read.
   var takenByteCount = 0
   var readTime: UInt64 = 0
-  /// When the bus read that it has ended, in what was taken.
+  /// The value of `Life.taken` when the bus read its end.
   var endTakenAt = -1
-  /// Whether the bus has read a part of something.
+  /// Whether the bus has read a part of an operation.
   var isPartial: Bool { takenByteCount != (operations.last { $0.isTaken }?.end ?? 0) }
 
-  /// The bus has read a part of what no client sends, which can be enough.
+  /// The bus has read a part of an invalid frame, which can be enough to close the connection.
   var isBeginningGarbage: Bool {
     if case .garbage? = untaken.first?.what { isPartial } else { false }
   }
@@ -55,40 +55,41 @@ final class Link {
     !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && readTime + 60_000_000_000 <= now
   }
 
-  // What comes from it.
+  // The direction to the client.
   let inbound = ByteBuffer(capacity: 1 << 16)
   var inboundFiles = PassedDescriptors()
   var isGreeted = false
   var boundary = FrameBoundary()
-  /// Bytes of notifications that the bus has for it, about.
+  /// Approximate bytes of notifications that the bus has queued for it.
   var pendingCount = 0
-  /// The bus has more for it than the kernel took; and when that was last so, in what was taken.
+  /// The kernel took less than the bus had for it; and the value of `Life.taken` when that was last so.
   var isBlocked = false
   var blockedAt = 0
   var reads = true
 
-  // What is known of it.
+  // The state of the connection.
   var fate = Fate.survives
   /// The bus knows nothing of it any more.
   var isForgotten = false
   /// The client has closed it.
   var isClosed = false
-  /// The bus has ended it, as the client knows.
+  /// The client knows that the bus has ended it.
   var hasEnded = false
-  /// It has been shut by a daemon that took over; what it had registered stays until then at least, and until
-  /// `detachedAtMost` at most: who died while it took over may have written down when that is, or not.
+  /// A daemon that took over has shut it. Its registrations stay until then at least, and until `detachedAtMost` at
+  /// most: a daemon that died during its take-over may or may not have logged the time.
   var detachedUntil: UInt64?
   var detachedAtMost: UInt64 = .max
-  /// It was succeeded by another one.
+  /// Another connection has succeeded it.
   var isSucceeded = false
   var isDismissed = false
-  /// The same lower bound, if no take-over has been completed: a daemon died that may have written it down.
+  /// The same lower bound before a take-over is complete: a daemon that died may have logged it.
   var detachesBy: UInt64?
   /// A daemon that took over has shut it down.
   var isShut = false
   /// The bus has read its hello.
   var isOnBus = false
-  /// Since all was at rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full hold.
+  /// Since the last rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full
+  /// buffer.
   var mayLose = false
   /// A descriptor that it sent was lost: any of its files may be refused from then on.
   var losesFiles = false
@@ -99,17 +100,17 @@ final class Link {
     }
   }
   var registrations: [Registration] = []
-  /// Nil while that is not known.
+  /// Nil while it is unknown.
   var isSuspended: Bool? = false
   var suspensionChangedAt = 0
   var expected: [Expectation] = []
   var lostCount: UInt64 = 0
-  /// What the client has received of notifications, with what it was told is lost.
+  /// Notifications that the client has received, and those that were reported to it as lost.
   var receivedCount: UInt64 = 0
   var isMonitor = false
   var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []
-  /// Notifications that a monitor has to be told of, and how often it was told of something, since all was at rest.
+  /// The posts that a monitor must be shown, and those that it was shown, since the last rest.
   var watchedCount = 0
   var trafficCount = 0
 
@@ -121,7 +122,7 @@ final class Link {
     self.takesFiles = takesFiles
   }
 
-  /// Returns whether it could.
+  /// - Returns: whether it could connect.
   func connect(to listener: Socket) -> Bool {
     let descriptor = sim_connect(listener.descriptor.rawValue)
     guard descriptor != -1 else { return false }
@@ -132,7 +133,7 @@ final class Link {
 
   func close() { socket = nil }
 
-  /// Whether the client could still send something on it.
+  /// Whether the client can still send on it.
   var isOpen: Bool { socket != nil && !hasEnded && !isClosed }
 
   func serial() -> Serial {
@@ -162,10 +163,10 @@ final class Link {
   }
 
   var unsentCount: Int { outbound.count }
-  /// Bytes that the kernel has taken, or that a client that sends half a frame has given up.
+  /// Bytes that the kernel has taken, or that the client gave up after half a frame.
   var sentCount: Int { composedCount - outbound.count }
 
-  /// Sends so many bytes at most.
+  /// Sends at most that many bytes.
   func send(atMost limit: Int = .max) {
     guard isOpen else { return }
     var left = min(limit, outbound.count)
@@ -187,7 +188,7 @@ final class Link {
     do throws(Errno) {
       return try UnixSocket.send(bytes.raw, passing: descriptors, to: socket.descriptor)
     } catch {
-      // The bus's end is closed; what it has said is still to be read.
+      // The bus's end is closed; its last output is still to be read.
       outbound = []
       return nil
     }
@@ -206,13 +207,13 @@ final class Socket {
   isolated deinit { sim_keep(descriptor.rawValue, 0) }
 }
 
-/// Where the frames end that the bus has sent.
+/// Finds the boundaries of the frames that the bus has sent.
 struct FrameBoundary {
   /// The first bytes of a frame, up to its serial's end.
   private var head: [UInt8] = []
   private var left = Hello.length
   private var isGreeted = false
-  /// The bus has said that it closes the connection.
+  /// The bus has announced that it closes the connection.
   private(set) var isClosing = false
 
   var isMidFrame: Bool { isGreeted ? left > 0 || !head.isEmpty : left < Hello.length }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names, patterns and objects that live in the simulation: few, so that much of what happens meets.
+/// Names, patterns and objects of the simulation: few, so that many of them match.
 enum Naming {
   static let names = [
     "unit.state", "unit.didStart", "unit.willStop", "unit.shouldStop", "load.level", "load.shouldRise",
@@ -15,7 +15,7 @@ enum Naming {
   static let queryNames = ["unit.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
   static let objects = ["", "", "disk", "disk/1"]
 
-  /// Whether a pattern stands for a name, as docs/PROTOCOL.md has it; an empty one stands for any.
+  /// Whether a pattern matches a name, as docs/PROTOCOL.md defines it; an empty one matches any.
   static func matches(_ pattern: String, _ name: String) -> Bool {
     if pattern.isEmpty { return true }
     let wanted = pattern.split(separator: ".")
@@ -27,10 +27,10 @@ enum Naming {
     return wanted.count == tokens.count
   }
 
-  /// As the bus lists a pattern: it says what an empty one stands for.
+  /// A pattern as the bus lists it: an empty one is `**`.
   static func listed(_ pattern: String) -> String { pattern.isEmpty ? "**" : pattern }
 
-  /// Whether delegates receive what is posted under the name.
+  /// Whether delegates receive posts of this name.
   static func announces(_ name: String) -> Bool {
     guard let last = name.split(separator: ".").last else { return false }
     for word in ["will", "did"] where last.hasPrefix(word) {

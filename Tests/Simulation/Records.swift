@@ -2,17 +2,17 @@
 
 import TribuneWire
 
-/// How much is known of something: it is so; it may be, since a daemon has died while it was being done; or not any more.
+/// How certain a fact is: it holds; it may hold, because a daemon died during the change; or it holds no more.
 enum Certainty {
   case certain, possible, gone
 }
 
-/// What a client has registered.
+/// A registration of a client.
 final class Registration {
   enum What {
     case observation(SuspensionBehavior, isAwaited: Bool)
     case delegate(isSet: Bool, FailurePolicy, timeout: UInt32, order: Int32)
-    /// Until when, in nanoseconds; 0 for ever.
+    /// Expiry in nanoseconds; 0 for none.
     case hold(expiry: UInt64)
     case monitor
     case declaration
@@ -25,20 +25,20 @@ final class Registration {
   let patterns: [String]
   let object: String
   var certainty = Certainty.certain { didSet { wasInDoubt = wasInDoubt || certainty == .possible } }
-  /// When it went is not known then.
+  /// If so, it is unknown when it ended.
   private(set) var wasInDoubt = false
-  /// There may be no room for it in the log, or for the snapshot in what waits for the client: its reply says so.
+  /// There may be no room for it in the log, or for the snapshot in the client's queue: the reply says so.
   var mayBeRefused = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
-  /// When the bus took it, and took it back, in what was taken before.
+  /// The values of `Life.taken` when the bus took it, and took it back.
   var takenAt = 0
   var goneAt = Int.max
-  /// Milliseconds that a delegate has that named none.
+  /// Milliseconds that a delegate has if it named no timeout.
   var defaultTimeout: UInt32 = 0
-  /// What the bus calls a delegate or a hold.
+  /// The bus's id of a delegate or a hold.
   var id: UInt64 = 0
   var wantsSnapshot = false
-  /// Posts that were delivered before, for its sake.
+  /// Posts that the bus delivered early because of this registration.
   var deliveredBefore: [Posting] = []
 
   init(number: Int, link: Link, serial: Serial, what: What, patterns: [String], object: String) {
@@ -54,11 +54,11 @@ final class Registration {
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
-  /// Where it is in a chain: by order, then by time of attaching.
+  /// Its place in a chain: by order, then by time of attaching.
   var place: (Int32, Int) {
     if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
   }
-  /// By which verdicts name it.
+  /// Its label in verdicts.
   var label: String { "r\(number)" }
 
   func isFor(_ name: String, _ object: String) -> Bool {
@@ -77,28 +77,28 @@ final class Posting {
   let isEmpty: Bool
   var serial: Serial = 0
   var isFile = false
-  /// Bytes of its userInfo; and, about, of all of it.
+  /// Bytes of its userInfo; and, approximately, of the whole post.
   var length = 0
   var size = Posting.frameSize
-  /// Without its userInfo.
+  /// The size of a post without userInfo.
   static let frameSize = 128
   /// There was no descriptor to store its file with.
   var isUnstorable = false
-  /// The service manager has its file.
+  /// The keeper has its file.
   var isStored = false
   var certainty = Certainty.certain
   var takenAt = 0
   var takenTime: UInt64 = 0
-  /// Posts that waited, and that it has taken the place of.
+  /// The waiting posts that it has replaced.
   var replaced: [Posting] = []
-  /// Milliseconds that it waits for acknowledgements, and until when it does.
+  /// Milliseconds that it waits for acknowledgements, and the end of that wait.
   var deadline: UInt32 = 0
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
-  /// Who is done with it.
+  /// The acknowledgements.
   var dones: [Operation] = []
-  /// What was retained, or may have been, under its name and object before.
+  /// The posts that were, or may have been, retained under its name and object before.
   var displaced: [Posting] = []
-  /// That was one, for certain.
+  /// It has certainly replaced one.
   var hasReplaced = false
 
   init(
@@ -114,10 +114,14 @@ final class Posting {
     self.isEmpty = isEmpty
   }
 
-  /// Whether one of them is retained in the place of the other.
+  /// A serial that no other post has. It is the only identification of a post without userInfo.
+  var serialOfItsOwn: Serial { Self.firstSerialOfItsOwn + Serial(number) }
+  static let firstSerialOfItsOwn: Serial = 1 << 32
+
+  /// Whether one of them would replace the other among the retained notifications.
   func isSame(as other: Posting) -> Bool { name == other.name && object == other.object }
 
-  /// Whether it takes the place of another one that waits.
+  /// Whether it replaces another one that waits.
   func replaces(_ other: Posting) -> Bool {
     guard !options.isDisjoint(with: .coalescing), other.link.uid == link.uid else { return false }
     if options.contains(.coalesceByName), other.name != name { return false }
@@ -126,22 +130,22 @@ final class Posting {
   }
 }
 
-/// A notification that a connection is to receive, or to be told that it is lost.
+/// A notification that a connection must receive, or that must be reported to it as lost.
 struct Expectation {
   let post: Posting
   let isSnapshot: Bool
   var certainty: Certainty { didSet { if certainty != .certain { pending = nil } } }
-  /// It is certain as soon as the client reads that this was not refused.
+  /// It becomes certain when the client reads that the bus has not refused this registration.
   var pending: Registration?
-  /// It is held until the connection resumes.
+  /// It is buffered until the connection resumes.
   var isBuffered = false
-  /// A later one of its name and object replaces it meanwhile.
+  /// While it is buffered, a later one of its name and object replaces it.
   var coalesces = false
-  /// Something overtook it while it was held: its order says nothing.
+  /// Another notification overtook it while it was buffered: its place in the order means nothing.
   var wasBuffered = false
-  /// Its predecessor was to receive it.
+  /// It was meant for the connection's predecessor.
   var isInherited = false
-  /// A later one of its poster and style has come: it is lost.
+  /// A later one of its poster and style has arrived: it is lost.
   var isOvertaken = false
 }
 
@@ -155,26 +159,26 @@ final class Query {
   let mode: QueryMode
   let fallback: VerdictKind
   let flags: QueryFlags
-  /// Milliseconds.
+  /// In milliseconds.
   var deadline: UInt32
-  /// It is the bus's own.
+  /// The deadline is the bus's default.
   let isDefault: Bool
   var takenAt = 0
   var takenTime: UInt64 = 0
-  /// Those that stood when it was asked.
+  /// The delegates that were in the chain when it was asked.
   var delegates: [Registration] = []
   var possibleDelegates: [Registration] = []
   var holds: [Registration] = []
   var possibleHolds: [Registration] = []
-  /// The configuration demanded a delegate then that is not there.
+  /// The configuration required a delegate that was missing then.
   var lacksRequired = false
   var id: UInt64 = 0
   var isCancelled = false
   var verdict: Verdict?
   var answers: [(question: AskedQuestion, answer: AnswerKind, operation: Operation)] = []
-  /// All that the bus has read, in time or not.
+  /// All that the bus has read, whether in time or not.
   var deferrals: [(question: AskedQuestion, operation: Operation)] = []
-  /// What its asker has read of it.
+  /// The progress that its asker has read.
   var progress: [Progress] = []
 
   init(
@@ -195,7 +199,7 @@ final class Query {
 
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
 
-  /// Until when a delegate is waited for, at least.
+  /// The earliest time at which a delegate can time out.
   func due(of registration: Registration) -> UInt64 {
     guard case .delegate(_, _, let timeout, _) = registration.what else { return 0 }
     var end = takenTime + UInt64(timeout == 0 ? registration.defaultTimeout : timeout) * 1_000_000
@@ -217,7 +221,7 @@ final class AskedQuestion {
   let registration: Registration
   let delegate: UInt64
   var isAnswered = false
-  /// What it was answered.
+  /// The text of its answer.
   var text = ""
   var conclusion: ConclusionKind?
 
@@ -228,7 +232,7 @@ final class AskedQuestion {
   }
 }
 
-/// One thing that a client has sent.
+/// One operation that a client has sent.
 final class Operation {
   enum What {
     case hello
@@ -237,24 +241,24 @@ final class Operation {
     case cancel(Serial)
     case ask(Query)
     case answer(AskedQuestion, AnswerKind)
-    /// By so many milliseconds.
+    /// By that many milliseconds.
     case `defer`(AskedQuestion, UInt32)
     case done(Posting, hasFailed: Bool)
-    /// A process that it does not belong to wants the account of a connection.
+    /// A foreign process tries to succeed a connection.
     case impersonate(Link)
     case suspend(Bool)
     case list
-    /// A frame that the bus has to refuse.
+    /// A frame that the bus must refuse.
     case stray
     case succeed(Link)
-    /// What no client sends: the connection is to be closed for it.
+    /// An invalid frame, for which the bus must close the connection.
     case garbage
   }
 
   unowned let link: Link
   let what: What
   let serial: Serial
-  /// Where it ends in all that the client sends.
+  /// The offset of its end in the client's output.
   let end: Int
   /// It waits for a reply.
   var awaitsReply: Bool
@@ -265,11 +269,11 @@ final class Operation {
   var takenBy: UInt64 = 0
   var isRefused = false
   var certainty = Certainty.certain
-  /// A post that may have been refused, of which nobody is told.
+  /// A post that the bus may have refused without telling its poster.
   var mayHaveBeenRefused: Bool {
     if case .post(let post) = what { post.certainty != .certain } else { false }
   }
-  /// For people.
+  /// For messages to people.
   var text: String {
     switch what {
     case .hello: "a hello"
@@ -294,7 +298,7 @@ final class Operation {
     }
   }
 
-  /// What it has ended, as far as the bus took it.
+  /// The registrations that it has ended, if the bus took it.
   var ended: [Registration] = []
 
   init(_ link: Link, _ what: What, serial: Serial, end: Int, awaitsReply: Bool) {

@@ -5,10 +5,10 @@ import Glibc
 import TribuneServer
 import TribuneSystem
 
-/// What is simulated, and what is said of it.
+/// The program: a supervisor, or one of its workers.
 @MainActor
 enum Simulation {
-  /// Steps of a life. A failure is easier to understand in a short one, and what lasts long happens in a long one.
+  /// Steps of a life. A failure is easier to understand in a short life; slow processes need a long one.
   static let stepsOfLife = 2000
 
   static func main(_ arguments: [String]) -> Int32 {
@@ -24,13 +24,13 @@ enum Simulation {
       return 0
     }
     Life.isTold = options.isTold
-    // Between two runs of one seed, nothing differs but what it decides.
+    // Two runs of one seed must be the same, so hashing must not differ between processes.
     guard unsafe getenv("SWIFT_DETERMINISTIC_HASHING") != nil else { return Worker.startAgain(arguments) }
     return options.isWorker ? Worker(options).run() : Supervisor(options).run()
   }
 }
 
-/// What the command line says.
+/// The command line.
 struct Options {
   struct UsageError: Error, CustomStringConvertible { let description: String }
 
@@ -54,7 +54,7 @@ struct Options {
   var kept: Set<Int>?
   var isTold = false
   var isHelp = false
-  /// This process is one of the supervisor's.
+  /// The supervisor has started this process.
   var isWorker = false
   var seedFile: String?
 
@@ -117,7 +117,7 @@ struct Options {
     return steps
   }
 
-  /// Steps as `--keep` takes them.
+  /// Formats steps as `--keep` takes them.
   static func text(of steps: [Int]) -> String {
     var ranges: [ClosedRange<Int>] = []
     for step in steps {

@@ -3,10 +3,10 @@
 import Glibc
 import TribuneSystem
 
-/// Has workers live through lives, adds up what they say, and makes the history of the first failure short.
+/// Has workers run lives, adds up their reports, and shortens the history of the first failure.
 @MainActor
 final class Supervisor {
-  /// How long a history is made shorter, at most.
+  /// The longest time for shortening a history.
   private static let shrinkingSeconds = 90
 
   private let options: Options
@@ -14,7 +14,7 @@ final class Supervisor {
 
   init(_ options: Options) { self.options = options }
 
-  /// Of a life with its clients, its buses' files and what systemd keeps.
+  /// Enough for a life with its clients, its buses' files and systemd's store.
   private static let descriptorsMin: rlim_t = 1024
 
   func run() -> Int32 {
@@ -38,7 +38,7 @@ final class Supervisor {
     return report(on: (0..<UInt64(lives)).map { first + $0 }, steps: Simulation.stepsOfLife)
   }
 
-  /// Those that once found something.
+  /// Runs the lives that once found something.
   private func replay(_ file: String) -> Int32 {
     guard let lines = Self.lines(of: file) else {
       StandardError.writeLine("simulate: \(file) cannot be read: \(Errno.current)")
@@ -70,7 +70,7 @@ final class Supervisor {
     return String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
   }
 
-  /// Who waits for it sees it at once, wherever it goes to.
+  /// Prints at once, also into a pipe or a file.
   private func say(_ line: String) {
     print(line)
     fflush(nil)
@@ -137,7 +137,7 @@ final class Supervisor {
     return isSameAgain(reports, steps: steps) ? 0 : 1
   }
 
-  /// Lives some lives once more: two runs of one seed are the same.
+  /// Runs some lives once more: two runs of one seed must be the same.
   private func isSameAgain(_ reports: [UInt64: String], steps: Int) -> Bool {
     let process = WorkerProcess()
     defer { process.end() }
@@ -161,7 +161,7 @@ final class Supervisor {
       say("simulate: looking for the shortest history that still fails …")
       let (kept, last) = shrink(order, what)
       say("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
-      // It fails whatever the steps are: one is shown.
+      // It fails with any steps: one is shown.
       command += " --keep=\(Options.text(of: kept.isEmpty ? [1] : kept))"
     } else if let kept = order.kept {
       command += " --keep=\(Options.text(of: kept.sorted()))"
@@ -169,7 +169,7 @@ final class Supervisor {
     say("simulate: to see it:\n  \(command)")
   }
 
-  /// Leaves steps out for as long as the same goes wrong.
+  /// Leaves out steps for as long as the same failure occurs.
   private func shrink(_ order: Order, _ what: String) -> (kept: [Int], last: String) {
     var kept = (order.kept.map { $0.sorted() } ?? Array(1...order.steps))
     var last = what
@@ -209,10 +209,10 @@ final class Supervisor {
     return (kept, last)
   }
 
-  /// What it is, whoever it happened to.
+  /// The kind of a failure: its first letters, without the numbers of links and posts.
   private static func kind(of what: String) -> String { String(what.filter { $0.isLetter }.prefix(40)) }
 
-  /// Lives one life in a worker that says all that happens.
+  /// Runs one life in a worker that prints every event.
   private func tell(_ seed: UInt64) -> Int32 {
     let process = WorkerProcess(isTold: true)
     defer { process.end() }

@@ -4,24 +4,24 @@ import CSimulatedKernel
 import Glibc
 import TribuneSystem
 
-/// A process that lives through the lives that it is told, a line each, and says how they ended, a line each.
+/// A process that reads orders, one a line, runs these lives, and prints how each ended, one a line.
 ///
-/// A bus that crashes takes its process with it; whoever waits for its word sees that, and goes on with another one.
+/// A bus that crashes ends its worker too; the supervisor notices that, and continues with another worker.
 @MainActor
 struct Worker {
-  /// How often it says how far it is.
+  /// Steps between two reports of progress.
   private static let stepsOfProgress = 2000
-  /// It had no life at all: what it lacks, it has said.
+  /// It could not run any life, and has printed what is missing.
   static let isUnableStatus: Int32 = 3
 
   private let options: Options
 
   init(_ options: Options) { self.options = options }
 
-  /// The same program with an environment in which it is deterministic.
+  /// Starts the same program in an environment in which it is deterministic.
   static func startAgain(_ arguments: [String]) -> Int32 {
     _ = unsafe setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
-    // A crash is looked at by its seed.
+    // A crash is examined by its seed.
     _ = unsafe setenv("SWIFT_BACKTRACE", "enable=no", 1)
     _ = unsafe withArguments(["simulate"] + arguments) { unsafe execv("/proc/self/exe", $0) }
     StandardError.writeLine("simulate: cannot start itself again: \(Errno.current)")
@@ -29,7 +29,7 @@ struct Worker {
   }
 
   func run() -> Int32 {
-    // The bus has a service manager; whatever it is told comes past its socket.
+    // The bus has a service manager; the simulation takes the bus's messages to it before they reach a socket.
     _ = unsafe setenv("NOTIFY_SOCKET", "/nobody", 1)
     CrashNote.begin()
     while let line = readLine() {
@@ -71,7 +71,7 @@ struct Worker {
   }
 }
 
-/// A life that a worker is to live through.
+/// A life that a worker is to run.
 struct Order: CustomStringConvertible {
   let seed: UInt64
   let steps: Int
@@ -144,7 +144,7 @@ extension Life.Counts {
   }
 }
 
-/// Where the simulation is, for whoever sees it crash.
+/// Prints seed and step if the simulation crashes.
 enum CrashNote {
   private static let length = 128
   private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
@@ -152,7 +152,7 @@ enum CrashNote {
 
   static func begin() {
     unsafe text.initialize(repeating: 0, count: length)
-    // What the bus logs is for who has the life told. A crash is for everybody.
+    // The bus's log is printed only if the life is told; a crash always is.
     said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
     if !Life.isTold {
       let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -161,7 +161,7 @@ enum CrashNote {
     unsafe sim_begin(text, said)
   }
 
-  /// Says something where the bus's own words would not be read.
+  /// Prints a line, even while the bus's log is discarded.
   static func say(_ line: String) { _ = unsafe write(said, line, line.utf8.count) }
 
   static func note(seed: UInt64, step: Int) {

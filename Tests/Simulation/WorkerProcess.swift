@@ -8,14 +8,14 @@ import TribuneSystem
 final class WorkerProcess {
   enum Answer {
     case report(Report)
-    /// It has ended without one, or had to be ended.
+    /// It has ended without an answer, or had to be ended.
     case end(End)
   }
 
   enum End: Equatable, CustomStringConvertible {
     case crashed(signal: Int32)
     case hung
-    /// It has said what it lacks to live at all.
+    /// It has printed what it needs and lacks.
     case unable
 
     var description: String {
@@ -27,7 +27,7 @@ final class WorkerProcess {
     }
   }
 
-  /// So long a worker may say nothing: it does every 2,000 steps.
+  /// A worker may be silent for so long at most; it reports every 2,000 steps.
   static let silentSecondsMax = 120
 
   private let pid: pid_t
@@ -37,7 +37,7 @@ final class WorkerProcess {
   private var silentSeconds = 0
   private var hasClosed = false
   private var isReaped = false
-  /// As far as it has said.
+  /// The last step that it has reported.
   private(set) var step = 0
 
   init(isTold: Bool = false) {
@@ -46,7 +46,7 @@ final class WorkerProcess {
     guard unsafe pipe(&orderEnds) == 0, unsafe pipe(&answerEnds) == 0 else {
       preconditionFailure("there can be no pipe to a worker: \(Errno.current)")
     }
-    // No worker keeps another one's ends.
+    // A worker must not inherit another one's pipes.
     for end in orderEnds + answerEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -73,20 +73,21 @@ final class WorkerProcess {
     var bytes = Array("\(order)\n".utf8)
     while !bytes.isEmpty {
       let count = unsafe write(orders.rawValue, bytes, bytes.count)
-      // It has crashed, which its answer will tell.
+      // It has crashed, as its answer will say.
       guard count > 0 else { return }
       bytes.removeFirst(count)
     }
   }
 
-  /// Waits for the answer to what was sent last.
+  /// Waits for the answer to the last order.
   func receive() -> Answer { Self.next(of: [self]).answer }
 
-  /// Waits for the first answer of one of them.
+  /// Waits for the first answer of any of them.
   ///
-  /// Seconds are counted, not measured: none pass for who is stopped together with its workers.
+  /// Counts seconds and does not measure them: so no time passes while this process is stopped together with its
+  /// workers.
   ///
-  /// - Parameter tick: called while they are waited for, once a second at least.
+  /// - Parameter tick: called during the wait, once a second at least.
   static func next(
     of processes: [WorkerProcess], tick: () -> Void = {}
   ) -> (index: Int, answer: Answer) {
@@ -120,7 +121,7 @@ final class WorkerProcess {
     }
     if hasClosed { return .end(reap()) }
     guard silentSeconds >= Self.silentSecondsMax else { return nil }
-    // It says where it is, also if it is stopped.
+    // Makes the worker print where it is, even if it is stopped.
     _ = kill(pid, SIGALRM)
     _ = kill(pid, SIGCONT)
     _ = reap()
@@ -142,7 +143,7 @@ final class WorkerProcess {
   }
 }
 
-/// Calls `body` with what a program is started with.
+/// Calls `body` with a program's arguments.
 func withArguments<Result>(
   _ words: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

@@ -5,12 +5,12 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// How long a bus is waited for that goes meanwhile.
+/// How long a verb waits for an answer when the bus goes away meanwhile.
 @Suite("A bus's presence", .timeLimit(.minutes(15)))
 struct BusPresenceTests {
   private static let loss = ConnectionEvent.disconnected(TribuneError(.connectionLost, "gone"))
 
-  @Test("While the bus is looked for, its time for an answer does not run")
+  @Test("The time for an answer does not run while the connection looks for the bus")
   func away() async throws {
     let presence = BusPresence()
     presence.note(Self.loss)
@@ -30,7 +30,7 @@ struct BusPresenceTests {
     event.finish()
   }
 
-  @Test("Once it is there, it is waited for no longer than that", arguments: [false, true])
+  @Test("Once the bus is there, the time for an answer runs", arguments: [false, true])
   func back(wasAway: Bool) async {
     let presence = BusPresence()
     if wasAway { presence.note(Self.loss) }

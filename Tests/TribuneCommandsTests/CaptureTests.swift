@@ -7,10 +7,10 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What a capture is written as, byte by byte.
+/// The bytes of a capture.
 @Suite("Captures", .timeLimit(.minutes(15)))
 struct CaptureTests {
-  @Test("A file begins with who writes it, and where its packets come from")
+  @Test("A file begins with its writer and with the source of its packets")
   func opening() {
     let section: [UInt8] = [
       0x0A, 0x0D, 0x0D, 0x0A, 44, 0, 0, 0, 0x4D, 0x3C, 0x2B, 0x1A, 1, 0, 0, 0,
@@ -27,38 +27,39 @@ struct CaptureTests {
     #expect(CaptureFile.opening == software.bytes + interface)
   }
 
-  @Test("A packet has its time in microseconds, and its bytes padded")
-  func packet() {
-    let bytes: [UInt8] = [
-      6, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x47, 0x06, 0, 0xEF, 0xBE, 0xAD, 0xDE,
-      5, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0, 40, 0, 0, 0,
-    ]
-    #expect(
-      PcapngBlock.packet([1, 2, 3, 4, 5], time: 0x0006_4748_DEAD_BEEF, dropCount: 0).bytes == bytes)
-  }
+  private static let packets: [(packet: PcapngBlock, bytes: [UInt8])] = [
+    (
+      .packet([1, 2, 3, 4, 5], time: 0x0006_4748_DEAD_BEEF, dropCount: 0),
+      [
+        6, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x47, 0x06, 0, 0xEF, 0xBE, 0xAD, 0xDE,
+        5, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0, 40, 0, 0, 0,
+      ]
+    ),
+    (
+      .packet([9, 9, 9, 9], time: 1, dropCount: 300),
+      [
+        6, 0, 0, 0, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 9, 9, 9, 9,
+        4, 0, 8, 0, 0x2C, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0,
+      ]
+    ),
+    (
+      .packet([9, 9, 9, 9], time: 1, dropCount: 1, comment: "hi"),
+      [
+        6, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 9, 9, 9, 9,
+        1, 0, 2, 0, 0x68, 0x69, 0, 0, 4, 0, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0,
+      ]
+    ),
+  ]
 
-  @Test("A packet tells how many are missing before it")
-  func dropCount() {
-    let bytes: [UInt8] = [
-      6, 0, 0, 0, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-      4, 0, 0, 0, 4, 0, 0, 0, 9, 9, 9, 9,
-      4, 0, 8, 0, 0x2C, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0,
-    ]
-    #expect(PcapngBlock.packet([9, 9, 9, 9], time: 1, dropCount: 300).bytes == bytes)
-  }
-
-  @Test("A packet can have a comment, before how many are missing")
-  func comment() {
-    let bytes: [UInt8] = [
-      6, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-      4, 0, 0, 0, 4, 0, 0, 0, 9, 9, 9, 9,
-      1, 0, 2, 0, 0x68, 0x69, 0, 0, 4, 0, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0,
-    ]
-    #expect(PcapngBlock.packet([9, 9, 9, 9], time: 1, dropCount: 1, comment: "hi").bytes == bytes)
+  @Test(
+    "A packet has its time in microseconds, padded bytes, a comment, and the number of packets missing before it",
+    arguments: packets)
+  func packet(packet: PcapngBlock, bytes: [UInt8]) {
+    #expect(packet.bytes == bytes)
   }
 
   @Test(
-    "Of a long packet, no more is written than Wireshark reads, and how long it was",
+    "A long packet is cut to what Wireshark reads, and tells its full length",
     arguments: [(262_143, 262_143), (262_144, 262_144), (262_145, 262_144), (17 << 20, 262_144)])
   func longPackets(length: Int, captured: Int) {
     let bytes = PcapngBlock.packet([UInt8](repeating: 7, count: length), time: 0, dropCount: 0).bytes
@@ -70,7 +71,7 @@ struct CaptureTests {
     #expect(bytes.rawBytes.integer(at: bytes.count - 4, as: UInt32.self) == UInt32(bytes.count))
   }
 
-  @Test("An item is the bus's whole frame; a loss is a frame, too, and counts on the next item, once")
+  @Test("An item is the bus's whole frame; a loss is a frame too, and is counted once, on the next item")
   func deliveries() throws {
     let post = ByteBuffer(capacity: 64)
     post.appendFrame(Post(), serial: 3, name: "a.b", text: "{}")
@@ -96,7 +97,7 @@ struct CaptureTests {
     }
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 5))
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 0))
-    // Of an interruption the next packet tells, once.
+    // Only the next packet reports an interruption.
     #expect(file.block(for: .interrupted, now: 1) == [])
     let commented = PcapngBlock.packet(frame, time: 77, dropCount: 0, comment: CaptureFile.interruption)
     #expect(file.block(for: .item(item), now: 1) == commented.bytes)

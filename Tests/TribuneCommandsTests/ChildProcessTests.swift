@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import TribuneSystem
 
-/// Children get what they are given, and their end is told.
+/// A child gets its input and environment, and its end is reported.
 @Suite("Child processes", .timeLimit(.minutes(15)))
 struct ChildProcessTests {
   private static func start(
@@ -16,7 +16,7 @@ struct ChildProcessTests {
       output: .captured(limit: limit), leadsGroup: true, signalMask: SignalMask([]))
   }
 
-  @Test("a child reads its input to the end, and what it writes is kept")
+  @Test("a child reads its input to the end, and its output is kept")
   func inputAndOutput() async throws {
     let input = [UInt8](repeating: 0x78, count: 1_000_000)
     let ending = try await Self.start("cat", input: input).ended()
@@ -30,13 +30,13 @@ struct ChildProcessTests {
     #expect(ending == ChildProcess.Ending(termination: .exited(3), output: []))
   }
 
-  @Test("what is over the bound is read and thrown away, so that the child can end")
+  @Test("output over the limit is discarded, and the child can end")
   func bound() async throws {
     let ending = try await Self.start("head -c 3000000 /dev/zero; echo end", limit: 10).ended()
     #expect(ending == ChildProcess.Ending(termination: .exited(0), output: [UInt8](repeating: 0, count: 10)))
   }
 
-  @Test("a child of the child that holds the output is not waited for")
+  @Test("a grandchild that has the output open delays nothing")
   func background() async throws {
     let child = try Self.start("sleep 1000 & echo $!")
     let ending = await child.ended()
@@ -46,9 +46,9 @@ struct ChildProcessTests {
     kill(pid, SIGKILL)
   }
 
-  @Test("a signal reaches the whole group, and the end says which it was")
+  @Test("a signal reaches the whole group, and the end names the signal")
   func signals() async throws {
-    // The outer shell ends only when the inner one has, which the signal therefore has to reach.
+    // The outer shell ends only after the inner one, so the signal has to reach both.
     let child = try Self.start("sh -c 'kill -STOP $$'; exit 7")
     child.send(signal: SIGKILL)
     #expect(await child.ended().termination == .killed(signal: SIGKILL))
@@ -56,7 +56,7 @@ struct ChildProcessTests {
   }
 
   @Test(
-    "a member of the group that does not end with its leader is made to, whether or not it holds the output",
+    "a member of the group that outlives its leader is killed, whether or not it has the output open",
     arguments: ["", ">/dev/null"])
   func survivors(output: String) async throws {
     let path = "/tmp/tribune-\(UInt32.random(in: .min ... .max))"
@@ -74,7 +74,7 @@ struct ChildProcessTests {
     #expect(ended.revents & Int16(POLLHUP) != 0)
   }
 
-  @Test("a child's exit status is all that its end says")
+  @Test("the shell's status is the exit status, or 128 and the signal")
   func statuses() async throws {
     for status: Int32 in [0, 1, 2, 126, 255] {
       let ending = try await Self.start("exit \(status)").ended()
@@ -83,7 +83,7 @@ struct ChildProcessTests {
     #expect(try await Self.start("kill -TERM $$").ended().termination.shellStatus == 128 + SIGTERM)
   }
 
-  @Test("variables are set over those that there are")
+  @Test("variables are added to those of this process")
   func environment() async throws {
     let entries = Environment.entries(setting: [("TRIBUNE_NAME", "a b=c"), ("TRIBUNE_OBJECT", "")])
     let ending = try await Self.start(
@@ -94,7 +94,7 @@ struct ChildProcessTests {
   }
 
   @Test(
-    "what cannot be started says why",
+    "a program that cannot be started says why",
     arguments: [("/proc/self/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
   func unstartable(program: String, error: Errno) {
     #expect(throws: error) {

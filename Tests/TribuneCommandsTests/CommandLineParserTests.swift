@@ -5,18 +5,11 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// What may be typed is understood; what may not is told.
+/// The parser accepts right lines, and names the mistake in wrong ones.
 @Suite("The command line", .timeLimit(.minutes(15)))
 struct CommandLineParserTests {
   private static func parse(_ line: [String]) throws -> CommandLineParser.Request {
-    try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)
-  }
-
-  private static func invocation(_ line: [String]) throws -> Invocation {
-    guard case .run(let invocation) = try parse(line) else {
-      throw CommandError.usage("no verb runs for \(line)")
-    }
-    return invocation
+    try CommandLineParser.parse(line.map { Array($0.utf8) })
   }
 
   @Test(
@@ -31,42 +24,41 @@ struct CommandLineParserTests {
     let expected = Invocation(
       verb: .ask, operands: ["a.b", "{}"],
       values: [.object: .text("x/1"), .timeout: .span(TimeSpan(microseconds: 5_000_000))])
-    #expect(try Self.invocation(line) == expected)
+    #expect(try parsed(line) == expected)
   }
 
-  @Test("letters may be joined, and their values attached")
-  func letters() throws {
-    let expected: [Option: Invocation.Value] = [.shortJSON: .flag, .quiet: .flag, .count: .number(3)]
-    for line in [
+  @Test(
+    "letters may be joined, and their values attached",
+    arguments: [
       ["observe", "a", "-jqN3"], ["observe", "-j", "-q", "-N", "3", "a"], ["-qjN", "3", "observe", "a"],
-    ] {
-      #expect(try Self.invocation(line).values == expected)
-    }
+    ])
+  func letters(line: [String]) throws {
+    #expect(try parsed(line).values == [.shortJSON: .flag, .quiet: .flag, .count: .number(3)])
   }
 
-  @Test("the last of an option counts")
+  @Test("the last value of an option counts")
   func lastCounts() throws {
-    #expect(try Self.invocation(["post", "a", "--object=1", "--object=2"]).text(.object) == "2")
+    #expect(try parsed(["post", "a", "--object=1", "--object=2"]).text(.object) == "2")
   }
 
   @Test("an option's value may be empty, start with dashes or have an equals sign")
   func values() throws {
-    #expect(try Self.invocation(["delegate", "a", "--veto="]).text(.veto) == "")
-    #expect(try Self.invocation(["delegate", "a", "--veto", "--no"]).text(.veto) == "--no")
-    #expect(try Self.invocation(["delegate", "a", "--veto=a=b"]).text(.veto) == "a=b")
+    #expect(try parsed(["delegate", "a", "--veto="]).text(.veto) == "")
+    #expect(try parsed(["delegate", "a", "--veto", "--no"]).text(.veto) == "--no")
+    #expect(try parsed(["delegate", "a", "--veto=a=b"]).text(.veto) == "a=b")
   }
 
-  @Test("behind -- words may start with a dash")
+  @Test("words behind -- may start with a dash")
   func dashes() throws {
-    #expect(try Self.invocation(["post", "a.b", "--", "-5"]).operands == ["a.b", "-5"])
+    #expect(try parsed(["post", "a.b", "--", "-5"]).operands == ["a.b", "-5"])
   }
 
-  @Test("a command is taken as it is, options, dashes and odd bytes included")
+  @Test("a command is taken unchanged, with options, dashes and odd bytes")
   func commands() throws {
     let odd: [UInt8] = [0x66, 0xFF]
     let line =
       ["guard", "a.b", "--object=x", "--", "rm", "--", "-q", "--object=y"].map { Array($0.utf8) } + [odd]
-    guard case .run(let invocation) = try CommandLineParser.parse(line, by: .standard) else {
+    guard case .run(let invocation) = try CommandLineParser.parse(line) else {
       Issue.record("no verb runs")
       return
     }
@@ -76,13 +68,13 @@ struct CommandLineParserTests {
 
   @Test("--exec takes the rest of the line")
   func exec() throws {
-    let invocation = try Self.invocation(["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"])
+    let invocation = try parsed(["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"])
     #expect(invocation.command == ["sh", "-c", "exit 1", "--veto=x"].map { Array($0.utf8) })
     #expect(invocation.operands == ["a.b"])
     #expect(!invocation.has(.veto))
   }
 
-  @Test("help and version are answered wherever they are asked for")
+  @Test("help and version may be requested anywhere on the line")
   func helpAndVersion() throws {
     #expect(try Self.parse(["--help"]) == .help(nil))
     #expect(try Self.parse(["-h"]) == .help(nil))
@@ -94,7 +86,7 @@ struct CommandLineParserTests {
   }
 
   @Test(
-    "what is wrong is named",
+    "an error names the mistake",
     arguments: [
       ([], "a verb is missing"), (["frobnicate"], "no verb \"frobnicate\""),
       (["--frob", "ask", "a"], "--frob"),
@@ -139,38 +131,36 @@ struct CommandLineParserTests {
     }
   }
 
-  @Test("a span that may be left out stands behind an equals sign, and nowhere else")
+  @Test("an optional span stands behind an equals sign, and nowhere else")
   func optionalSpan() throws {
-    let bare = try Self.invocation(["post", "--wait", "5s"])
+    let bare = try parsed(["post", "--wait", "5s"])
     #expect(bare.operands == ["5s"])
     #expect(bare.values == [.wait: .flag])
-    let given = try Self.invocation(["post", "a.b", "--wait=5s"])
+    let given = try parsed(["post", "a.b", "--wait=5s"])
     #expect(given.values == [.wait: .span(TimeSpan(microseconds: 5_000_000))])
   }
 
   @Test("a list's words stand with commas between, in any order")
   func lists() throws {
-    for (text, words) in [
-      ("name", ["name"]), ("object", ["object"]), ("object,name", ["object", "name"]),
-      ("name,name", ["name", "name"]),
-    ] {
-      #expect(try Self.invocation(["post", "a", "--coalesce=\(text)"]).words(.coalesce) == words)
-      #expect(try Self.invocation(["post", "a", "--coalesce", text]).words(.coalesce) == words)
+    for text in ["name", "object", "object,name", "name,name"] {
+      let words = text.split(separator: ",").map { String($0) }
+      #expect(try parsed(["post", "a", "--coalesce=\(text)"]).words(.coalesce) == words)
+      #expect(try parsed(["post", "a", "--coalesce", text]).words(.coalesce) == words)
     }
   }
 
   @Test("an observer's command takes the rest of the line, options included")
   func observersCommand() throws {
-    let invocation = try Self.invocation(["observe", "a", "-N1", "--exec", "cat", "--awaited", "-"])
+    let invocation = try parsed(["observe", "a", "-N1", "--exec", "cat", "--awaited", "-"])
     #expect(invocation.command == ["cat", "--awaited", "-"].map { Array($0.utf8) })
     #expect(invocation.values == [.count: .number(1), .exec: .flag])
   }
 
-  @Test("what is not UTF-8 is refused where it has to be text")
+  @Test("text that is not UTF-8 is refused")
   func notText() {
     #expect(throws: CommandLineParser.UsageError.self) {
       try CommandLineParser.parse(
-        [Array("post".utf8), Array("a.b".utf8), [0x22, 0xFF, 0x22]], by: .standard)
+        [Array("post".utf8), Array("a.b".utf8), [0x22, 0xFF, 0x22]])
     }
   }
 }

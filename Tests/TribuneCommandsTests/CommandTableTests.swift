@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The one table is whole, and the help says all of it.
+/// The table is complete, and the help has all of it.
 @Suite("The table of options", .timeLimit(.minutes(15)))
 struct CommandTableTests {
   private let table = CommandTable.standard
@@ -18,7 +18,7 @@ struct CommandTableTests {
     }
   }
 
-  @Test("every option is in it, and is spelled and takes the same wherever it is")
+  @Test("every option is in it, with one spelling and one kind of argument")
   func options() {
     for option in Option.allCases {
       let same = rows.filter { $0.option == option }
@@ -43,7 +43,7 @@ struct CommandTableTests {
 
   @Test("the overview names every verb and every global option")
   func overview() {
-    let help = HelpText(table: table).overview
+    let help = HelpText().overview
     for verb in table.verbs {
       #expect(help.contains("\n  \(verb.verb.rawValue)"))
       #expect(help.contains(verb.summary))
@@ -54,7 +54,7 @@ struct CommandTableTests {
   @Test("a verb's help names its operands and every option that it takes", arguments: VerbName.allCases)
   func help(verb: VerbName) throws {
     let syntax = try #require(table.syntax(of: verb))
-    let help = HelpText(table: table).text(of: syntax)
+    let help = HelpText().text(of: syntax)
     #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
     #expect(help.contains(syntax.operands))
     for row in table.options(of: verb) { #expect(help.contains(row.usage)) }
@@ -62,7 +62,7 @@ struct CommandTableTests {
 
   @Test("the help fits a terminal", arguments: VerbName.allCases)
   func width(verb: VerbName) throws {
-    let help = HelpText(table: table)
+    let help = HelpText()
     let text = help.overview + help.text(of: try #require(table.syntax(of: verb)))
     for line in text.split(separator: "\n") { #expect(line.count <= 80) }
   }

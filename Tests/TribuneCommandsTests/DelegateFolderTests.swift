@@ -12,7 +12,7 @@ struct ChainPlacesTests {
     keys.compactMap { places.order(of: $0) }
   }
 
-  @Test("what comes at an end is far from its neighbour, what comes between is in the middle")
+  @Test("a new end is far from its neighbour, and a key between two others gets the middle")
   func insertion() {
     var places = ChainPlaces<Int>()
     #expect(places.insert(50) == 0)
@@ -28,12 +28,12 @@ struct ChainPlacesTests {
     #expect(places.insert(51) == 16_384)
   }
 
-  @Test("where there is no room nothing changes, and a new spread has room again")
+  @Test("a full gap changes nothing, and a new spread makes space")
   func full() {
     var places = ChainPlaces([0, 1_000_000])
     var next = 1
     while places.insert(next) != nil { next += 1 }
-    // Each halves what is left of the way to the last.
+    // Each halves the distance to the last.
     #expect(next == 17)
     #expect(places.keys == Array(0..<17) + [1_000_000])
     #expect(places.order(of: next) == nil)
@@ -41,7 +41,7 @@ struct ChainPlacesTests {
     #expect(places.insert(next) != nil)
   }
 
-  @Test("a spread is in order and has its middle at nothing", arguments: [0, 1, 2, 3, 100, 2_000, 33_000])
+  @Test("a spread is in order, with zero in the middle", arguments: [0, 1, 2, 3, 100, 2_000, 33_000])
   func spread(count: Int) {
     let keys = Array(0..<count)
     let orders = Self.orders(ChainPlaces(keys.shuffled()), keys)
@@ -50,7 +50,7 @@ struct ChainPlacesTests {
     #expect(count == 0 || orders[count / 2] == 0)
   }
 
-  @Test("the ends of what there is are no place to go past")
+  @Test("no key gets a place beyond the ends of the range")
   func ends() {
     var places = ChainPlaces<Int>()
     var next = 0
@@ -62,17 +62,17 @@ struct ChainPlacesTests {
 @Suite("Files as delegates", .timeLimit(.minutes(15)))
 struct DelegateFileTests {
   @Test(
-    "what is hidden, left over or not there yet is left aside",
+    "hidden files, backups and unfinished files are ignored",
     arguments: [
       ("a", false), ("10-backup", false), ("a.sh", false), ("a.rpmx.sh", false), ("dpkg-a", false),
       (".a", true), (".", true), ("a~", true), ("~", true), ("a.dpkg-new", true), ("a.dpkg-old", true),
       ("a.sh.dpkg-dist", true), ("a.rpmnew", true), ("a.rpmsave", true), ("a.dpkg", false), ("a~b", false),
     ])
-  func names(name: String, isLeftAside: Bool) {
-    #expect(DelegateFile.isLeftAside(Array(name.utf8)) == isLeftAside)
+  func names(name: String, isIgnored: Bool) {
+    #expect(DelegateFile.isIgnored(Array(name.utf8)) == isIgnored)
   }
 
-  @Test("files go by their names' bytes, whichever folder they are in")
+  @Test("files are in the order of their names' bytes, across folders")
   func order() {
     let files = [("b", "10"), ("a", "9"), ("b", "9"), ("a", "A"), ("a", "a"), ("a", "ä"), ("z", "1")].map {
       DelegateFile(pattern: $0, name: Array($1.utf8))
@@ -82,7 +82,7 @@ struct DelegateFileTests {
         == ["z/1", "b/10", "a/9", "b/9", "a/A", "a/a", "a/ä"])
   }
 
-  @Test("the folder's programs are found, and what is wrong is said")
+  @Test("a read finds the programs of the folder, and the problems in it")
   func contents() throws {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())")
     defer {
@@ -94,13 +94,6 @@ struct DelegateFileTests {
         at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
       try Data("#!/bin/sh\n".utf8).write(to: url)
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
-    }
-    var watched: [String] = []
-    func read() -> DelegateFolderContents {
-      watched = []
-      return DelegateFolderContents.read(Array(root.path.utf8)) {
-        watched.append(String(decoding: $0, as: UTF8.self))
-      }
     }
     let absent = DelegateFolderContents.read(Array(root.path.utf8)) { folder throws(Errno) in
       throw .noSuchFile
@@ -116,18 +109,21 @@ struct DelegateFileTests {
       atPath: root.path + "/a.b/link", withDestinationPath: "/bin/true")
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/masked", withDestinationPath: "/dev/null")
-    let contents = read()
+    var watched: Set<String> = []
+    let contents = DelegateFolderContents.read(Array(root.path.utf8)) {
+      watched.insert(String(decoding: $0, as: UTF8.self))
+    }
     #expect(
       contents.files.sorted().map { "\($0.pattern)/\($0.label)" } == ["host.*/10-a", "a.b/c", "a.b/link"])
     #expect(contents.problems.count == 1)
-    #expect(contents.problems.first?.hasPrefix("\(root.path)/no name is left aside: ") == true)
-    #expect(Set(watched) == [root.path, "\(root.path)/host.*", "\(root.path)/a.b"])
+    #expect(contents.problems.first?.hasPrefix("\(root.path)/no name is ignored: ") == true)
+    #expect(watched == [root.path, "\(root.path)/host.*", "\(root.path)/a.b"])
   }
 }
 
 @Suite("Watching folders", .timeLimit(.minutes(15)))
 struct FolderWatchTests {
-  @Test("what comes, goes or is changed is told, with its name, and then no more")
+  @Test("each change is reported with its name, until the end of the watch")
   func changes() async throws {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())")
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: false)
@@ -142,7 +138,7 @@ struct FolderWatchTests {
       return Set(changes.map { String(decoding: $0.name, as: UTF8.self) })
     }
     #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: nil))
-    // It may come under another name first, and be renamed.
+    // It may be created under another name and then renamed.
     while await !next().contains("file") {}
     #expect(throws: Errno.noSuchFile) { try watch.watch(Array("/nonexistent".utf8)) }
     #expect(throws: Errno(rawValue: ENOTDIR)) { try watch.watch(Array(file.utf8)) }

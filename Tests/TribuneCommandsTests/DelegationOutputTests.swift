@@ -2,28 +2,20 @@
 
 import Testing
 import TribuneJSON
-import TribuneSystem
 
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What people and scripts see of holds, values, objects and protocols.
+/// The output about holds, values, objects and protocols.
 @Suite("Output about delegation", .timeLimit(.minutes(15)))
 struct DelegationOutputTests {
-  private static func context() throws -> Context {
-    guard case .run(let invocation) = try CommandLineParser.parse([Array("list".utf8)], by: .standard)
-    else { throw CommandError.usage("no verb runs") }
-    return try Context(
-      invocation, terminal: Terminal(isTerminal: false, isColoured: false), signals: try SignalWatch([]))
-  }
-
   private static let hold = HoldInfo(
     id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", unit: "backup.service",
     pattern: "archive.**", object: "", why: "a restore\u{1B}", age: .seconds(61), expiresIn: .seconds(5))
 
   @Test("a verdict says that it is overridden, and that it is a dry run")
   func overridden() throws {
-    let context = try Self.context()
+    let context = try makeContext()
     let overridden = Verdict(.allowed, query: 1, isOverridden: true)
     #expect(overridden.text(of: "a", object: "", in: context) == "allowed: a (overridden)\n")
     #expect(overridden.json.compact.hasSuffix(#""unanswered":false,"overridden":true,"dryRun":false}"#))
@@ -64,7 +56,7 @@ struct DelegationOutputTests {
         + #""uid":0,"process":"restore","unit":"backup.service","age":61,"expiresIn":5}"#)
   }
 
-  @Test("an explanation tells holds, who is missing and delegates apart, in this order")
+  @Test("an explanation lists holds, missing delegates and delegates, in this order")
   func explanation() {
     let delegate = DelegateInfo(
       id: 3, connection: ":9", label: "steward", pid: 1, uid: 0, process: "", unit: "", object: "", order: 0,
@@ -77,7 +69,7 @@ struct DelegationOutputTests {
     #expect(lines[2].hasPrefix(#"{"delegate":3,"#))
   }
 
-  @Test("objects hang under what their names begin with, and none hides another")
+  @Test("objects are drawn below their prefixes, and none hides another")
   func tree() throws {
     func object(_ name: String, _ protocolName: String? = nil, _ delegates: Int = 0) -> ObjectInfo {
       ObjectInfo(object: name, protocolName: protocolName, delegates: delegates, connection: nil)
@@ -87,7 +79,7 @@ struct DelegationOutputTests {
       object("/x"), object("x"), object("view//2"), object("\u{9B}"),
     ])
     #expect(
-      tree.lines(in: try Self.context()) == [
+      tree.lines(in: try makeContext()) == [
         "├─ /", "│  └─ /x", "├─ archive", "│  └─ archive/a", "├─ view  Q, 1 delegate", "│  ├─ view/",
         "│  │  └─ view//2", "│  ├─ view/1", "│  │  └─ view/1/scroll  P", "│  └─ view/2  2 delegates",
         "├─ x", "└─ \\u{9b}",
@@ -126,7 +118,7 @@ struct DelegationOutputTests {
   }
 
   @Test(
-    "the protocol whose members they are is found for an object, a protocol, and an object of a pattern",
+    "the name of the protocol is found for an object, a protocol, and an object of a pattern",
     arguments: [("view/1", "Tap"), ("Tap", "Tap"), ("window/1", "Tap"), ("Base", "Base")])
   func protocolName(subject: String, expected: String) {
     let protocols = [
@@ -141,7 +133,7 @@ struct DelegationOutputTests {
   }
 
   @Test(
-    "what runs under a delegate defers for it, and only in its own query",
+    "a command under a delegate defers for it, and only in its own query",
     arguments: [
       (["TRIBUNE_QUERY": "12", "TRIBUNE_DELEGATE": "77"], 77), (["TRIBUNE_QUERY": "12"], 0),
       (["TRIBUNE_QUERY": "13", "TRIBUNE_DELEGATE": "77"], 0), (["TRIBUNE_DELEGATE": "77"], 0),

@@ -4,13 +4,13 @@ import Testing
 
 @testable import TribuneCommands
 
-@Suite("A hold, when the bus was away")
+@Suite("A hold after the bus was away")
 struct HoldStandingTests {
   @Test(
-    "is said to have stood if the bus knew it, and to stand again if not",
+    "has stood all the time if the bus knew it, and else stands again",
     arguments: [
       (0, "; the hold has stood all the time"), (3, "; the hold has stood all the time"),
-      (nil, "; the hold stands again, and may not have for a moment"),
+      (nil, "; the hold stands again, but there may have been a gap"),
     ] as [(UInt64?, String)])
   func standing(lost: UInt64?, said: String) {
     for span in [nil, Duration.seconds(3600)] {
@@ -20,7 +20,7 @@ struct HoldStandingTests {
     }
   }
 
-  @Test("is not spoken of before it was taken, and when its time is over", arguments: [0, nil] as [UInt64?])
+  @Test("is not mentioned before it was taken and after it has expired", arguments: [0, nil] as [UInt64?])
   func notStanding(lost: UInt64?) {
     let standing = HoldStanding()
     #expect(standing.consequence(losing: lost) == "")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The man page and the completions say all that the table has.
-@Suite("What is made of the table of options", .timeLimit(.minutes(15)))
+/// The man page and the completions have all of the table.
+@Suite("Texts made from the table of options", .timeLimit(.minutes(15)))
 struct ManualTests {
   private let table = CommandTable.standard
   private let verbs = Manual.verbs
@@ -57,13 +57,13 @@ struct ManualTests {
     }
   }
 
-  @Test("there is no completion for a shell that nobody has written one for")
+  @Test("there is no completion for other shells")
   func otherShell() {
     #expect(Manual.completion(for: "csh") == nil)
   }
 
   @Test(
-    "text is not taken for anything else",
+    "text contains no request and no escape of roff",
     arguments: [
       ("a \\ b", "a \\e b"), ("f~ `g` ^", "f\\(ti \\(gag\\(ga \\(ha"), ("\"a\"", "\\(dqa\\(dq"),
       (".a", "\\&.a"),

@@ -7,15 +7,9 @@ import TribuneSystem
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What people and programs see of notifications, and what commands are told of them.
+/// The output about notifications, and the environment of their commands.
 @Suite("Output about notifications", .timeLimit(.minutes(15)))
 struct NotificationOutputTests {
-  private static func context() throws -> Context {
-    try Context(
-      Invocation(verb: .observe), terminal: Terminal(isTerminal: false, isColoured: false),
-      signals: try SignalWatch([]))
-  }
-
   private static let reply = AwaitedReply(
     acknowledged: 2,
     missing: [
@@ -27,7 +21,7 @@ struct NotificationOutputTests {
         elapsed: .seconds(5)),
     ])
 
-  @Test("who has not acknowledged is told a line each, harmlessly, below how many")
+  @Test("observers that have not acknowledged have an escaped line each, below their number")
   func missing() {
     #expect(
       Self.reply.missingLines(of: "volume.willUnmount", object: "volume/\u{1B}") == [
@@ -38,14 +32,14 @@ struct NotificationOutputTests {
     #expect(Self.reply.missingLines(of: "a", object: "").first == "2 of 4 did not acknowledge a:")
   }
 
-  @Test("nothing is told when all have acknowledged, or nobody was awaited", arguments: [0, 3])
+  @Test("nothing is reported when all have acknowledged, or nobody was awaited", arguments: [0, 3])
   func nobodyMissing(acknowledged: Int) {
     let reply = AwaitedReply(acknowledged: acknowledged)
     #expect(reply.missingLines(of: "a", object: "") == [])
     #expect(reply.json.compact == #"{"acknowledged":\#(acknowledged),"missing":[]}"#)
   }
 
-  @Test("in JSON, the reply is one object with all about each who is missing")
+  @Test("in JSON, the reply is one object with each missing observer")
   func missingJSON() {
     #expect(
       Self.reply.json.compact
@@ -55,19 +49,33 @@ struct NotificationOutputTests {
         + #""elapsed":5}]}"#)
   }
 
-  @Test("what was retained says so, and what was not says nothing of it")
+  @Test("userInfo is JSON in JSON, and base64 if it is not JSON")
+  func userInfo() {
+    let cases: [(UserInfo, String)] = [
+      ("{ \"x\": 1 }", #""userInfo":{"x":1}"#), (.none, #""userInfo":null"#),
+      ("plain", #""userInfoBase64":"cGxhaW4=""#), (UserInfo([0xFF, 0x00]), #""userInfoBase64":"/wA=""#),
+      ("[1e999]", #""userInfoBase64":"WzFlOTk5XQ==""#),
+      ("99999999999999999999", #""userInfo":99999999999999999999"#),
+    ]
+    for (userInfo, member) in cases {
+      let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json.compact
+      #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\(member)}")
+    }
+  }
+
+  @Test("only a retained notification says that it is retained")
   func retained() throws {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")
     let kept = Notification("a", object: "o", sender: ":1", userInfo: "1", isRetained: true)
     let json = #"{"name":"a","object":"o","sender":":1","userInfo":1"#
     #expect(fresh.json.compact == json + "}")
     #expect(kept.json.compact == json + #","retained":true}"#)
-    let context = try Self.context()
+    let context = try makeContext()
     #expect(fresh.line(in: context).hasSuffix("  a  o  1"))
     #expect(kept.line(in: context).hasSuffix("  a  o  1  (retained)"))
   }
 
-  @Test("a command is told what the notification is, what was lost, and whether it was retained")
+  @Test("a command's environment has the notification, the losses before it, and whether it was retained")
   func environment() {
     func variables(_ notification: Notification, _ lost: Int, isInterrupted: Bool = false) -> [String] {
       NotificationHandler.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
@@ -91,7 +99,7 @@ struct NotificationOutputTests {
       ("/nonexistent", Int32(127)), ("/etc/passwd", 126), ("/", 126),
     ])
   func cannotStart(path: String, status: Int32) async throws {
-    let handler = NotificationHandler(running: [Array(path.utf8)], in: try Self.context())
+    let handler = NotificationHandler(running: [Array(path.utf8)], in: try makeContext())
     do throws(CommandError) {
       _ = try await handler.handle(.notification(Notification("a")))
       Issue.record("\(path) was run")
@@ -101,9 +109,9 @@ struct NotificationOutputTests {
     }
   }
 
-  @Test("an observer that ends starts no command any more, and says nothing of it")
+  @Test("an ending observer starts no command, and reports nothing")
   func ending() async throws {
-    let handler = NotificationHandler(running: [Array("false".utf8)], in: try Self.context())
+    let handler = NotificationHandler(running: [Array("false".utf8)], in: try makeContext())
     #expect(try await handler.handle(.notification(Notification("a"))))
     await handler.end()
     await #expect(throws: CommandError.ended(0)) {
@@ -112,12 +120,11 @@ struct NotificationOutputTests {
   }
 
   @Test(
-    "how a command went wrong is said in a few words",
+    "the failure of a command is described in a few words",
     arguments: [
-      (ChildProcess.Termination.exited(0), nil), (.exited(3), "exited with 3"),
-      (.killed(signal: 15), "was killed by signal 15"),
-    ] as [(ChildProcess.Termination, String?)])
-  func failures(termination: ChildProcess.Termination, words: String?) {
-    #expect(termination.failureInWords == words)
+      (ChildProcess.Termination.exited(3), "exited with 3"), (.killed(signal: 15), "was killed by signal 15"),
+    ])
+  func failures(termination: ChildProcess.Termination, words: String) {
+    #expect(termination.inWords == words)
   }
 }

@@ -5,49 +5,43 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// Operands are checked before the bus is bothered.
+/// A verb checks its operands before it connects to the bus.
 @Suite("Operands", .timeLimit(.minutes(15)))
 struct OperandTests {
   private static func prepare(_ line: [String]) throws -> any Command {
-    guard case .run(let invocation) = try CommandLineParser.parse(line.map { Array($0.utf8) }, by: .standard)
-    else { throw CommandError.usage("no verb runs for \(line)") }
+    let invocation = try parsed(line)
     return try invocation.verb.command.init(invocation)
   }
 
-  @Test(
-    "wrong ones are usage errors that say what is wrong",
-    arguments: [
-      (["post", "a..b"], "is no name"), (["post", ""], "is no name"), (["post", "a.*"], "is no name"),
-      (["post", "a\u{1B}"], "a\\u{1b}"), (["ask", String(repeating: "a", count: 256)], "255 bytes"),
-      (["post", "a", "{"], "line 1, column 1"), (["post", "a", "{\"x\":1,}"], "not JSON"),
-      (["post", "a", ""], "not JSON"),
-      (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
-      (["post", "a", "[1e999]"], "not JSON"),
-      (["observe", "a.**.b"], "no name pattern"), (["monitor", "a*"], "no name pattern"),
-      (["delegate", "a", "**.b", "--approve"], "no name pattern"),
-      (["post", "a", "--object=\u{7}"], "is no object"),
-      (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
-      (["status", "x"], "no connection"),
-      (["status", ":"], "no connection"), (["status", "-1"], "no option"),
-      (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
-      (["delegate", "a", "--veto="], "needs its reason"),
-      (["delegate"], "needs NAME…, or --directory"), (["delegate", "--approve"], "needs NAME…"),
-      (["delegate", "--directory=d", "--approve"], "one of --approve"),
-      (["delegate", "a", "--directory=d"], "those of the folders"),
-      (["delegate", "--directory=d", "--order=1"], "those of the folders"),
-      (["delegate", "--directory=d", "--label=x"], "those of the folders"),
-      (["delegate", "--directory="], "path of a folder"),
-      (["delegate", "--directory=d", "--set"], "none is set"),
-      (["delegate", "a", "--conforms=,"], "names of protocols"),
-      (["ask", "a", "--timeout=0"], "more than nothing"),
-      (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
-      (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
-      (["guard", String(repeating: "a", count: 250), "--", "true"], "is no name"),
-      (["guard", "a.", "--", "x"], "is no name"),
-    ])
-  func wrong(line: [String], reason: String) {
-    expectRefusal(of: line, reason)
-  }
+  private static let mistakes: [(line: [String], reason: String)] = [
+    (["post", "a..b"], "is no name"), (["post", ""], "is no name"), (["post", "a.*"], "is no name"),
+    (["post", "a\u{1B}"], "a\\u{1b}"), (["ask", String(repeating: "a", count: 256)], "255 bytes"),
+    (["post", "a", "{"], "line 1, column 1"), (["post", "a", "{\"x\":1,}"], "not JSON"),
+    (["post", "a", ""], "not JSON"),
+    (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
+    (["post", "a", "[1e999]"], "not JSON"),
+    (["observe", "a.**.b"], "no name pattern"), (["monitor", "a*"], "no name pattern"),
+    (["delegate", "a", "**.b", "--approve"], "no name pattern"),
+    (["post", "a", "--object=\u{7}"], "is no object"),
+    (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
+    (["status", "x"], "no connection"),
+    (["status", ":"], "no connection"), (["status", "-1"], "no option"),
+    (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
+    (["delegate", "a", "--veto="], "needs its reason"),
+    (["delegate"], "needs NAME…, or --directory"), (["delegate", "--approve"], "needs NAME…"),
+    (["delegate", "--directory=d", "--approve"], "one of --approve"),
+    (["delegate", "a", "--directory=d"], "those of the folders"),
+    (["delegate", "--directory=d", "--order=1"], "those of the folders"),
+    (["delegate", "--directory=d", "--label=x"], "those of the folders"),
+    (["delegate", "--directory="], "path of a folder"),
+    (["delegate", "--directory=d", "--set"], "none is set"),
+    (["delegate", "a", "--conforms=,"], "names of protocols"),
+    (["ask", "a", "--timeout=0"], "more than nothing"),
+    (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "no verb \"frob\""),
+    (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
+    (["guard", String(repeating: "a", count: 250), "--", "true"], "is no name"),
+    (["guard", "a.", "--", "x"], "is no name"),
+  ]
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [
     (["query", "a..b"], "is no name"), (["query", "a", "{"], "not JSON"),
@@ -65,11 +59,6 @@ struct OperandTests {
     (["declare", "\u{7}", "P"], "is no object"), (["introspect", ""], "needs an object"),
   ]
 
-  @Test("wrong ones about holds, values and protocols, too", arguments: delegationMistakes)
-  func wrongAboutDelegation(line: [String], reason: String) {
-    expectRefusal(of: line, reason)
-  }
-
   private static let notificationMistakes: [(line: [String], reason: String)] = [
     (["post", "a", "--wait", "--style=asap"], "no other --style"),
     (["post", "a", "--wait=5", "--style=idle"], "no other --style"),
@@ -80,15 +69,13 @@ struct OperandTests {
     (["observe", "a..b", "--exec", "true"], "no name pattern"),
   ]
 
-  @Test("wrong ones about notifications, too", arguments: notificationMistakes)
-  func wrongAboutNotifications(line: [String], reason: String) {
-    expectRefusal(of: line, reason)
-  }
-
-  private func expectRefusal(of line: [String], _ reason: String) {
+  @Test(
+    "a wrong operand is a usage error that says what is wrong",
+    arguments: mistakes + delegationMistakes + notificationMistakes)
+  func wrong(line: [String], reason: String) {
     do {
       _ = try Self.prepare(line)
-      Issue.record("\(line) was taken")
+      Issue.record("\(line) was accepted")
     } catch let error as CommandError {
       #expect(error.message.contains(reason))
       #expect(error.status == 2)
@@ -100,7 +87,7 @@ struct OperandTests {
   }
 
   @Test(
-    "right ones are taken",
+    "right operands are accepted",
     arguments: [
       ["post", "a"], ["post", "a.b-c_D.9", "[1,2]"], ["post", "a", "\"text\""], ["post", "a", "null"],
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
@@ -120,7 +107,7 @@ struct OperandTests {
   }
 
   @Test(
-    "what a poster wants done is what it typed",
+    "the options of a post are those on the command line",
     arguments: [
       ([], PostOptions()), (["--retain"], PostOptions(isRetained: true)),
       (["--immediately"], PostOptions(isImmediate: true)), (["--style=now"], PostOptions()),

@@ -7,18 +7,9 @@ import TribuneSystem
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What people see.
+/// The output for people.
 @Suite("Output", .timeLimit(.minutes(15)))
 struct OutputTests {
-  private static func context(_ line: [String] = [], of verb: [String] = ["list"]) throws -> Context {
-    guard
-      case .run(let invocation) = try CommandLineParser.parse(
-        (verb + line).map { Array($0.utf8) }, by: .standard)
-    else { throw CommandError.usage("no verb runs") }
-    return try Context(
-      invocation, terminal: Terminal(isTerminal: false, isColoured: false), signals: try SignalWatch([]))
-  }
-
   private static let verdict = Verdict(
     .vetoed, query: 7,
     outcomes: [
@@ -30,11 +21,10 @@ struct OutputTests {
         elapsed: .seconds(2)),
     ])
 
-  @Test("columns are as wide as what is in them, and what is empty shows")
+  @Test("columns are as wide as their widest cells, and an empty cell is a dash")
   func table() {
-    var table = Table([
-      Table.Column(title: "NAME"), Table.Column(title: "N", isNumeric: true), Table.Column(title: "LAST"),
-    ])
+    var table = Table(["NAME", .number("N"), "LAST"])
+    #expect(table.text(hasHeader: true, isColoured: false) == "")
     table.append(["long name", "1", "x"])
     table.append(["é", "100", ""])
     #expect(
@@ -43,15 +33,15 @@ struct OutputTests {
     #expect(table.text(hasHeader: false, isColoured: false) == "long name    1  x\né          100  -\n")
   }
 
-  @Test("colours do not count for the width, and nothing in a cell reaches the terminal raw")
+  @Test("colours do not count for the width, and cells are escaped")
   func colouredTable() {
-    var table = Table([Table.Column(title: "A"), Table.Column(title: "B")])
-    table.append([Table.Cell(text: "\u{1B}]", style: .red), "x"])
+    var table = Table(["A", "B"])
+    table.append(["\u{1B}]", "x"], styles: ["A": .red])
     #expect(table.text(hasHeader: false, isColoured: true) == "\u{1B}[31m\\u{1b}]\u{1B}[0m  x\n")
   }
 
   @Test(
-    "colours are used where they are wanted and known",
+    "colours are used if the terminal has them and nobody refuses them",
     arguments: [
       (["TERM": "xterm"], true), (["TERM": "dumb"], false), ([:], false),
       (["TERM": "xterm", "NO_COLOR": "1"], false),
@@ -61,10 +51,10 @@ struct OutputTests {
     #expect(Terminal.allowsColours(environment: { environment[$0] }) == expected)
   }
 
-  @Test("a verdict says the decision, then who said what, harmlessly")
+  @Test("a verdict has the decision, then an escaped line for each outcome")
   func verdict() throws {
     #expect(
-      Self.verdict.text(of: "a.shouldB", object: "x/1", in: try Self.context())
+      Self.verdict.text(of: "a.shouldB", object: "x/1", in: try makeContext())
         == """
         vetoed: a.shouldB x/1
           vetoed    restore (restore.sh, pid 42, uid 1000, backup.service): a restore\\nruns\\u{1b}[2J  [1ms]
@@ -77,7 +67,7 @@ struct OutputTests {
   func unanswered() throws {
     let verdict = Verdict(.allowed, query: 1, isUnanswered: true)
     #expect(
-      verdict.text(of: "a", object: "", in: try Self.context()) == "allowed: a (nobody was there to answer)\n"
+      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (nobody was there to answer)\n"
     )
   }
 
@@ -94,7 +84,7 @@ struct OutputTests {
 
   @Test("a notification is one line, whatever its userInfo")
   func notification() throws {
-    let context = try Self.context()
+    let context = try makeContext()
     let cases: [(UserInfo, String)] = [
       ("{\n \"x\": 1\n}", "  {\"x\":1}"), (.none, ""), ("a\nb", "  a\\nb"),
       (UserInfo([0xFF]), "  (1 byte that is no text)"), ("{\"x\": 1}", "  {\"x\": 1}"),
@@ -107,7 +97,7 @@ struct OutputTests {
   }
 
   @Test(
-    "a command's end is an answer",
+    "the end of a command is an answer",
     arguments: [
       (ChildProcess.Termination.exited(0), " yes ", Answer.approve),
       (.exited(1), "\n because\tof it \n", .veto("because\tof it")),
@@ -132,9 +122,9 @@ struct OutputTests {
     #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)
   }
 
-  @Test("a delegate that ends starts no command any more")
+  @Test("an ending delegate starts no command")
   func endedDelegate() async throws {
-    let runner = CommandRunner(in: try Self.context(["--quiet"]), valueLength: 100)
+    let runner = CommandRunner(in: try makeContext(["list", "--quiet"]), valueLength: 100)
     let command = ["sh", "-c", "exit 0"].map { Array($0.utf8) }
     #expect(await runner.answer(Question("a.b"), by: command) == .approve)
     await runner.end()
@@ -142,12 +132,12 @@ struct OutputTests {
   }
 
   @Test(
-    "the bus is waited for as long as was said, but a delegate's time is for its answer",
+    "--timeout limits the wait for the bus, but for a delegate the time of an answer",
     arguments: [
       (["list"], Duration.seconds(2)), (["ask", "a.b"], .seconds(2)),
       (["delegate", "a.b", "--approve"], .seconds(30)),
     ])
   func patience(verb: [String], expected: Duration) throws {
-    #expect(try Self.context(["--timeout=2"], of: verb).timeout == expected)
+    #expect(try makeContext(verb + ["--timeout=2"]).timeout == expected)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TribuneCommands
 
-@Suite("A time that has been")
+@Suite("A time in the past")
 struct PastTimeTests {
   /// 2026-03-01 12:30:45.5, wherever this runs.
   private static let now = moment(2026, 3, 1, 12, 30, 45) + 500_000
@@ -36,7 +36,7 @@ struct PastTimeTests {
   }
 
   @Test(
-    "is nothing else",
+    "has no other form",
     arguments: [
       "", "tomorrow", "today 10:00", "24:00", "10:60", "1:2", "10:00:60", "2026-02-29", "2026-00-01",
       "2026-1-1", "2026-01-01T10:00", "2026-01-01 10:00 UTC", "--1h", "-1h ago", "1h ago ago", "infinity",

@@ -5,10 +5,10 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// Questions go in and lines go in; what is shown and answered comes out.
+/// Questions and lines go in; effects come out.
 @Suite("Questions at the terminal", .timeLimit(.minutes(15)))
 struct QuestionDeskTests {
-  /// What can happen, a second after what was before.
+  /// An event; each comes a second after the one before.
   enum Event: Sendable {
     /// A question that has ten seconds.
     case ask(Int)
@@ -18,8 +18,13 @@ struct QuestionDeskTests {
     case end
   }
 
-  private static func shown(_ ticket: Int, left: Int = 10, more: String = "") -> [QuestionDesk.Effect] {
-    [.show("question \(ticket)\n  \(left)s to answer\(more)\n"), .prompt]
+  private static func shown(
+    _ ticket: Int, left: Int = 10, more: String = "", after effect: QuestionDesk.Effect? = nil
+  ) -> [QuestionDesk.Effect] {
+    let shown: [QuestionDesk.Effect] = [
+      .show("question \(ticket)\n  \(left)s to answer\(more)\n"), .prompt,
+    ]
+    return effect.map { [$0] + shown } ?? shown
   }
 
   private static let failed = Answer.failed("nobody is at the terminal any more")
@@ -43,7 +48,7 @@ struct QuestionDeskTests {
   }
 
   @Test(
-    "a line is an answer, or is asked for again",
+    "a line is an answer, or the question is asked again",
     arguments: [
       ("y", .approve), (" y ", .approve), ("n", .veto("")), ("n ", .veto("")),
       ("n not now", .veto("not now")),
@@ -56,63 +61,68 @@ struct QuestionDeskTests {
     #expect(effects[1] == answer.map { [.answer(7, $0)] } ?? Self.explanation)
   }
 
-  @Test("a question mark explains, and the question stands")
-  func help() {
-    let effects = Self.effects(of: [.ask(1), .line("?"), .line("y")])
-    #expect(effects[1] == [.show(QuestionDesk.help), .prompt])
-    #expect(effects[2] == [.answer(1, .approve)])
+  private static let conversations: [(promise: String, events: [Event], effects: [[QuestionDesk.Effect]])] = [
+    (
+      "a question mark explains, and the question stays",
+      [.ask(1), .line("?"), .line("y")],
+      [shown(1), [.show(QuestionDesk.help), .prompt], [.answer(1, .approve)]]
+    ),
+    (
+      "a second question waits for the first, and has less time left then",
+      [.ask(1), .ask(2), .ask(3), .line("n"), .line("y"), .line("n why")],
+      [
+        shown(1), [], [], shown(2, left: 8, more: "; 1 more waits", after: .answer(1, .veto(""))),
+        shown(3, left: 8, after: .answer(2, .approve)), [.answer(3, .veto("why"))],
+      ]
+    ),
+    (
+      "all waiting questions are counted",
+      [.ask(1), .ask(2), .ask(3), .ask(4), .line("y")],
+      [shown(1), [], [], [], shown(2, left: 7, more: "; 2 more wait", after: .answer(1, .approve))]
+    ),
+    (
+      "a withdrawn question disappears, and takes no answer from the next",
+      [.ask(1), .ask(2), .withdraw(1), .line("y"), .line("n")],
+      [
+        shown(1), [], shown(2, left: 9, after: .takeBack("withdrawn")), [.answer(2, .approve)],
+        [.show("nothing is being asked\n")],
+      ]
+    ),
+    (
+      "a question that is withdrawn while it waits is never shown",
+      [.ask(1), .ask(2), .ask(3), .withdraw(2), .line("y"), .line("n")],
+      [
+        shown(1), [], [], [], shown(3, left: 8, after: .answer(1, .approve)), [.answer(3, .veto(""))],
+      ]
+    ),
+    (
+      "a question that timed out says so, and an answered one cannot be withdrawn",
+      [.ask(1), .timeOut(1), .ask(2), .line("y"), .withdraw(2), .withdraw(9)],
+      [shown(1), [.takeBack("timed out")], shown(2), [.answer(2, .approve)], [], []]
+    ),
+    (
+      "a line without a question answers none",
+      [.line("y"), .line(""), .ask(1), .line("n")],
+      [[.show("nothing is being asked\n")], [], shown(1), [.answer(1, .veto(""))]]
+    ),
+    (
+      "open questions fail at the end, and so do later ones",
+      [.ask(1), .ask(2), .end, .ask(3), .line("y")],
+      [
+        shown(1), [], [.takeBack("not answered"), .answer(1, failed), .answer(2, failed)],
+        [.answer(3, failed)],
+        [.show("nothing is being asked\n")],
+      ]
+    ),
+    ("an end without a question changes nothing", [.end], [[]]),
+  ]
+
+  @Test("questions are answered one after the other", arguments: conversations)
+  func conversation(promise: String, events: [Event], effects: [[QuestionDesk.Effect]]) {
+    #expect(Self.effects(of: events) == effects, "\(promise)")
   }
 
-  @Test("a second question waits for the first, and has less time left then")
-  func queue() {
-    let effects = Self.effects(of: [.ask(1), .ask(2), .ask(3), .line("n"), .line("y"), .line("n why")])
-    #expect(effects[1] == [])
-    #expect(effects[2] == [])
-    #expect(effects[3] == [.answer(1, .veto(""))] + Self.shown(2, left: 8, more: "; 1 more waits"))
-    #expect(effects[4] == [.answer(2, .approve)] + Self.shown(3, left: 8))
-    #expect(effects[5] == [.answer(3, .veto("why"))])
-  }
-
-  @Test("all that wait are counted")
-  func counted() {
-    let effects = Self.effects(of: [.ask(1), .ask(2), .ask(3), .ask(4), .line("y")])
-    #expect(effects[4] == [.answer(1, .approve)] + Self.shown(2, left: 7, more: "; 2 more wait"))
-  }
-
-  @Test("what is withdrawn disappears, and takes no answer from the next")
-  func withdrawn() {
-    let effects = Self.effects(of: [.ask(1), .ask(2), .withdraw(1), .line("y"), .line("n")])
-    #expect(effects[2] == [.takeBack("withdrawn")] + Self.shown(2, left: 9))
-    #expect(effects[3] == [.answer(2, .approve)])
-    #expect(effects[4] == [.show("nothing is being asked\n")])
-  }
-
-  @Test("what is withdrawn while it waits is never shown")
-  func withdrawnWaiting() {
-    let effects = Self.effects(of: [.ask(1), .ask(2), .ask(3), .withdraw(2), .line("y"), .line("n")])
-    #expect(effects[3] == [])
-    #expect(effects[4] == [.answer(1, .approve)] + Self.shown(3, left: 8))
-    #expect(effects[5] == [.answer(3, .veto(""))])
-  }
-
-  @Test("what nobody answered in time says so, and what was answered is withdrawn no more")
-  func timedOut() {
-    let effects = Self.effects(of: [.ask(1), .timeOut(1), .ask(2), .line("y"), .withdraw(2), .withdraw(9)])
-    #expect(effects[1] == [.takeBack("timed out")])
-    #expect(effects[3] == [.answer(2, .approve)])
-    #expect(effects[4] == [])
-    #expect(effects[5] == [])
-  }
-
-  @Test("lines without a question answer none")
-  func unasked() {
-    let effects = Self.effects(of: [.line("y"), .line(""), .ask(1), .line("n")])
-    #expect(effects[0] == [.show("nothing is being asked\n")])
-    #expect(effects[1] == [])
-    #expect(effects[3] == [.answer(1, .veto(""))])
-  }
-
-  @Test("what is told meanwhile stands above the prompt")
+  @Test("a message meanwhile stands above the prompt")
   func told() {
     var desk = QuestionDesk()
     #expect(desk.tell("x") == [.show("x\n")])
@@ -121,16 +131,7 @@ struct QuestionDeskTests {
     #expect(desk.read("y", at: .zero) == [.answer(1, .approve)])
   }
 
-  @Test("what is open at the end has failed, and so has what comes later")
-  func end() {
-    let effects = Self.effects(of: [.ask(1), .ask(2), .end, .ask(3), .line("y")])
-    #expect(effects[2] == [.takeBack("not answered"), .answer(1, Self.failed), .answer(2, Self.failed)])
-    #expect(effects[3] == [.answer(3, Self.failed)])
-    #expect(effects[4] == [.show("nothing is being asked\n")])
-    #expect(Self.effects(of: [.end]) == [[]])
-  }
-
-  @Test("time that is over is no time, and less than a second is not rounded")
+  @Test("no time is left after the deadline, and less than a second is not rounded")
   func timeLeft() {
     var desk = QuestionDesk()
     _ = desk.ask(.init(ticket: 1, text: "", end: .seconds(5)), at: .zero)
@@ -143,33 +144,32 @@ struct QuestionDeskTests {
 
 @Suite("Lines from pieces", .timeLimit(.minutes(15)))
 struct LineBufferTests {
-  private static func lines(_ pieces: [String], limit: Int = 100) -> [String] {
+  private static func lines(_ pieces: [[UInt8]], limit: Int = 100) -> [String] {
     var buffer = LineBuffer(limit: limit)
-    var lines = pieces.flatMap { buffer.append(Array($0.utf8)) }
+    var lines = pieces.flatMap { buffer.append($0) }
     if let last = buffer.finish() { lines.append(last) }
     #expect(buffer.finish() == nil)
     return lines.map { String(decoding: $0, as: UTF8.self) }
   }
 
   @Test(
-    "no line is lost or joined, however the input comes",
+    "no line is lost or joined, however the input is split",
     arguments: [
       ([], []), ([""], []), (["\n"], [""]), (["a"], ["a"]), (["a\n"], ["a"]), (["a\nb\n"], ["a", "b"]),
       (["a", "b", "\n", "c"], ["ab", "c"]), (["a\n\n", "\nb"], ["a", "", "", "b"]), (["ä\nö\n"], ["ä", "ö"]),
     ] as [([String], [String])])
   func pieces(pieces: [String], lines: [String]) {
-    #expect(Self.lines(pieces) == lines)
-    let bytewise = pieces.joined().utf8.map { [$0] }
-    var buffer = LineBuffer(limit: 100)
-    var got = bytewise.flatMap { buffer.append($0) }
-    if let last = buffer.finish() { got.append(last) }
-    #expect(got == lines.map { Array($0.utf8) })
+    #expect(Self.lines(pieces.map { Array($0.utf8) }) == lines)
+    #expect(Self.lines(pieces.joined().utf8.map { [$0] }) == lines)
   }
 
-  @Test("of a line that is too long the start is kept, and the next is whole")
-  func long() {
-    #expect(Self.lines(["abcdef\ngh\n"], limit: 4) == ["abcd", "gh"])
-    #expect(Self.lines(["abc", "def", "gh\nij"], limit: 4) == ["abcd", "ij"])
-    #expect(Self.lines(["abcdef"], limit: 4) == ["abcd"])
+  @Test(
+    "only the start of a line that is too long is kept, and the next line is whole",
+    arguments: [
+      (["abcdef\ngh\n"], ["abcd", "gh"]), (["abc", "def", "gh\nij"], ["abcd", "ij"]),
+      (["abcdef"], ["abcd"]),
+    ])
+  func long(pieces: [String], lines: [String]) {
+    #expect(Self.lines(pieces.map { Array($0.utf8) }, limit: 4) == lines)
   }
 }

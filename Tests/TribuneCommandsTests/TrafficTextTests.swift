@@ -7,7 +7,7 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What `tribunectl monitor` says of what passes.
+/// The output of `tribunectl monitor`.
 @Suite("Traffic in words", .timeLimit(.minutes(15)))
 struct TrafficTextTests {
   private static func item(_ fill: (ByteBuffer) -> Void) throws -> TrafficItem {
@@ -21,7 +21,7 @@ struct TrafficTextTests {
     return try TrafficItem(FrameView(header, traffic.bytes))
   }
 
-  @Test("frames that are neither posts nor queries have words, too")
+  @Test("frames that are neither posts nor queries are described, too")
   func words() throws {
     let cases: [(any FrameFields, String, String)] = [
       (Refusal(.invalidName), "no\nname", "error  invalidName: no\\nname"),
@@ -45,7 +45,7 @@ struct TrafficTextTests {
     buffer.appendFrame(fields, serial: 1, text: text)
   }
 
-  @Test("what is unknown or wrong is said to be so, and is JSON all the same")
+  @Test("an unknown or malformed frame is shown as such, also in JSON")
   func unknown() throws {
     let unknown = try Self.item { buffer in
       buffer.appendFrame(Lost(count: 1), serial: 1)

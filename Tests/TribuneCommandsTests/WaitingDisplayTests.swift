@@ -4,8 +4,8 @@ import Testing
 
 @testable import TribuneCommands
 
-/// Who is being waited for, as a terminal shows it.
-@Suite("Who is being waited for", .timeLimit(.minutes(15)))
+/// The delegates that a query waits for, as a terminal shows them.
+@Suite("The display of a waiting query", .timeLimit(.minutes(15)))
 struct WaitingDisplayTests {
   enum Event: Sendable {
     case asked(UInt64, at: Int)
@@ -27,7 +27,7 @@ struct WaitingDisplayTests {
   }
 
   @Test(
-    "there is a line for each delegate: who, since when, and what it says",
+    "each delegate has a line with its name, its waiting time and its status",
     arguments: [
       ([], 9, []), ([.asked(1, at: 0)], 0, ["waiting for D1, 0s"]),
       ([.asked(1, at: 2)], 75, ["waiting for D1, 1min 13s"]),
@@ -47,7 +47,7 @@ struct WaitingDisplayTests {
     #expect(Self.lines(events, at: second) == lines)
   }
 
-  @Test("of more than eight, the rest is counted", arguments: [8, 9, 10_000])
+  @Test("only eight delegates are shown, and the others are counted", arguments: [8, 9, 10_000])
   func many(count: Int) {
     let lines = Self.lines((1...count).map { .asked(UInt64($0), at: 0) }, at: 1)
     #expect(lines.prefix(8) == (1...8).map { "waiting for D\($0), 1s" }[...])
@@ -65,7 +65,7 @@ struct WaitingDisplayTests {
     #expect(Self.lines([.deferred(1, status, at: 0)], at: 1, columns: columns) == [line])
   }
 
-  @Test("lines are written over those before, and leave nothing")
+  @Test("lines replace the ones before, and leave nothing")
   func replacing() {
     var lines = ReplaceableLines()
     #expect(lines.replace(with: []) == "")

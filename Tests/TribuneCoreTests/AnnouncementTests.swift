@@ -4,11 +4,11 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-@Suite("What the bus itself posts", .timeLimit(.minutes(15)))
+@Suite("Announcements", .timeLimit(.minutes(15)))
 struct AnnouncementTests {
   private let bus = BusUnderTest()
 
-  @Test("Whoever joins a chain and whoever leaves it is announced, and the same thing twice is not")
+  @Test("The bus announces delegates that join and leave a chain, but no second attach of the same delegate")
   func comingAndGoing() {
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.delegate.*", object: "o", by: observer, serial: 1)
@@ -26,7 +26,7 @@ struct AnnouncementTests {
       ])
   }
 
-  @Test("Who is replaced leaves before the other joins, and an open question to it is gone")
+  @Test("A replaced delegate leaves, and is gone in open queries, before the new one joins")
   func replacing() {
     let (observer, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
@@ -43,7 +43,7 @@ struct AnnouncementTests {
   }
 
   @Test(
-    "Nothing is announced where nobody can receive it",
+    "The bus announces only what somebody can receive",
     arguments: [
       ("tribune.**", true), ("tribune.*.*", true), ("tribune.x", true), ("", false), ("**", false),
       ("*.delegate.didAttach", false), ("window.**", false), ("tribunes.**", false), ("tribune", false),
@@ -59,7 +59,7 @@ struct AnnouncementTests {
     #expect(bus.take() == ["A ok 902", "A ok 3 as 3 d2", "A ok 902"])
   }
 
-  @Test("A star at the beginning does not stand for the bus, but a monitor sees everything")
+  @Test("Patterns that begin with a star match no announcement, but a monitor sees them all")
   func anything() throws {
     let slots = (0..<4).map { _ in bus.connect() }
     for (slot, pattern) in zip(slots, ["", "**", "*.delegate.*", "tribune.*.*"]) {
@@ -72,7 +72,7 @@ struct AnnouncementTests {
     #expect(bus.bus.monitors(of: "tribune.delegate.didAttach".utf8Bytes) == [slots[0]])
   }
 
-  @Test("Only observers receive it, no delegates that respond to everything")
+  @Test("Delegates receive no announcements, even if they respond to everything")
   func delegatesDoNot() throws {
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
@@ -81,7 +81,7 @@ struct AnnouncementTests {
     #expect(try bus.receivers("window.didClose", object: "o") == "B")
   }
 
-  @Test("Who comes and who goes is announced, with the reason if the bus ended it, after all that goes along")
+  @Test("A disconnect is announced last, after all that it ends, and with the reason if the bus caused it")
   func connections() {
     let observer = bus.connect()
     bus.observe("tribune.**", by: observer, serial: 1)
@@ -101,19 +101,19 @@ struct AnnouncementTests {
         "didConclude q1 x on o: cancelled parallel by :2, 0 vetoes, 5ms", "didDisconnect :2 pid 7 tooSlow",
         "didDisconnect :3 pid 8",
       ])
-    // Nobody hears of its own end.
+    // A connection does not receive the announcement of its own end.
     bus.disconnect(observer)
     #expect(bus.take() == [])
   }
 
-  @Test("A hold is announced when it is taken and when it ends, however it ends")
+  @Test("The bus announces that a hold is taken, cancelled or expired")
   func holds() {
     let (observer, holder) = (bus.connect(), bus.connect())
     bus.observe("tribune.hold.*", by: observer, serial: 1)
     _ = bus.take()
     bus.hold("x", object: "o", by: holder, serial: 1)
     bus.hold("y.*", why: "tired", for: 20, by: holder, serial: 2)
-    // What is refused is none.
+    // A refused hold is not announced.
     bus.hold("z", by: holder, serial: 2)
     #expect(
       bus.take() == [
@@ -130,7 +130,7 @@ struct AnnouncementTests {
   }
 
   @Test(
-    "Each query that ends is announced, behind the verdict, but for those that only try",
+    "The end of a query is announced after its verdict, except for dry runs",
     arguments: [
       (QueryMode.parallel, QueryFlags(), "vetoed parallel by :2, 1 vetoes, 10ms"),
       (.all, QueryFlags(), "vetoed all by :2, 2 vetoes, 10ms"),
@@ -155,7 +155,7 @@ struct AnnouncementTests {
       news.filter { $0.contains("didConclude") } == (ending.map { ["didConclude q1 x on o: \($0)"] } ?? []))
   }
 
-  @Test("A value query is announced as well, and so is one that its asker takes back")
+  @Test("Value queries and cancelled queries are announced too")
   func otherQueries() {
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.query.didConclude", by: observer, serial: 1)
@@ -173,7 +173,7 @@ struct AnnouncementTests {
       ])
   }
 
-  @Test("That it stops is the last thing that the bus announces")
+  @Test("The last announcement of the bus is that it stops")
   func stopping() {
     let (observer, other) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)

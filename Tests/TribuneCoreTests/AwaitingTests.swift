@@ -23,7 +23,7 @@ struct AwaitingTests {
     bus.post("a.willClose", by: poster, serial: serial, .awaited, deadline: deadline)
   }
 
-  @Test("The poster is answered when all have done it")
+  @Test("The poster gets its answer when all observers are done")
   func done() {
     post()
     #expect(bus.take() == ["BC a.willClose from :1"])
@@ -34,7 +34,7 @@ struct AwaitingTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("At the deadline it is told who had not")
+  @Test("At the deadline the poster learns which observers are not done")
   func deadline() {
     post(deadline: 500)
     bus.advance(milliseconds: 20)
@@ -48,14 +48,14 @@ struct AwaitingTests {
     #expect(bus.take() == ["B refused 904 notAsked"])
   }
 
-  @Test("Without a deadline of its own it has the bus's")
+  @Test("A post without a deadline has the default deadline of the bus")
   func defaultDeadline() {
     post()
     #expect(bus.advanceToNextDeadline())
     #expect(bus.take().last == "A awaited 7 0, :2 timedOut 30000 ms, :3 timedOut 30000 ms")
   }
 
-  @Test("Who could not, or went first, is told with why")
+  @Test("The poster learns which observers failed or disconnected, and why")
   func failures() {
     post()
     bus.elapse(milliseconds: 5)
@@ -64,7 +64,7 @@ struct AwaitingTests {
     #expect(bus.take().last == "A awaited 7 0, :2 gone 5 ms, :3 failed (2 files are open) 5 ms")
   }
 
-  @Test("Who could not, and goes before the poster is answered, is told of once")
+  @Test("An observer that fails and then disconnects is listed once")
   func failedAndGone() {
     post()
     bus.done(7, of: 1, by: two, failed: "busy")
@@ -74,7 +74,7 @@ struct AwaitingTests {
     #expect(bus.take() == ["A awaited 7 1, :3 failed (busy) 0 ms"])
   }
 
-  @Test("When an observer goes, the oldest posts are settled first, whatever has gone before")
+  @Test("When an observer disconnects, its posts are settled from the oldest on")
   func oldestFirst() {
     let leaving = bus.connect()
     for serial in 1...8 { bus.post("a.x", by: leaving, serial: Serial(serial), .awaited) }
@@ -85,7 +85,7 @@ struct AwaitingTests {
     #expect(bus.take().prefix(8) == (11...18).map { "A awaited \($0) 0, :2 gone 0 ms" }[...])
   }
 
-  @Test("Nobody is waited for who does not observe it so, and then it is over at once")
+  @Test("The bus waits only for observers that asked for it; without any, the answer comes at once")
   func nobody() {
     bus.post("b.willClose", by: poster, serial: 7, .awaited)
     #expect(bus.take() == ["C b.willClose from :1", "A awaited 7 0"])
@@ -94,7 +94,7 @@ struct AwaitingTests {
     #expect(bus.take().last == "A refused 904 notAsked")
   }
 
-  @Test("A connection is waited for if any of its observations that match is awaited", arguments: [0, 1])
+  @Test("The bus waits for a connection if any of its matching observations is awaited", arguments: [0, 1])
   func anyOfSeveral(first: Int) {
     let observer = bus.connect()
     let options: [ObserveOptions] = [[], .awaited]
@@ -107,7 +107,7 @@ struct AwaitingTests {
     #expect(bus.take() == ["A awaited 7 1"])
   }
 
-  @Test("Each says it once, for each post")
+  @Test("Each observer is done once with each post")
   func once() {
     post(7)
     post(8)
@@ -123,7 +123,7 @@ struct AwaitingTests {
     #expect(bus.take() == ["A awaited 7 2"])
   }
 
-  @Test("The poster can wait no longer, or go; its serial is taken as long as it waits")
+  @Test("The poster can cancel or disconnect; until then its serial is in use")
   func takenBack() {
     post()
     post()
@@ -139,7 +139,7 @@ struct AwaitingTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("A poster that observes its own post waits for itself, and goes without a word")
+  @Test("A poster that observes its own post waits for itself, and can disconnect meanwhile")
   func itself() {
     bus.observe("b", by: poster, serial: 2, .awaited)
     bus.post("b", by: poster, serial: 3, .awaited)
@@ -150,7 +150,7 @@ struct AwaitingTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("A suspended connection is waited for and gets it behind what is held, unless it drops that")
+  @Test("A suspended connection gets an awaited post after its buffered ones, unless it drops them")
   func suspended() throws {
     bus.suspend(by: one)
     try bus.plain("a.b", "1")
@@ -165,12 +165,12 @@ struct AwaitingTests {
     #expect(bus.take() == ["C a.willClose from :1", "A awaited 8 1"])
   }
 
-  @Test("Posts under way are bounded, with queries and by whom they wait for")
+  @Test("Awaited posts have a limit together with queries, and one for the observers that they wait for")
   func bounded() {
-    var limits = BusLimits()
-    limits.queriesMax = 2
-    limits.awaitedMax = 3
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest {
+      $0.queriesMax = 2
+      $0.awaitedMax = 3
+    }
     let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
     for slot in [one, two] { bus.observe("a", by: slot, serial: 1, .awaited) }
     _ = bus.take()
@@ -184,19 +184,19 @@ struct AwaitingTests {
     #expect(bus.take() == ["A refused 4 limitExceeded"])
     bus.post("b", by: poster, serial: 5, .awaited)
     #expect(bus.take() == ["A refused 5 limitExceeded"])
-    // Who has been answered has room again.
+    // After the answer, the poster is below its limits again.
     for slot in [one, two] { bus.done(1, of: 1, by: slot) }
     _ = bus.take()
     bus.post("a", by: poster, serial: 6, .awaited)
     #expect(bus.take() == ["BC a from :1"])
   }
 
-  @Test("What they say has bounded room until the poster is told: past it, only that they failed")
+  @Test("Reasons of failures have a limit for each poster; past it, a failure has no reason")
   func reasons() {
     let bus = BusUnderTest { $0.answersMax = 10 }
     let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
     for slot in [one, two] { bus.observe("a", by: slot, serial: 1, .awaited) }
-    // Twice: the room is free again.
+    // Twice: the answer to the poster frees the bytes.
     for serial in 1...2 as ClosedRange<Serial> {
       bus.post("a", by: poster, serial: serial, .awaited)
       bus.done(serial, of: 1, by: one, failed: "12345678")
@@ -205,7 +205,7 @@ struct AwaitingTests {
     }
   }
 
-  @Test("When the bus ends, nobody is told that those who were waited for have gone")
+  @Test("A bus that stops does not report observers as gone")
   func stopping() {
     post()
     _ = bus.take()
@@ -216,7 +216,7 @@ struct AwaitingTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("A deadline over the limit, and no serial, are refused")
+  @Test("A deadline over the limit and serial 0 are refused")
   func invalid() {
     post(0)
     post(7, deadline: 3_600_001)

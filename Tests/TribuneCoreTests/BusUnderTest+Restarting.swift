@@ -6,22 +6,22 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// How a bus comes to take another's place.
+/// How a bus is restored from an earlier one.
 enum Restart: Int, CaseIterable, Sendable {
-  /// By all that has happened to the other.
+  /// All events of the earlier bus are replayed.
   case replay
-  /// By the frames that made what is there, and what no frame can bring back.
+  /// The frames of what is registered are replayed, and the rest is restored, as after a compaction.
   case snapshot
 }
 
-/// Something that happened to a bus.
+/// An event of a bus.
 struct LoggedEvent {
-  /// What had been counted before.
+  /// The counters before the event.
   let counters: BusCounters
-  /// If it was a frame.
+  /// nil if the event was no frame.
   let frame: LoggedFrame?
   let happen: (inout Bus) -> Void
-  /// What a declaration relies on beside its frame.
+  /// The context of a declaration, which its frame does not have.
   var context: ByteBuffer?
 }
 
@@ -37,7 +37,7 @@ struct LoggedFrame {
     do throws(WireError) {
       let slice = ByteSlice(frame, 0..<frame.count)
       let isKnown = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: at)
-      precondition(isKnown, "a test sent what is none of the core's business")
+      precondition(isKnown, "a test sent a frame that the core does not handle")
       return nil
     } catch {
       return error
@@ -46,7 +46,7 @@ struct LoggedFrame {
 }
 
 extension BusUnderTest {
-  /// Has something happen that is logged.
+  /// Performs an event, and logs it.
   func happen(_ frame: LoggedFrame? = nil, _ event: @escaping (inout Bus) -> Void) {
     log?.append(LoggedEvent(counters: bus.counters, frame: frame, happen: event))
     event(&bus)
@@ -58,9 +58,9 @@ extension BusUnderTest {
     note()
   }
 
-  /// Has another bus take the place of this one.
+  /// Restores another bus from this one, and goes on with it.
   ///
-  /// - Parameter source: protocols of files.
+  /// - Parameter source: the protocols of its configuration.
   func restart(
     _ restart: Restart, configuring source: String = "",
     sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -85,16 +85,15 @@ extension BusUnderTest {
     bus = other
     #expect(take().isEmpty, sourceLocation: sourceLocation)
     note()
-    let said = take()
-    #expect(said.isEmpty, sourceLocation: sourceLocation)
+    #expect(take().isEmpty, sourceLocation: sourceLocation)
   }
 
-  /// Appends the fields of what is under way.
+  /// Appends the fields of queries and awaited posts.
   func appendUnderWay(to buffer: ByteBuffer) {
     bus.forEachUnderWay { _, _, fields in buffer.append(fields.bytes) }
   }
 
-  /// What counts for each user.
+  /// The bytes that are charged to each user.
   var userByteCounts: [UInt32: Int] { bus.userByteCounts }
 
   func isSuspended(_ slot: ConnectionSlot) -> Bool { bus.isSuspended(slot) }
@@ -115,7 +114,7 @@ extension BusUnderTest {
     }
   }
 
-  /// What a compaction of the log keeps: who is connected, the frames of what is registered, and then the rest.
+  /// Restores what a compaction keeps: connections, the frames of registrations, and then the rest.
   private func restore(in other: inout Bus) throws(WireError) {
     other.restore(bus.counters)
     other.restoring.isReplaying = true
@@ -163,13 +162,13 @@ extension BusUnderTest {
 
 extension Bus {
   fileprivate var userByteCounts: [UInt32: Int] {
-    // A user who has only something retained has no connection whose bytes count.
+    // A user without connections can still have retained notifications.
     Dictionary(
       uniqueKeysWithValues: accounts.open.filter { $0.charges.connectionCount > 0 }
         .map { ($0.uid, $0.charges.byteCount) })
   }
 
-  /// All that counts against the limits of a connection.
+  /// All counts of a connection that have a limit.
   fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
     let connection = connections[slot]
     return [

@@ -5,45 +5,39 @@ import TribuneProtocols
 import TribuneTestSupport
 import TribuneWire
 
-/// A bus with a clock that the test moves, and connections that speak in frames.
+/// A bus with a clock that the test moves, and connections that send frames.
 ///
-/// What the bus has to send is kept as a transcript, one line a frame, that says who hears what:
-/// `B question 1 d2 5000ms`. Connections are called A, B, C …, in the order of their slots.
+/// A transcript has one line for each frame that the bus sends, with its receiver: `B question 1 d2 5000ms`.
+/// Connections are called A, B, C …, in the order of their slots.
 final class BusUnderTest {
   var bus: Bus
-  /// All that has happened to it, if that is kept.
+  /// All events so far; nil if the test does not log them.
   var log: [LoggedEvent]?
-  /// Those that are connected.
   private(set) var peers: [ConnectionSlot: (id: ConnectionID, peer: PeerIdentity)] = [:]
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
-  /// What the bus has sent since it was last taken.
   private var transcript: [String] = []
-  /// Questions that were put and not taken yet.
+  /// The questions that the test has not taken yet.
   private var questions: [(to: ConnectionSlot, question: Question)] = []
-  /// Sees each thing that the bus has to send, as it is.
+  /// Gets each effect that sends or announces something.
   var onEffect: ((Effect) -> Void)?
-  /// Sees what is for the log, which nobody hears.
+  /// Gets each effect that is for the log alone.
   var onKept: ((Effect) -> Void)?
-  /// The last verdict, whole.
   var lastVerdict: Verdict?
   private var lastConnection: UInt64 = 0
   private var freeSlots: [ConnectionSlot] = []
   private var slotCount = 0
 
-  init(_ limits: BusLimits = BusLimits()) { bus = Self.makeBus(limits) }
-
-  /// One with other limits.
-  convenience init(_ change: (inout BusLimits) -> Void) {
+  init(_ changeLimits: (inout BusLimits) -> Void = { _ in }) {
     var limits = BusLimits()
-    change(&limits)
-    self.init(limits)
+    changeLimits(&limits)
+    bus = Self.makeBus(limits)
   }
 
   static func makeBus(_ limits: BusLimits) -> Bus {
     Bus(limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake)
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   @discardableResult
   func connect(pid: UInt32 = 0, uid: UInt32 = 1000) -> ConnectionSlot {
@@ -57,19 +51,31 @@ final class BusUnderTest {
     return slot
   }
 
+  /// Connects a delegate, which attaches with serial 1, and clears the transcript.
+  @discardableResult
+  func connectDelegate(
+    _ patterns: String..., to object: String = "", policy: FailurePolicy = .veto, timeout: UInt32 = 0,
+    uid: UInt32 = 1000
+  ) -> ConnectionSlot {
+    let slot = connect(uid: uid)
+    attach(patterns, to: object, by: slot, serial: 1, policy: policy, timeout: timeout)
+    transcript = []
+    return slot
+  }
+
   func disconnect(_ slot: ConnectionSlot, because reason: ErrorCode? = nil) {
     freeSlots.append(slot)
     peers[slot] = nil
     happen { [now] in $0.disconnect(slot, because: reason, at: now) }
   }
 
-  /// The bus is about to end.
+  /// Tells the bus that it is about to end.
   func stop() {
     bus.stop(at: now)
     note()
   }
 
-  /// Time goes by, and the bus is not told until something else happens.
+  /// Lets time pass. The bus learns of it with the next event.
   func elapse(milliseconds: UInt32) {
     now = now.advanced(byMilliseconds: milliseconds)
   }
@@ -84,9 +90,9 @@ final class BusUnderTest {
     while bus.nextDeadline.map({ $0 <= now }) == true { happen { [now] in _ = $0.deliverDue(at: now) } }
   }
 
-  /// Goes to the next moment at which the bus has something to do.
+  /// Advances to the next deadline of the bus.
   ///
-  /// - Returns: false if there is none.
+  /// - Returns: false if it has none.
   func advanceToNextDeadline() -> Bool {
     guard let next = bus.nextDeadline else { return false }
     now = max(now, next)
@@ -97,18 +103,18 @@ final class BusUnderTest {
   /// - Returns: the error that ends the connection; nil if it goes on.
   @discardableResult
   func send<F: FrameFields>(
-    _ fields: F, from slot: ConnectionSlot, serial: Serial, name: String = "", object: String = "",
-    text: String = ""
+    _ fields: F, flags: FrameFlags = [], from slot: ConnectionSlot, serial: Serial, name: String = "",
+    object: String = "", text: String = ""
   ) -> WireError? {
     let buffer = ByteBuffer(capacity: 0)
-    buffer.appendFrame(fields, serial: serial, name: name, object: object, text: text)
+    buffer.appendFrame(fields, flags: flags, serial: serial, name: name, object: object, text: text)
     return send(buffer, from: slot)
   }
 
   @discardableResult
   func send(_ frame: ByteBuffer, from slot: ConnectionSlot) -> WireError? {
     guard let header = FrameHeader.peek(frame.bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("a test sent half a frame")
+      preconditionFailure("a test sent a partial frame")
     }
     let logged = LoggedFrame(header: header, frame: frame, slot: slot, sender: peers[slot]?.id, at: now)
     var error: WireError?
@@ -156,7 +162,7 @@ final class BusUnderTest {
     send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
   }
 
-  /// - Parameter source: what it defines.
+  /// - Parameter source: the protocols that it defines.
   func declare(
     _ object: String = "", as protocolName: String = "", defining source: String = "",
     by slot: ConnectionSlot, serial: Serial
@@ -164,20 +170,18 @@ final class BusUnderTest {
     send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source)
   }
 
-  /// A post that wants more than to be handed on.
+  /// Sends a post with options, which the core handles.
   func post(
     _ name: String, object: String = "", text: String = "", by slot: ConnectionSlot, serial: Serial = 0,
     _ options: PostOptions, style: PostingStyle = .now, deadline: UInt32 = 0, length: UInt32 = 0,
     flags: FrameFlags = []
   ) {
-    let buffer = ByteBuffer(capacity: 0)
-    buffer.appendFrame(
-      Post(options: options, style: style, deadline: deadline, length: length), flags: flags, serial: serial,
-      name: name, object: object, text: text)
-    send(buffer, from: slot)
+    send(
+      Post(options: options, style: style, deadline: deadline, length: length), flags: flags, from: slot,
+      serial: serial, name: name, object: object, text: text)
   }
 
-  /// A run of plain posts, which the server hands on: each that receives it now is in the transcript.
+  /// Hands on a run of plain posts, as the server does. The transcript shows who receives it now.
   func plain(_ name: String, object: String = "", _ texts: String...) throws(WireError) {
     let run = ByteBuffer(capacity: 0)
     for text in texts { run.appendFrame(Post(), serial: 0, name: name, object: object, text: text) }
@@ -192,7 +196,7 @@ final class BusUnderTest {
     transcript.append("\(receivers) \(slice.summary)")
   }
 
-  func endPass() {
+  func endIteration() {
     while bus.hasSoonPosts { happen { _ = $0.deliverSoon() } }
   }
 
@@ -204,36 +208,28 @@ final class BusUnderTest {
     send(Suspend(isSuspended: isSuspended), from: slot, serial: serial)
   }
 
-  func done(
-    _ post: Serial, of poster: UInt64, by slot: ConnectionSlot, failed reason: String? = nil,
-    serial: Serial = 904
-  ) {
+  func done(_ post: Serial, of poster: UInt64, by slot: ConnectionSlot, failed reason: String? = nil) {
     let done = Done(poster: ConnectionID(rawValue: poster), post: post, hasFailed: reason != nil)
-    send(done, from: slot, serial: serial, text: reason ?? "")
+    send(done, from: slot, serial: 904, text: reason ?? "")
   }
 
-  /// What the bus refuses a post with; nil if it takes it.
+  /// The error with which the bus refuses a plain post; nil if it takes the post.
   func post(_ name: String, object: String, text: String = "") throws(WireError) -> ErrorCode? {
     let frame = ByteBuffer(capacity: 0)
     frame.appendFrame(Post(), serial: 0, name: name, object: object, text: text)
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("a test made half a frame")
+      preconditionFailure("a test made a partial frame")
     }
-    do throws(WireError) {
-      try bus.check(post: FrameView(header, frame.bytes))
-      return nil
-    } catch {
-      return error.code
-    }
+    return refusal { () throws(WireError) in try bus.check(post: FrameView(header, frame.bytes)) }
   }
 
-  /// Takes over a configuration, as a reload does.
+  /// Applies a configuration, as a reload does.
   @discardableResult
   func configure(_ source: String, _ objects: [String: String] = [:]) -> ConfiguredProtocols {
     let rules = objects.sorted { $0.key < $1.key }.compactMap { pattern, name in
       ObjectPattern(pattern).map { ObjectRule(pattern: $0, protocolName: name) }
     }
-    precondition(rules.count == objects.count, "a test wrote a pattern that is none")
+    precondition(rules.count == objects.count, "a test wrote an invalid pattern")
     return bus.configure(
       protocols: [ProtocolSource(file: "test.protocol", text: Array(source.utf8))], objects: rules)
   }
@@ -249,32 +245,32 @@ final class BusUnderTest {
 
   func deferAnswer(
     _ milliseconds: UInt32, _ status: String = "", query: UInt64 = 1, delegate: UInt64,
-    from slot: ConnectionSlot, serial: Serial = 901
+    from slot: ConnectionSlot
   ) {
     let fields = Defer(
       query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), extension: milliseconds)
-    send(fields, from: slot, serial: serial, text: status)
+    send(fields, from: slot, serial: 901, text: status)
   }
 
   func cancel(_ target: Serial, by slot: ConnectionSlot, serial: Serial = 902) {
     send(Cancel(target: target), from: slot, serial: serial)
   }
 
-  // MARK: What came of it
+  // MARK: Results
 
-  /// The transcript since the last time.
+  /// The transcript since the last call.
   func take() -> [String] {
     defer { transcript = [] }
     return transcript
   }
 
-  /// The questions since the last time.
+  /// The questions since the last call.
   func takeQuestions() -> [(to: ConnectionSlot, question: Question)] {
     defer { questions = [] }
     return questions
   }
 
-  /// The names of those who receive a notification, sorted.
+  /// The sorted letters of the connections that receive a notification.
   func receivers(_ name: String, object: String = "") throws(WireError) -> String {
     let key = ByteBuffer(holding: Array((name + object).utf8))
     return try bus.receivers(of: key.bytes, nameLength: name.utf8.count).map(\.slot.letter).sorted().joined()
@@ -284,12 +280,12 @@ final class BusUnderTest {
     try explain(name, object: object).compactMap { if case .delegate(let entry) = $0 { entry } else { nil } }
   }
 
-  /// Holds, missing delegates and the chain, as a `list` of it gives them.
+  /// Holds, missing delegates and the chain, as `list` shows them.
   func explain(_ name: String, object: String = "") throws(WireError) -> [Entry] {
     let frame = ByteBuffer(capacity: 0)
     frame.appendFrame(List(.chain), serial: 1, name: name, object: object)
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("a test made half a frame")
+      preconditionFailure("a test made a partial frame")
     }
     return try bus.explain(FrameView(header, frame.bytes), at: now)
   }
@@ -304,10 +300,10 @@ final class BusUnderTest {
   }
 
   var nextDeadline: Instant? { bus.nextDeadline }
-  /// Verdicts, and those of them that were vetoes.
+  /// The number of verdicts, and of vetoes among them.
   var verdictCounts: [UInt64] { [bus.totals.asked, bus.totals.vetoed] }
 
-  /// Nothing is registered and nothing is asked.
+  /// Whether nothing is registered, under way or retained.
   var isEmpty: Bool {
     bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
       && !bus.isMonitored && bus.nextDeadline == nil && bus.declarationCount == 0 && bus.protocolCount == 0
@@ -315,9 +311,9 @@ final class BusUnderTest {
   }
 
   func note() {
-    var effects: [Effect] = []
+    var effects = Batch<Effect>()
     bus.takeEffects(&effects)
-    for effect in effects {
+    effects.drain { effect in
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       switch effect {
@@ -331,7 +327,7 @@ final class BusUnderTest {
 }
 
 extension PayloadCheck {
-  /// What says `bad` does not fit.
+  /// Refuses userInfo and values that contain `bad`.
   static let fake = PayloadCheck(
     userInfo: { (payload, method) throws(WireError) in try requireFit(payload, method) },
     value: { (payload, method) throws(WireError) in try requireFit(payload, method) })
@@ -344,18 +340,17 @@ extension PayloadCheck {
 }
 
 extension ConnectionSlot {
-  /// A for the first slot, and so on.
+  /// A for the first slot, B for the second.
   var letter: String {
     index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)"
   }
 }
 
 extension Effect {
-  /// How the frame looks in a transcript.
+  /// The frame as a line of a transcript.
   var line: String {
     switch self {
-    case .spent: preconditionFailure("an effect was taken out before")
-    case .kept, .forgotten, .waiting, .waitsNoMore: preconditionFailure("nobody hears what is for the log")
+    case .kept, .forgotten, .waiting, .waitsNoMore: preconditionFailure("this effect is for the log")
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")
@@ -396,16 +391,16 @@ extension Effect {
 }
 
 extension ByteSlice {
-  /// `a.b o text` for each frame that the slice is, with a plus between.
+  /// `a.b o text` for each frame of the slice, joined by plus signs.
   fileprivate var summary: String {
     var position = 0
-    var said: [String] = []
+    var frames: [String] = []
     while position < count, let header = FrameHeader.peek(bytes, at: position, limits: .fromBus) {
       let tail = bytes.extracting(position + header.nameStart..<position + header.frameLength)
-      said.append(tail.summary(header.nameLength, header.objectLength))
+      frames.append(tail.summary(header.nameLength, header.objectLength))
       position += header.frameLength
     }
-    return said.joined(separator: " + ")
+    return frames.joined(separator: " + ")
   }
 }
 
@@ -414,7 +409,7 @@ extension QueryTail {
 }
 
 extension RawSpan {
-  /// Name, object and text, which are there in one piece.
+  /// Name, object and text, which follow each other without a separator.
   fileprivate func summary(_ nameLength: Int, _ objectLength: Int) -> String {
     let object = String(repairing: extracting(nameLength..<nameLength + objectLength))
     let text = String(repairing: extracting(droppingFirst: nameLength + objectLength))
@@ -457,7 +452,7 @@ extension DelegateEntry {
 }
 
 extension Progress {
-  /// `5000ms` for a deferral, else what it is.
+  /// `5000ms` for a deferral, `asked 5000ms`, or the outcome.
   fileprivate var summary: String {
     switch stage {
     case .deferred: "\(timeout)ms"
@@ -470,12 +465,12 @@ extension Progress {
 extension Verdict {
   /// `vetoed: d1 approved, d2 vetoed (busy)`; an unanswered one has a question mark.
   var summary: String {
-    let said = outcomes.map { outcome in
+    let summaries = outcomes.map { outcome in
       let text = outcome.value.isEmpty ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)
       let reason = text.isEmpty ? "" : " (\(text))"
       return "d\(outcome.delegate.id.rawValue) \(outcome.outcome)\(reason)"
     }
     let marks = (isUnanswered ? "?" : "") + (isOverridden ? " overridden" : "") + (isDryRun ? " dry" : "")
-    return "\(verdict)\(marks)" + (said.isEmpty ? "" : ": ") + said.joined(separator: ", ")
+    return "\(verdict)\(marks)" + (summaries.isEmpty ? "" : ": ") + summaries.joined(separator: ", ")
   }
 }

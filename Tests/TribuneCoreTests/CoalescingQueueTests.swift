@@ -7,7 +7,7 @@ import TribuneTestSupport
 
 @Suite("A coalescing queue", .timeLimit(.minutes(15)))
 struct CoalescingQueueTests {
-  @Test("Gives out what was put in, in order, without what was taken out under a key", arguments: Seeds.all)
+  @Test("It returns its elements in order, except for those that were removed by a key", arguments: Seeds.all)
   func likeAnArray(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var queue = CoalescingQueue<Int>()
@@ -33,7 +33,7 @@ struct CoalescingQueueTests {
     }
   }
 
-  @Test("Replacing one thing for ever takes no more memory than one thing")
+  @Test("Replacing one element again and again does not take more memory")
   func bounded() {
     var queue = CoalescingQueue<Int>()
     queue.append(-1, keys: [ExactText("first")], byteCount: 1)

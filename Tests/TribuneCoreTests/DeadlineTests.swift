@@ -9,40 +9,31 @@ import TribuneWire
 struct DeadlineTests {
   /// An asker A, and delegates B, C … for the name x, with a timeout each.
   private func bus(
-    timeouts: [UInt32], policy: FailurePolicy = .veto, limits: BusLimits = BusLimits()
+    timeouts: [UInt32], policy: FailurePolicy = .veto
   ) -> (BusUnderTest, asker: ConnectionSlot, delegates: [ConnectionSlot]) {
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest()
     let asker = bus.connect()
-    let delegates = timeouts.map { timeout in
-      let slot = bus.connect()
-      bus.attach(["x"], by: slot, serial: 1, policy: policy, timeout: timeout)
-      return slot
-    }
-    _ = bus.take()
+    let delegates = timeouts.map { bus.connectDelegate("x", policy: policy, timeout: $0) }
     return (bus, asker, delegates)
   }
 
-  @Test("An answer that comes late is late, though nobody has looked at the clock", arguments: [1000, 1001])
+  @Test("A late answer is refused, even before the clock has been advanced", arguments: [1000, 1001])
   func lateUnnoticed(milliseconds: UInt32) {
-    let bus = BusUnderTest()
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1, timeout: 1000)
-    bus.attach(["x"], by: other, serial: 1)
+    let (bus, asker, delegates) = bus(timeouts: [1000, 0])
     bus.ask("x", by: asker, serial: 5, mode: .all)
     _ = bus.take()
     bus.elapse(milliseconds: milliseconds)
-    bus.answer(.approve, delegate: 1, from: one)
+    bus.answer(.approve, delegate: 1, from: delegates[0])
     #expect(bus.take() == ["B refused 900 notAsked"])
-    bus.answer(.approve, delegate: 2, from: other)
+    bus.answer(.approve, delegate: 2, from: delegates[1])
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 approved")
   }
 
-  @Test("In order, nobody is asked once the asker's deadline is over, though nobody has looked at the clock")
+  @Test("In order, nobody is asked after the asker's deadline, even before the clock has been advanced")
   func deadlineUnnoticed() {
     let bus = BusUnderTest()
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1, policy: .abstain)
-    bus.attach(["x"], by: other, serial: 1)
+    let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
+    bus.connectDelegate("x")
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 1000)
     _ = bus.take()
     bus.elapse(milliseconds: 1000)
@@ -50,19 +41,21 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut")
   }
 
-  @Test("The bus's own settings stand in for times that nobody named")
+  @Test("The bus has defaults for deadlines and timeouts")
   func settings() {
-    var limits = BusLimits()
-    limits.delegateTimeout = 300
-    limits.deadline = 200
-    let (bus, asker, _) = bus(timeouts: [0], limits: limits)
+    let bus = BusUnderTest {
+      $0.delegateTimeout = 300
+      $0.deadline = 200
+    }
+    let asker = bus.connect()
+    bus.connectDelegate("x")
     bus.ask("x", by: asker, serial: 5)
     bus.ask("x", by: asker, serial: 6, deadline: 1000)
     #expect(bus.take() == ["B question 1 q1 d1 200ms x", "B question 1 q2 d1 300ms x"])
   }
 
   @Test(
-    "The asker's deadline bounds what a delegate has",
+    "A delegate's time ends with the asker's deadline",
     arguments: [(100, 700, 100), (700, 100, 100), (100, 100, 100), (3_600_000, .max, 3_600_000)]
       as [(UInt32, UInt32, UInt32)])
   func askersDeadline(_ deadline: UInt32, _ timeout: UInt32, _ expected: UInt32) {
@@ -75,7 +68,7 @@ struct DeadlineTests {
     #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed"])
   }
 
-  @Test("Time that passes unobserved is made up for, query by query")
+  @Test("When much time has passed at once, each query catches up")
   func lateAdvance() {
     let (bus, asker, _) = bus(timeouts: [100, 900], policy: .abstain)
     bus.ask("x", by: asker, serial: 5)
@@ -90,7 +83,7 @@ struct DeadlineTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("The next deadline is the earliest of all queries, and none when none is under way")
+  @Test("The next deadline is the earliest of all queries, and nil without queries")
   func nextDeadline() {
     let (bus, asker, delegates) = bus(timeouts: [500])
     #expect(bus.nextDeadline == nil)
@@ -106,7 +99,7 @@ struct DeadlineTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("One that answers does not let the others wait longer or shorter")
+  @Test("An answer does not change the time of the other delegates")
   func othersKeepTheirTime() {
     let (bus, asker, delegates) = bus(timeouts: [100, 300])
     bus.ask("x", by: asker, serial: 5)
@@ -131,7 +124,7 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 approved")
   }
 
-  @Test("Who could not be asked before the deadline has timed out, and hears nothing of it")
+  @Test("A delegate that was not asked before the deadline has timed out, and receives nothing")
   func neverAsked() {
     let (bus, asker, _) = bus(timeouts: [500, 500, 500], policy: .abstain)
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 500)
@@ -143,20 +136,20 @@ struct DeadlineTests {
       ])
   }
 
-  @Test("Who could not be asked before the deadline did not approve")
+  @Test("A delegate that was not asked before the deadline counts by its failure policy")
   func neverAskedVetoes() {
     let (bus, asker, delegates) = bus(timeouts: [500, 500])
     bus.attach(["x", "y"], by: delegates[0], serial: 9, order: -1, policy: .abstain, timeout: 300)
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 300)
     _ = bus.take()
-    // The first to be asked is the one that abstains when it says nothing, and it takes all the time.
+    // The first delegate abstains if it does not answer, and uses up all the time.
     bus.advance(milliseconds: 300)
     #expect(
       bus.take() == ["A verdict 5 q1 vetoed: d3 timedOut, d1 timedOut", "B concluded 9 q1 d3 vetoed"])
   }
 
-  @Test("A deferral gives time from now on, and the asker hears of it")
+  @Test("A deferral gives time from now on, and the asker is notified")
   func deferring() {
     let (bus, asker, delegates) = bus(timeouts: [500])
     bus.ask("x", by: asker, serial: 5)
@@ -187,7 +180,7 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
   }
 
-  @Test("A deferral of one delegate leaves the others' time alone")
+  @Test("A deferral of one delegate does not change the time of the others")
   func deferringAlone() {
     let (bus, asker, delegates) = bus(timeouts: [500, 600], policy: .abstain)
     bus.ask("x", by: asker, serial: 5)
@@ -216,7 +209,7 @@ struct DeadlineTests {
       ])
   }
 
-  @Test("A thousand deadlines come in their order, whatever the order of asking", arguments: Seeds.all)
+  @Test("A thousand deadlines pass in their order, whatever the order of the queries", arguments: Seeds.all)
   func many(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let (bus, asker, _) = bus(timeouts: [.max])
@@ -247,7 +240,7 @@ struct DeadlineTests {
 
 @Suite("Instants", .timeLimit(.minutes(15)))
 struct InstantTests {
-  @Test("The end of time is not passed")
+  @Test("Instants saturate at the largest number")
   func saturation() {
     let end = Instant(nanoseconds: .max)
     #expect(Instant(nanoseconds: .max - 1).advanced(byMilliseconds: 1) == end)
@@ -256,7 +249,7 @@ struct InstantTests {
   }
 
   @Test(
-    "A begun millisecond counts, and what is earlier is no time ago",
+    "Milliseconds are rounded up, and are 0 since an instant that is not earlier",
     arguments: [
       (0, 0, 0), (1, 0, 1), (1_000_000, 0, 1), (1_000_001, 0, 2), (0, 5, 0), (.max, 0, .max), (.max, .max, 0),
     ] as [(UInt64, UInt64, UInt32)])

@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-/// What an image viewer would declare.
+/// Protocols as an image viewer declares them.
 let scrollView = """
   protocol Scroll {
     optional should scroll.shouldScrollToTop ()
@@ -29,7 +29,7 @@ struct DeclarationTests {
     bus.declare("view/2", as: "Own", defining: "protocol Own : Scroll {}", by: owner, serial: 3)
     #expect(bus.take() == ["A ok 1 as 1", "A ok 2 as 2", "A ok 3 as 3"])
     #expect(bus.bus.declarationCount == 3 && bus.bus.protocolCount == 3)
-    // Which are no observations.
+    // Declarations do not count as observations.
     #expect(bus.counts(at: owner).observations == 0 && bus.observationCount == 0)
     #expect(
       bus.bus.objectEntries(of: 0).map { "\($0.object) \($0.protocolName) \($0.connection)" }
@@ -44,48 +44,40 @@ struct DeclarationTests {
   }
 
   struct Refused: Sendable, CustomTestStringConvertible {
-    let object: String
-    let name: String
-    let source: String
+    var object = ""
+    var name = ""
+    var source = ""
     let code: ErrorCode
-
-    init(_ object: String, _ name: String, _ code: ErrorCode, defining source: String = "") {
-      self.object = object
-      self.name = name
-      self.source = source
-      self.code = code
-    }
 
     var testDescription: String { "\(object) \(name) \(source.prefix(40)): \(code)" }
   }
 
   static let refused = [
-    Refused("o", "", .invalidValue),
-    Refused("o", "", .invalidValue, defining: "protocol New {}"),
-    Refused("", "Scroll", .invalidValue),
-    Refused("", "New", .invalidValue, defining: "protocol New {}"),
-    Refused("", "", .invalidValue),
-    Refused("o", "None", .unknownProtocol),
-    Refused("o", "None", .unknownProtocol, defining: "protocol New {}"),
-    Refused("o\n", "Scroll", .invalidObject),
-    Refused("o", String(repeating: "P", count: 256), .limitExceeded),
-    Refused("", "", .limitExceeded, defining: String(repeating: "#\n", count: 32_769)),
-    Refused("", "", .invalidProtocol, defining: "protocol New {"),
-    Refused("", "", .invalidProtocol, defining: "protocol New : None {}"),
-    Refused("", "", .conflict, defining: "protocol Scroll {}"),
-    Refused("", "", .conflict, defining: "protocol New {}\nprotocol Scroll {}"),
-    Refused("", "", .invalidProtocol, defining: "protocol New : None {}\nprotocol Scroll {}"),
-    // A method twice, with other types.
+    Refused(object: "o", code: .invalidValue),
+    Refused(object: "o", source: "protocol New {}", code: .invalidValue),
+    Refused(name: "Scroll", code: .invalidValue),
+    Refused(name: "New", source: "protocol New {}", code: .invalidValue),
+    Refused(code: .invalidValue),
+    Refused(object: "o", name: "None", code: .unknownProtocol),
+    Refused(object: "o", name: "None", source: "protocol New {}", code: .unknownProtocol),
+    Refused(object: "o\n", name: "Scroll", code: .invalidObject),
+    Refused(object: "o", name: String(repeating: "P", count: 256), code: .limitExceeded),
+    Refused(source: String(repeating: "#\n", count: 32_769), code: .limitExceeded),
+    Refused(source: "protocol New {", code: .invalidProtocol),
+    Refused(source: "protocol New : None {}", code: .invalidProtocol),
+    Refused(source: "protocol Scroll {}", code: .conflict),
+    Refused(source: "protocol New {}\nprotocol Scroll {}", code: .conflict),
+    Refused(source: "protocol New : None {}\nprotocol Scroll {}", code: .invalidProtocol),
+    // The same method twice, with different types.
     Refused(
-      "", "", .invalidProtocol,
-      defining: "protocol New { optional did a.didB (x: int)\n optional did a.didB (x: bool) }"),
-    Refused("", "", .invalidProtocol, defining: "protocol New : Tap { required did scroll.didTap (x: int) }"),
+      source: "protocol New { optional did a.didB (x: int)\n optional did a.didB (x: bool) }",
+      code: .invalidProtocol),
+    Refused(source: "protocol New : Tap { required did scroll.didTap (x: int) }", code: .invalidProtocol),
   ]
 
-  @Test("are refused with nothing changed", arguments: refused)
+  @Test("change nothing if they are refused", arguments: refused)
   func refusal(_ example: Refused) {
-    let owner = bus.connect()
-    let other = bus.connect()
+    let (owner, other) = (bus.connect(), bus.connect())
     bus.declare(defining: scrollView, by: owner, serial: 1)
     _ = bus.take()
     bus.declare(example.object, as: example.name, defining: example.source, by: other, serial: 4)
@@ -93,7 +85,7 @@ struct DeclarationTests {
     #expect(bus.bus.declarationCount == 1 && bus.bus.protocolCount == 2)
   }
 
-  @Test("say all that is wrong with a definition, with lines and columns")
+  @Test("are refused with all mistakes of a definition, with lines and columns")
   func message() {
     var messages: [String] = []
     bus.onEffect = { if case .refusal(_, _, let error) = $0 { messages.append(error.message) } }
@@ -104,12 +96,11 @@ struct DeclarationTests {
     #expect(lines.first?.hasPrefix("1:14: ") == true && lines.last?.hasPrefix("3:16: ") == true, "\(lines)")
   }
 
-  @Test("are the same thing twice, and another thing is a conflict, until the first has gone")
+  @Test("can be repeated by others; a different one is a conflict until the first has gone")
   func conflicts() throws {
-    let one = bus.connect()
-    let two = bus.connect()
+    let (one, two) = (bus.connect(), bus.connect())
     bus.declare("o", as: "Scroll", defining: scrollView, by: one, serial: 1)
-    // Another's text, the same but for a comment.
+    // The same definition with another comment.
     bus.declare("o", as: "Scroll", defining: "# mine\n" + scrollView, by: two, serial: 1)
     bus.declare("o", as: "Tap", by: two, serial: 2)
     bus.declare("o", as: "Scroll", by: two, serial: 1)
@@ -127,11 +118,11 @@ struct DeclarationTests {
 
   @Test("count with the observations, and those that define have a limit of their own")
   func limits() {
-    var limits = BusLimits()
-    limits.observationsMax = 3
-    limits.definitionsMax = 2
-    limits.protocolsMax = 3
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest {
+      $0.observationsMax = 3
+      $0.definitionsMax = 2
+      $0.protocolsMax = 3
+    }
     let owner = bus.connect()
     bus.declare(defining: "protocol A {}\nprotocol B {}", by: owner, serial: 1)
     bus.declare(defining: "protocol C {}\nprotocol D {}", by: owner, serial: 2)
@@ -149,86 +140,47 @@ struct DeclarationTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("leave nothing, however often they come and go")
-  func churn() {
-    let owner = bus.connect()
-    for round in 0..<1000 {
-      bus.declare(
-        "view/\(round)", as: "Own\(round)", defining: "protocol Own\(round) {}", by: owner, serial: 1)
-      bus.declare("view/x", as: "Own\(round)", by: owner, serial: 2)
-      #expect(bus.take().allSatisfy { $0.contains(" ok ") })
-      #expect(bus.bus.declarationCount == 2)
-      if round % 3 == 0 {
-        bus.disconnect(owner)
-        bus.connect()
-      } else {
-        bus.cancel(1, by: owner)
-        bus.cancel(2, by: owner)
-        #expect(bus.take().allSatisfy { $0.contains(" ok ") })
-      }
-      #expect(bus.isEmpty)
-    }
-  }
-
   // MARK: Attaching
 
-  struct Attaching: Sendable, CustomTestStringConvertible {
-    let object: String
-    let patterns: [String]
-    let protocols: [String]
-    /// nil for none.
-    let code: ErrorCode?
-
-    init(_ object: String, _ patterns: [String], _ protocols: [String], _ code: ErrorCode? = nil) {
-      self.object = object
-      self.patterns = patterns
-      self.protocols = protocols
-      self.code = code
+  @Test(
+    "say what their delegates must be, when they attach",
+    arguments: [
+      ("base", ["scroll.didScroll"], ["Scroll"], nil),
+      ("base", ["scroll.didScroll", "scroll.didTap"], ["Tap"], nil),
+      ("base", ["**"], ["Scroll"], nil),
+      ("base", ["scroll.didScroll"], [], .notConforming),
+      ("base", ["scroll.didTap"], ["Scroll"], .notConforming),
+      ("base", ["scroll.didScroll"], ["Scroll", "None"], .unknownProtocol),
+      ("tap", ["scroll.didTap", "scroll.didScroll"], ["Tap"], nil),
+      ("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
+      ("tap", ["scroll.didScroll"], ["Tap"], .notConforming),
+      ("tap", ["scroll.didTap"], ["Scroll", "Tap"], nil),
+      ("free", ["what.ever"], ["None"], nil),
+      ("", ["scroll.didTap"], [], nil),
+    ] as [(String, [String], [String], ErrorCode?)])
+  func attaching(object: String, patterns: [String], protocols: [String], code: ErrorCode?) {
+    for isSet in [false, true] {
+      let bus = BusUnderTest()
+      let (owner, delegate) = (bus.connect(), bus.connect())
+      bus.declare("base", as: "Scroll", defining: scrollView, by: owner, serial: 1)
+      bus.declare("tap", as: "Tap", by: owner, serial: 2)
+      _ = bus.take()
+      bus.attach(patterns, to: object, by: delegate, serial: 5, isSet: isSet, conformingTo: protocols)
+      #expect(bus.take() == [code.map { "B refused 5 \($0)" } ?? "B ok 5 as 5 d1"])
+      #expect(bus.delegateCount == (code == nil ? 1 : 0))
     }
-
-    var testDescription: String { "\(object) \(patterns) \(protocols)" }
   }
 
-  static let attachments = [
-    Attaching("base", ["scroll.didScroll"], ["Scroll"]),
-    Attaching("base", ["scroll.didScroll", "scroll.didTap"], ["Tap"]),
-    Attaching("base", ["**"], ["Scroll"]),
-    Attaching("base", ["scroll.didScroll"], [], .notConforming),
-    Attaching("base", ["scroll.didTap"], ["Scroll"], .notConforming),
-    Attaching("base", ["scroll.didScroll"], ["Scroll", "None"], .unknownProtocol),
-    Attaching("tap", ["scroll.didTap", "scroll.didScroll"], ["Tap"]),
-    Attaching("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
-    Attaching("tap", ["scroll.didScroll"], ["Tap"], .notConforming),
-    Attaching("tap", ["scroll.didTap"], ["Scroll", "Tap"]),
-    Attaching("free", ["what.ever"], ["None"]),
-    Attaching("", ["scroll.didTap"], []),
-  ]
-
-  @Test("say what their delegates must be, when they attach", arguments: attachments, [false, true])
-  func attaching(_ example: Attaching, _ isSet: Bool) {
-    let owner = bus.connect()
-    let delegate = bus.connect()
-    bus.declare("base", as: "Scroll", defining: scrollView, by: owner, serial: 1)
-    bus.declare("tap", as: "Tap", by: owner, serial: 2)
-    _ = bus.take()
-    bus.attach(
-      example.patterns, to: example.object, by: delegate, serial: 5, isSet: isSet,
-      conformingTo: example.protocols)
-    #expect(bus.take() == [example.code.map { "B refused 5 \($0)" } ?? "B ok 5 as 5 d1"])
-    #expect(bus.delegateCount == (example.code == nil ? 1 : 0))
-  }
-
-  @Test("leave the delegates alone that the object had before, and check what comes from then on")
+  @Test("keep the delegates that the object had before, and check what comes later")
   func earlierDelegates() throws {
-    let delegate = bus.connect()
-    let owner = bus.connect()
+    let (delegate, owner) = (bus.connect(), bus.connect())
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 1, conformingTo: ["Tap"])
     bus.ask("own.shouldGo", object: "o", by: owner, serial: 9)
     bus.answer(.approve, delegate: 1, from: delegate)
     bus.declare("o", as: "Tap", defining: scrollView, by: owner, serial: 1)
     #expect(bus.delegateCount == 1)
     _ = bus.take()
-    // The same once more is still the same.
+    // Attaching the same delegate again still succeeds.
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2)
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2, label: "another")
     bus.ask("own.shouldGo", object: "o", by: owner, serial: 9)
@@ -243,7 +195,7 @@ struct DeclarationTests {
 
   struct Message: Sendable, CustomTestStringConvertible {
     let name: String
-    /// nil is posted.
+    /// nil for a post.
     let mode: QueryMode?
     let text: String
     let code: ErrorCode?
@@ -306,15 +258,13 @@ struct DeclarationTests {
   }
 
   @Test(
-    "make a value that does not fit a failure, which the delegate is told",
+    "turn a value that does not fit into a failure, and refuse it",
     arguments: [QueryMode.first, .collect])
   func values(_ mode: QueryMode) {
-    let owner = bus.connect()
-    let delegate = bus.connect()
+    let (owner, delegate) = (bus.connect(), bus.connect())
     bus.declare("o", as: "Tap", defining: scrollView, by: owner, serial: 1)
-    for label in ["a", "b"] {
-      bus.attach(
-        ["**"], to: "o", by: delegate, serial: label == "a" ? 1 : 2, label: label, conformingTo: ["Tap"])
+    for serial in 1...2 as ClosedRange<Serial> {
+      bus.attach(["**"], to: "o", by: delegate, serial: serial, label: "\(serial)", conformingTo: ["Tap"])
     }
     bus.ask("scroll.zoomTarget", object: "o", by: owner, serial: 2, mode: mode)
     _ = bus.take()
@@ -326,7 +276,7 @@ struct DeclarationTests {
         == "allowed: d1 failed (the value does not fit: scroll.zoomTarget takes nothing bad), d2 answered (good)"
     )
     #expect(bus.queryCount == 0)
-    // What is free-form takes any.
+    // An object without a protocol takes any value.
     bus.attach(["**"], to: "free", by: delegate, serial: 3)
     bus.ask("scroll.zoomTarget", object: "free", by: owner, serial: 3, mode: mode)
     bus.answer(.value, "bad", query: 2, delegate: 3, from: delegate)
@@ -335,7 +285,7 @@ struct DeclarationTests {
 
   // MARK: Configuration
 
-  @Test("are explained as they would be met: what cannot be asked has no explanation")
+  @Test("refuse to explain a query that cannot be asked")
   func explaining() throws {
     bus.declare("o", as: "Tap", defining: scrollView, by: bus.connect(), serial: 1)
     for name in ["scroll.shouldScrollToTop", "scroll.zoomTarget"] {
@@ -347,7 +297,7 @@ struct DeclarationTests {
     }
   }
 
-  @Test("of the configuration come first, the most particular of them")
+  @Test("of the configuration come first, and the most specific pattern wins")
   func patterns() throws {
     let owner = bus.connect()
     let text = ["A", "B", "C", "D"].map {
@@ -367,7 +317,7 @@ struct DeclarationTests {
     #expect(bus.take() == ["A ok 1 as 1", "A refused 2 conflict"])
     #expect(try bus.post("b.didX", object: "view/2") == nil)
     #expect(try bus.post("d.didX", object: "view/2") == .unknownName)
-    // Without them, the declaration is in force; with another, that is.
+    // Without rules the declaration applies; a new rule applies instead of it.
     bus.configure(text.joined())
     #expect(try protocolName("view/2") == "B" && protocolName("view/1") == nil)
     bus.configure(text.joined(), ["view/*": "D"])
@@ -381,7 +331,7 @@ struct DeclarationTests {
     #expect(bus.bus.objectEntries(of: 1).map(\.object) == ["view/2"])
   }
 
-  @Test("go on with what they have when the configuration changes it")
+  @Test("keep their protocol when the configuration changes it")
   func reloading() throws {
     let owner = bus.connect()
     bus.configure("protocol P { optional did p.didX () }")
@@ -402,7 +352,7 @@ struct DeclarationTests {
     #expect(try bus.post("p.didY", object: "o") == nil)
   }
 
-  @Test("of the configuration keep a protocol that has gone for as long as their objects have delegates")
+  @Test("of the configuration keep a protocol that was removed while their objects have delegates")
   func kept() throws {
     let delegate = bus.connect()
     bus.configure("protocol P { optional did p.didX () }", ["view/*": "P", "other": "P"])
@@ -416,7 +366,7 @@ struct DeclarationTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("do not let the configuration rely on what a connection has defined, and give way to its definitions")
+  @Test("do not define protocols for the configuration, and give way to its definitions")
   func replaced() throws {
     let owner = bus.connect()
     bus.declare("o", as: "P", defining: "protocol P { optional did p.didX () }", by: owner, serial: 1)
@@ -432,7 +382,7 @@ struct DeclarationTests {
 
   // MARK: Listing
 
-  @Test("are looked at by the object or by the protocol's name, inherited methods included")
+  @Test("are listed by object or by protocol, with inherited methods")
   func members() throws {
     let owner = bus.connect()
     bus.declare("o", as: "Tap", defining: scrollView, by: owner, serial: 1)

@@ -10,32 +10,27 @@ struct HoldTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "A hold is against the names that match its pattern, of its object or of any",
+    "A hold is a veto for matching names, for one object or for any",
     arguments: [
-      PatternCase("x", "", "x", "", true), PatternCase("x", "", "x", "o", true),
-      PatternCase("x", "", "y", "", false),
-      PatternCase("x", "o", "x", "o", true), PatternCase("x", "o", "x", "p", false),
-      PatternCase("x", "o", "x", "", false),
-      PatternCase("", "", "a.b", "o", true), PatternCase("", "o", "a.b", "o", true),
-      PatternCase("", "o", "a.b", "", false),
-      PatternCase("**", "", "a.b.c", "", true), PatternCase("**", "", "x", "o", true),
-      PatternCase("a.*", "", "a.b", "", true),
-      PatternCase("a.*", "", "a", "", false), PatternCase("a.*", "", "a.b.c", "", false),
-      PatternCase("a.**", "o", "a.b.c", "o", true),
-    ])
-  func matching(_ example: PatternCase) {
+      ("x", "", "x", "", true), ("x", "", "x", "o", true), ("x", "", "y", "", false),
+      ("x", "o", "x", "o", true), ("x", "o", "x", "p", false), ("x", "o", "x", "", false),
+      ("", "", "a.b", "o", true), ("", "o", "a.b", "o", true), ("", "o", "a.b", "", false),
+      ("**", "", "a.b.c", "", true), ("**", "", "x", "o", true), ("a.*", "", "a.b", "", true),
+      ("a.*", "", "a", "", false), ("a.*", "", "a.b.c", "", false), ("a.**", "o", "a.b.c", "o", true),
+    ] as [(String, String, String, String, Bool)])
+  func matching(pattern: String, of object: String, name: String, about: String, isHeld: Bool) {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.hold(example.pattern, object: example.object, by: holder, serial: 1)
+    bus.hold(pattern, object: object, by: holder, serial: 1)
     _ = bus.take()
     for serial in 5...6 {
-      // The second time, what was found is known.
-      bus.ask(example.name, object: example.about, by: asker, serial: Serial(serial))
-      let verdict = example.meets ? "vetoed: d1 held (busy)" : "allowed?"
+      // The second ask uses what the first one has found.
+      bus.ask(name, object: about, by: asker, serial: Serial(serial))
+      let verdict = isHeld ? "vetoed: d1 held (busy)" : "allowed?"
       #expect(bus.take() == ["A verdict \(serial) q\(serial - 4) \(verdict)"])
     }
   }
 
-  @Test("A verdict lists no more holds than its length can bear, the oldest")
+  @Test("A verdict lists the oldest holds, up to a limit")
   func manyHolds() {
     let bus = BusUnderTest { $0.holdsListedMax = 3 }
     let (asker, holder) = (bus.connect(), bus.connect())
@@ -47,7 +42,7 @@ struct HoldTests {
     #expect(bus.lastVerdict?.outcomes.map(\.delegate.id.rawValue) == [4, 5])
   }
 
-  @Test("A hold ends a query before anyone is asked", arguments: [QueryMode.parallel, .order])
+  @Test("A hold ends a query before a delegate is asked", arguments: [QueryMode.parallel, .order])
   func nobodyAsked(_ mode: QueryMode) {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
@@ -58,7 +53,7 @@ struct HoldTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("Who wants all reasons gets those of the delegates behind that of the hold")
+  @Test("In mode all, the outcomes of the delegates follow that of the hold")
   func allReasons() {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
@@ -68,7 +63,7 @@ struct HoldTests {
       bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed"])
   }
 
-  @Test("A value query does not meet a hold", arguments: [QueryMode.first, .collect])
+  @Test("Holds do not apply to value queries", arguments: [QueryMode.first, .collect])
   func valueQueries(_ mode: QueryMode) {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
@@ -77,7 +72,7 @@ struct HoldTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 answered (7)")
   }
 
-  @Test("All holds are in the verdict, the oldest first, the asker's own as well", arguments: QueryMode.leave)
+  @Test("The verdict has all holds, the oldest first, and also the asker's own", arguments: QueryMode.leave)
   func several(_ mode: QueryMode) {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", why: "one", by: holder, serial: 1)
@@ -99,9 +94,9 @@ struct HoldTests {
     #expect(outcome.delegate.label.isEmpty && outcome.elapsed == 0)
   }
 
-  // MARK: Its end
+  // MARK: End
 
-  @Test("A hold expires at its moment, not before, and its owner is told")
+  @Test("A hold expires at its time, and its owner is notified")
   func expiry() {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: holder, serial: 1)
@@ -120,7 +115,7 @@ struct HoldTests {
     #expect(bus.take() == ["B refused 902 notFound", "B ok 1 as 1 d2"])
   }
 
-  @Test("Holds expire in their order, whatever the order of taking", arguments: Seeds.all)
+  @Test("Holds expire in the order of their times", arguments: Seeds.all)
   func manyExpiries(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let holder = bus.connect()
@@ -152,7 +147,7 @@ struct HoldTests {
   }
 
   @Test(
-    "A hold that expires at a moment that the clock cannot show is refused",
+    "A hold that expires past the end of the clock is refused",
     arguments: [WireLimits.expiry + 1, .max - 1, .max])
   func expiryPastTheClock(_ expiry: UInt64) {
     let holder = bus.connect()
@@ -166,7 +161,7 @@ struct HoldTests {
     #expect(remaining == [(WireLimits.expiry - bus.now.nanoseconds) / 1000])
   }
 
-  @Test("A hold that is taken back holds no more, and nobody is told of its expiry")
+  @Test("A cancelled hold is no veto, and does not expire")
   func release() {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: holder, serial: 1)
@@ -179,7 +174,7 @@ struct HoldTests {
     #expect(bus.take() == ["A verdict 5 q1 allowed?"])
   }
 
-  @Test("A hold ends with its connection, and whoever gets the slot next holds nothing")
+  @Test("A hold ends with its connection, and the next connection in the slot has none")
   func disconnect() {
     let (asker, holder, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.hold("x", why: "first", by: holder, serial: 1)
@@ -195,7 +190,7 @@ struct HoldTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("What counts is who holds at the moment of asking")
+  @Test("A query meets the holds that exist when it is asked")
   func momentOfAsking() {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
@@ -211,10 +206,10 @@ struct HoldTests {
       ])
   }
 
-  // MARK: What is refused, and listed
+  // MARK: Refusals and lists
 
   @Test(
-    "A wrong hold is refused, and holds nothing",
+    "An invalid hold is refused",
     arguments: [
       ("a..b", "", "why", 1, .invalidPattern), ("a.b*", "", "why", 1, .invalidPattern),
       ("**.a", "", "why", 1, .invalidPattern), ("a", "\n", "why", 1, .invalidObject),
@@ -226,7 +221,7 @@ struct HoldTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("A hold's serial is taken until the hold is over, and its why is cut at 4,096 bytes")
+  @Test("A hold's serial is in use until it ends, and its reason is cut at 4,096 bytes")
   func serialAndWhy() {
     let slot = bus.connect()
     bus.hold("x", why: String(repeating: "ä", count: 2049), by: slot, serial: 1)
@@ -239,7 +234,7 @@ struct HoldTests {
     #expect(bus.lastVerdict?.outcomes.first?.reason == String(repeating: "ä", count: 2048))
   }
 
-  @Test("Holds and delegates of one connection count together")
+  @Test("Holds and delegates of a connection share a limit")
   func limit() {
     let bus = BusUnderTest { $0.delegatesMax = 2 }
     let (slot, other) = (bus.connect(), bus.connect())
@@ -258,7 +253,7 @@ struct HoldTests {
     #expect(bus.take() == ["A ended 1 expired", "A ok 3 as 3 d4"])
   }
 
-  @Test("What would be met is explained: holds first, with their age and what remains of them")
+  @Test("An explanation has the holds first, with their age and their remaining time")
   func explained() throws {
     let (one, other) = (bus.connect(pid: 7), bus.connect())
     bus.attach(["x"], by: other, serial: 1)
@@ -284,11 +279,10 @@ struct HoldTests {
     #expect(bus.bus.holdEntries(of: 3, at: bus.now).isEmpty)
   }
 
-  /// A delegate 1 for `x` of `o`, serial 1, and a hold 2 on `**` of anything, serial 2, of one connection.
+  /// A connection with delegate 1 for `x` of `o` (serial 1), and hold 2 on `**` of any object (serial 2).
   private static func held() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
     let bus = BusUnderTest()
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
     bus.hold("**", by: delegate, serial: 2)
     _ = bus.take()
     return (bus, asker, delegate)
@@ -296,8 +290,6 @@ struct HoldTests {
 }
 
 extension QueryMode {
-  /// Those that ask for leave.
+  /// The modes that ask for leave, not for values.
   static let leave = allCases.filter { !$0.isForValues }
-  /// Those that ask for values.
-  static let values = allCases.filter(\.isForValues)
 }

@@ -6,7 +6,7 @@ import TribuneTestSupport
 
 @Suite("Places of outcomes", .timeLimit(.minutes(15)))
 struct OutcomePlacesTests {
-  @Test("are those that were put in, however many there are", arguments: Seeds.all)
+  @Test("are a set of numbers, however many there are", arguments: Seeds.all)
   func oracle(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for limit in [1, 64, 65, 300] {

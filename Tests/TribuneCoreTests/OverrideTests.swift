@@ -12,10 +12,10 @@ struct OverrideTests {
   // MARK: Overrides
 
   @Test(
-    "An override goes past every veto, waits for everyone, and lists them all", arguments: QueryMode.leave)
+    "An override is allowed despite vetoes, waits for all delegates, and lists all outcomes",
+    arguments: QueryMode.leave)
   func override(_ mode: QueryMode) {
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connect())
     bus.attach(["x"], by: one, serial: 2, label: "second")
     bus.attach(["x"], by: other, serial: 1)
     bus.attach(["x"], by: other, serial: 2, label: "silent")
@@ -42,7 +42,7 @@ struct OverrideTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("Where there is no veto there is nothing overridden", arguments: QueryMode.leave)
+  @Test("Without a veto nothing is overridden", arguments: QueryMode.leave)
   func nothingToOverride(_ mode: QueryMode) {
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
@@ -57,8 +57,7 @@ struct OverrideTests {
 
   @Test("An override waits no longer than its deadline")
   func overrideDeadline() {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.attach(["x"], by: delegate, serial: 2, label: "second")
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 100, flags: .overrides, because: "why")
@@ -67,7 +66,7 @@ struct OverrideTests {
   }
 
   @Test(
-    "An override gives a reason of at most 4,096 bytes, and asks for leave",
+    "An override needs a reason of at most 4,096 bytes, and is no value query",
     arguments: [
       (.parallel, "", .invalidValue), (.all, "", .invalidValue),
       (.parallel, String(repeating: "a", count: 4096), nil),
@@ -89,7 +88,7 @@ struct OverrideTests {
   }
 
   @Test(
-    "Those override whom the policy lets, root like anyone",
+    "The policy says who can override, and root is no exception",
     arguments: [
       (.everyone, 1000, true), (.everyone, 0, true), (.users([]), 1000, false), (.users([]), 0, false),
       (.users([1000]), 1000, true), (.users([1000]), 0, false), (.users([0, 7]), 0, true),
@@ -106,7 +105,7 @@ struct OverrideTests {
     #expect(bus.take().map { $0.hasSuffix("vetoed: d1 held (busy)") } == [true])
   }
 
-  @Test("Flags that nobody knows are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
+  @Test("Unknown flags are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
   func unknownFlags(_ flags: UInt8) {
     bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
     #expect(bus.take() == ["A refused 5 invalidValue"])
@@ -114,10 +113,9 @@ struct OverrideTests {
 
   // MARK: Dry runs
 
-  @Test("A dry run is asked like a query, told to all, and counted by nobody", arguments: QueryMode.allCases)
+  @Test("A dry run is asked like a query and marked as one, but not counted", arguments: QueryMode.allCases)
   func dryRun(_ mode: QueryMode) {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: mode, flags: .isDryRun)
     let questions = bus.takeQuestions().map(\.question)
     #expect(questions.map(\.isDryRun) == [true] && questions.map(\.wantsValue) == [mode.isForValues])
@@ -131,7 +129,7 @@ struct OverrideTests {
     #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
   }
 
-  @Test("A dry run meets holds, and an override can be tried")
+  @Test("A dry run meets holds, and can be an override")
   func dryRunHeld() {
     let slot = bus.connect()
     bus.hold("x", by: slot, serial: 1)
@@ -147,58 +145,41 @@ struct OverrideTests {
 
   // MARK: Required delegates
 
-  /// Who must be there, who is, and what a query finds.
-  struct Requirement: Sendable, CustomTestStringConvertible {
-    let pattern: String
-    let names: [String]
-    /// Labels of those who are attached; their unit is `test.service`.
-    let labels: [String]
-    let missing: [String]
-
-    init(_ pattern: String, _ names: [String], _ labels: [String], missing: [String]) {
-      self.pattern = pattern
-      self.names = names
-      self.labels = labels
-      self.missing = missing
-    }
-
-    var testDescription: String { "\(pattern) \(names), \(labels): \(missing)" }
-  }
-
   @Test(
-    "A required delegate is there by its label or its unit, or its absence is a veto",
+    "A query is vetoed if no delegate has the label or the unit that is required",
     arguments: [
-      Requirement("x", ["guard"], [], missing: ["guard"]),
-      Requirement("x", ["guard"], ["guard"], missing: []),
-      Requirement("x", ["guard"], ["Guard", "guards"], missing: ["guard"]),
-      Requirement("x", ["test.service"], [], missing: ["test.service"]),
-      Requirement("x", ["test.service"], ["any"], missing: []),
-      Requirement("**", ["one", "guard", "two"], ["guard"], missing: ["one", "two"]),
-      Requirement("y", ["guard"], [], missing: []),
-    ], [QueryMode.parallel, .order])
-  func required(_ example: Requirement, _ mode: QueryMode) throws {
-    bus.bus.policy.requirements = [.init(pattern: try Pattern(example.pattern), names: example.names)]
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    for (index, label) in example.labels.enumerated() {
-      bus.attach(["x"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
+      // A pattern, what it requires, the labels of the delegates (in unit `test.service`), what is missing.
+      ("x", ["guard"], [], ["guard"]), ("x", ["guard"], ["guard"], []),
+      ("x", ["guard"], ["Guard", "guards"], ["guard"]), ("x", ["test.service"], [], ["test.service"]),
+      ("x", ["test.service"], ["any"], []), ("**", ["one", "guard", "two"], ["guard"], ["one", "two"]),
+      ("y", ["guard"], [], []),
+    ] as [(String, [String], [String], [String])])
+  func required(pattern: String, names: [String], labels: [String], missing: [String]) throws {
+    for mode in [QueryMode.parallel, .order] {
+      let bus = BusUnderTest()
+      bus.bus.policy.requirements = [.init(pattern: try Pattern(pattern), names: names)]
+      let (asker, delegate) = (bus.connect(), bus.connect())
+      for (index, label) in labels.enumerated() {
+        bus.attach(["x"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
+      }
+      _ = bus.take()
+      let explained = try bus.explain("x", object: "o").compactMap { entry in
+        if case .missing(let absent) = entry { absent.name } else { nil }
+      }
+      #expect(explained == missing)
+      bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+      guard !missing.isEmpty else {
+        #expect(bus.take().first != "A verdict 5 q1 vetoed")
+        #expect(bus.lastVerdict == nil || labels.isEmpty)
+        continue
+      }
+      let outcomes = missing.map { _ in "d0 gone (required, and not attached)" }.joined(separator: ", ")
+      #expect(bus.take() == ["A verdict 5 q1 vetoed: \(outcomes)"])
+      #expect(bus.lastVerdict?.outcomes.map(\.delegate.label) == missing)
     }
-    _ = bus.take()
-    let explained = try bus.explain("x", object: "o").compactMap { entry in
-      if case .missing(let missing) = entry { missing.name } else { nil }
-    }
-    #expect(explained == example.missing)
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
-    guard !example.missing.isEmpty else {
-      #expect(bus.take().first != "A verdict 5 q1 vetoed")
-      #expect(bus.lastVerdict == nil || example.labels.isEmpty)
-      return
-    }
-    let outcomes = example.missing.map { _ in "d0 gone (required, and not attached)" }.joined(separator: ", ")
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: \(outcomes)"])
-    #expect(bus.lastVerdict?.outcomes.map(\.delegate.label) == example.missing)
   }
 
-  @Test("One that is attached, but not for this query, is missing")
+  @Test("A required delegate for other names or objects is missing")
   func requiredElsewhere() throws {
     bus.bus.policy.requirements = [.init(pattern: try Pattern("x"), names: ["guard"])]
     let (asker, delegate) = (bus.connect(), bus.connect())
@@ -211,13 +192,12 @@ struct OverrideTests {
     #expect(bus.take() == ["B question 2 q2 d2 5000ms xp"])
   }
 
-  @Test("With all reasons wanted, the others are asked though one is missing, and value queries do not care")
+  @Test("In mode all, the others are asked even if one is missing; value queries require no delegates")
   func requiredAll() throws {
     bus.bus.policy.requirements = [
       .init(pattern: try Pattern("x"), names: ["guard"]), .init(pattern: try Pattern("*"), names: ["guard"]),
     ]
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.hold("x", by: delegate, serial: 2)
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .all)

@@ -14,7 +14,7 @@ struct PatternTreeTests {
   }
 
   @Test(
-    "It finds what matching each pattern finds, and keeps what a new one with the same patterns keeps",
+    "It finds what matching each pattern finds, and has the same nodes as a new tree",
     arguments: Seeds.all)
   func oracle(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -27,7 +27,7 @@ struct PatternTreeTests {
         let new = Registration(
           key: Int.random(in: 0..<6, using: &random), pattern: try Pattern(random.longPattern()),
           object: random.pick([nil, nil, "o", "p", "ü"]))
-        // The same again, at times: each is to be taken back for itself.
+        // Sometimes twice: each is removed separately.
         for registration in [new] + (random.oneIn(4) ? [new] : []) {
           tree.insert(registration.key, pattern: registration.pattern, object: registration.object)
           all.append(registration)
@@ -61,7 +61,7 @@ struct PatternTreeTests {
     #expect(tree.extent == (nodes: 1, texts: 0))
   }
 
-  @Test("A key that is there many times under one pattern is found once")
+  @Test("A key that was inserted many times under one pattern is found once")
   func dedupKey() throws {
     let tree = PatternTree<Int>()
     let pattern = try Pattern("a.*")
@@ -80,7 +80,7 @@ struct PatternTreeTests {
   }
 
   @Test(
-    "A lookup looks at no more than what is registered, whatever the stars",
+    "The cost of a lookup is bounded by what is registered, whatever the stars",
     arguments: [2, 5, 8, 10, 11, 12, 13, 20, 60, 127])
   func cost(depth: Int) throws {
     let tree = PatternTree<Int>()
@@ -88,7 +88,7 @@ struct PatternTreeTests {
     let name = Array(repeating: "a", count: depth).joined(separator: ".")
     var (tokens, patterns) = (0, 0)
     for number in 0..<min(32_768 / depth, 4096) {
-      // Half of them tell the tokens at the beginning apart, which makes as many forks as there can be.
+      // Half of the patterns differ in their first tokens, which makes as many forks as possible.
       let stars = (0..<depth).map { place in
         number % 2 == 0 ? place < 20 && (number >> (place + 1)) & 1 == 1 : random.oneIn(2)
       }
@@ -104,7 +104,7 @@ struct PatternTreeTests {
     #expect(tree.extent.nodes <= 2 * patterns + 1)
   }
 
-  @Test("What does not lie on a name's paths costs it nothing")
+  @Test("Patterns that are not on the path of a name do not slow its lookup")
   func foreignCost() throws {
     let tree = PatternTree<Int>()
     tree.insert(0, pattern: try Pattern("shop.didOpen"), object: nil)
@@ -117,13 +117,30 @@ struct PatternTreeTests {
         tree.insert(number, pattern: try Pattern(pattern), object: nil)
       }
     }
-    // The node of `shop` has been cut off from that of `didOpen`, and that of `*` is new.
+    // `shop` and `didOpen` are now separate nodes, and `*` is new.
     #expect(cost() <= alone + 3)
   }
 }
 
 extension SplitMix64 {
-  /// Long ones that share their beginnings.
+  mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: 0..<choices.count, using: &self)] }
+
+  mutating func name() -> String {
+    (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c"]) }.joined(separator: ".")
+  }
+
+  /// A name in which tokens can be stars.
+  mutating func pattern() -> String {
+    var tokens = (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c", "*"]) }
+    if oneIn(4) { tokens[tokens.count - 1] = "**" }
+    return tokens.joined(separator: ".")
+  }
+
+  mutating func object() -> String { pick(["", "", "o", "p", "window/42"]) }
+}
+
+extension SplitMix64 {
+  /// A long name; many of them have a common prefix.
   fileprivate mutating func longName() -> String {
     tokens(of: ["a", "a", "a", "a", "b", "c"]).joined(separator: ".")
   }

@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite("Places of queries", .timeLimit(.minutes(15)))
 struct PlacesByIDTests {
-  @Test("are found by ids, however far apart those are that are there", arguments: Seeds.all)
+  @Test("are found by id, even if the ids are far apart", arguments: Seeds.all)
   func oracle(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var places = PlacesByID()
@@ -17,7 +17,7 @@ struct PlacesByIDTests {
       last += random.oneIn(50) ? 200 : 1
       places[QueryID(rawValue: last)] = step
       expected[last] = step
-      // Most are over soon; a few stay for long.
+      // Most queries end soon; a few stay for long.
       while expected.count > 40 || !expected.isEmpty && random.oneIn(2) {
         guard let gone = expected.keys.filter({ $0 % 7 != 0 || random.oneIn(20) }).min() else { break }
         places[QueryID(rawValue: gone)] = nil
@@ -31,7 +31,7 @@ struct PlacesByIDTests {
     for id in 0...last + 1 { #expect(places[QueryID(rawValue: id)] == expected[id]) }
   }
 
-  @Test("are none before a query was there, and none for the id that no query has")
+  @Test("are nil before the first query, and for an id that no query has")
   func none() {
     var places = PlacesByID()
     #expect(places[QueryID(rawValue: 0)] == nil)

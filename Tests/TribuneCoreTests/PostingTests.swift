@@ -16,23 +16,23 @@ struct PostingTests {
     _ = bus.take()
   }
 
-  @Test("Now is at once, as soon as possible at the end of the iteration, idle when there is nothing to do")
+  @Test("Styles: now is at once, as soon as possible at the end of the iteration, idle when the bus is idle")
   func styles() {
     bus.post("a.idle", by: poster, [], style: .whenIdle)
     bus.post("a.soon", by: poster, [], style: .asSoonAsPossible)
     #expect(bus.take() == [])
     bus.post("a.now", by: poster, .immediately)
     #expect(bus.take() == ["B a.now from :1"])
-    bus.endPass()
+    bus.endIteration()
     #expect(bus.take() == ["B a.soon from :1"])
-    bus.endPass()
+    bus.endIteration()
     #expect(bus.take() == [])
     bus.idle()
     #expect(bus.take() == ["B a.idle from :1"])
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("A bus that is never idle delivers what waits for it after a second")
+  @Test("A bus that is never idle delivers idle posts after a second")
   func neverIdle() {
     bus.post("a", by: poster, [], style: .whenIdle)
     bus.elapse(milliseconds: 400)
@@ -46,17 +46,17 @@ struct PostingTests {
   }
 
   @Test(
-    "Those of one style keep their order, whoever posts them",
+    "Posts of one style keep their order, whoever posts them",
     arguments: [PostingStyle.asSoonAsPossible, .whenIdle])
   func order(_ style: PostingStyle) {
     let other = bus.connect()
     for number in 1...5 { bus.post("a.b\(number)", by: number % 2 == 0 ? poster : other, [], style: style) }
-    if style == .whenIdle { bus.idle() } else { bus.endPass() }
+    if style == .whenIdle { bus.idle() } else { bus.endIteration() }
     #expect(bus.take().map { $0.prefix(6) } == ["B a.b1", "B a.b2", "B a.b3", "B a.b4", "B a.b5"])
   }
 
   @Test(
-    "The last of those that coalesce is delivered, in the last's place",
+    "Of posts that coalesce, the last is delivered, in its own place",
     arguments: [
       (PostOptions.coalesceByName, ["B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]),
       (.coalesceByObject, ["B a p 5 from :1"]),
@@ -77,18 +77,18 @@ struct PostingTests {
     #expect(bus.take() == delivered)
   }
 
-  @Test("What coalesces takes the place of all that waits, of whichever style, and with now goes at once")
+  @Test("A coalescing post replaces waiting posts of all styles, and goes at once with style now")
   func acrossStyles() {
     bus.post("a", text: "1", by: poster, [], style: .whenIdle)
     bus.post("a", text: "2", by: poster, [], style: .asSoonAsPossible)
     bus.post("a", text: "3", by: poster, .coalesceByName)
     #expect(bus.take() == ["B a 3 from :1"])
-    bus.endPass()
+    bus.endIteration()
     bus.idle()
     #expect(bus.take() == [])
   }
 
-  @Test("Those of one user coalesce over whichever connections; another user's do not")
+  @Test("Posts of one user coalesce over all its connections, but not with those of other users")
   func users() {
     let (again, other) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
     bus.post("a", text: "1", by: poster, .coalesceByName, style: .whenIdle)
@@ -100,7 +100,7 @@ struct PostingTests {
   }
 
   @Test(
-    "When much waits, of whichever style, the oldest go early, and none is lost",
+    "When many posts wait, of any style, the oldest are delivered early, and none is lost",
     arguments: [[PostingStyle.whenIdle], [.asSoonAsPossible], [.whenIdle, .asSoonAsPossible]])
   func surplus(_ styles: [PostingStyle]) {
     let text = String(repeating: "x", count: 10_000)
@@ -111,14 +111,14 @@ struct PostingTests {
     func takeNames() -> [String] { bus.take().map { String($0.split(separator: " ")[1]) } }
     let early = takeNames()
     #expect(early == (0..<early.count).map { "a.b\($0)" })
-    // So many of them are a mebibyte, with what is around each.
+    // The remaining ones are a mebibyte, with the overhead of each.
     #expect((200..<205).contains(early.count))
-    bus.endPass()
+    bus.endIteration()
     bus.idle()
     #expect(Set(early + takeNames()) == Set((0..<300).map { "a.b\($0)" }))
   }
 
-  @Test("Whoever wants to know is told when the bus has it, not when it is delivered")
+  @Test("A post is acknowledged when the bus has it, not when it is delivered")
   func acknowledged() {
     bus.post("a", by: poster, serial: 7, [], style: .whenIdle, flags: .acknowledge)
     #expect(bus.take() == ["A ok 7"])
@@ -134,7 +134,7 @@ struct PostingTests {
   }
 
   @Test(
-    "What cannot be is refused, and nothing comes of it",
+    "An invalid post is refused, and not delivered",
     arguments: [
       Wrong(name: "a..b", code: .invalidName), Wrong(name: "tribune.a", code: .reservedName),
       Wrong(object: "\n", code: .invalidObject),
@@ -147,7 +147,7 @@ struct PostingTests {
       wrong.name, object: wrong.object, by: poster, serial: 7, wrong.options, style: wrong.style,
       length: wrong.length, flags: .acknowledge)
     #expect(bus.take() == ["A refused 7 \(wrong.code)"])
-    bus.endPass()
+    bus.endIteration()
     bus.idle()
     #expect(bus.take() == [])
   }

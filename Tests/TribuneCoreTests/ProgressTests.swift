@@ -9,12 +9,10 @@ import TribuneWire
 struct ProgressTests {
   private let bus = BusUnderTest()
 
-  @Test("An asker that wants it hears of each that is asked, and of what came of it")
+  @Test("An asker that wants progress learns which delegates are asked, and their outcomes")
   func stages() {
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
-    bus.attach(["x"], by: other, serial: 1, timeout: 300)
-    _ = bus.take()
+    let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
+    bus.connectDelegate("x", timeout: 300)
     bus.ask("x", by: asker, serial: 5, mode: .all, flags: .tellsProgress)
     #expect(
       bus.take() == [
@@ -33,12 +31,9 @@ struct ProgressTests {
       ])
   }
 
-  @Test("In order, it comes one at a time", arguments: [QueryMode.order, .first])
+  @Test("In order, progress comes for one delegate after the other", arguments: [QueryMode.order, .first])
   func sequential(_ mode: QueryMode) {
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
-    bus.attach(["x"], by: other, serial: 1)
-    _ = bus.take()
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: mode, flags: .tellsProgress)
     #expect(bus.take().filter { $0.contains("progress") } == ["A progress 5 q1 d1 asked 5000ms "])
     bus.answer(.abstain, delegate: 1, from: one)
@@ -51,10 +46,9 @@ struct ProgressTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("What an asker did not ask for it does not hear, but for deferrals", arguments: QueryMode.allCases)
+  @Test("An asker that does not want progress only receives deferrals", arguments: QueryMode.allCases)
   func unwanted(_ mode: QueryMode) {
-    let (asker, one) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
+    let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: mode)
     bus.deferAnswer(6000, "busy", delegate: 1, from: one)
     bus.answer(.abstain, delegate: 1, from: one)
@@ -63,12 +57,12 @@ struct ProgressTests {
 
   // MARK: Deferrals by others
 
-  /// Who defers for the delegates of user 1000, and what comes of it.
+  /// A deferral by another connection for delegates of user 1000, and its outcome.
   struct Deferral: Sendable, CustomTestStringConvertible {
     var user: UInt32 = 1000
-    /// Delegates that are waited for, one connection each.
+    /// The number of delegates, with one connection each.
     var delegates = 1
-    /// Those of them that have answered.
+    /// The delegates that have answered.
     var answered: Set<UInt64> = []
     var delegate: UInt64 = 0
     var query: UInt64 = 1
@@ -80,7 +74,7 @@ struct ProgressTests {
   }
 
   @Test(
-    "What runs under a delegate defers for it: by its id, or for the only one of its user",
+    "Other connections of a delegate's user can defer for it: by its id, or if it is the only one",
     arguments: [
       Deferral(outcome: "A progress 5 q1 d1 9000ms later"),
       Deferral(delegate: 1, outcome: "A progress 5 q1 d1 9000ms later"),
@@ -99,12 +93,8 @@ struct ProgressTests {
     ])
   func otherConnection(_ example: Deferral) {
     let (asker, under) = (bus.connect(), bus.connect(uid: example.user))
-    var slots: [ConnectionSlot] = []
-    for _ in 0..<example.delegates {
-      slots.append(bus.connect(uid: 1000))
-      bus.attach(["x"], by: slots[slots.count - 1], serial: 1)
-    }
-    bus.attach(["x"], by: bus.connect(uid: 8), serial: 1)
+    let slots = (0..<example.delegates).map { _ in bus.connectDelegate("x") }
+    bus.connectDelegate("x", uid: 8)
     bus.ask("x", by: asker, serial: 5, mode: .all)
     for delegate in example.answered.sorted() {
       bus.answer(.approve, delegate: delegate, from: slots[Int(delegate) - 1])
@@ -114,26 +104,11 @@ struct ProgressTests {
     #expect(bus.take() == [example.outcome])
   }
 
-  @Test("Delegate 0 is the only one of its user among all who are asked, if there are others of other users")
-  func byUser() {
-    let (asker, one, other) = (bus.connect(), bus.connect(uid: 1), bus.connect(uid: 2))
-    bus.attach(["x"], by: one, serial: 1)
-    bus.attach(["x"], by: other, serial: 1)
-    bus.ask("x", by: asker, serial: 5)
-    _ = bus.take()
-    bus.deferAnswer(9000, "two", delegate: 0, from: other)
-    bus.deferAnswer(9000, "one", delegate: 0, from: one)
-    #expect(bus.take() == ["A progress 5 q1 d2 9000ms two", "A progress 5 q1 d1 9000ms one"])
-    bus.advance(milliseconds: 8999)
-    #expect(bus.take().isEmpty)
-  }
-
   @Test(
-    "A deferral by another connection gives time, and an answer by it is refused",
+    "Another connection can defer for a delegate, but cannot answer for it",
     arguments: AnswerKind.allCases)
   func answersAreItsOwn(_ answer: AnswerKind) {
-    let (asker, delegate, under) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate, under) = (bus.connect(), bus.connectDelegate("x"), bus.connect())
     bus.ask("x", by: asker, serial: 5)
     bus.deferAnswer(9000, delegate: 1, from: under)
     _ = bus.take()
@@ -146,29 +121,13 @@ struct ProgressTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved")
   }
 
-  @Test("Nobody defers past the asker's deadline")
-  func bounded() {
-    let (asker, delegate, under) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
-    bus.ask("x", by: asker, serial: 5, deadline: 7000)
-    _ = bus.take()
-    bus.deferAnswer(.max, "forever", delegate: 0, from: under)
-    #expect(bus.take() == ["A progress 5 q1 d1 7000ms forever"])
-    bus.advance(milliseconds: 7000)
-    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
-  }
-
-  @Test("A deferral that wants to be acknowledged is, if it is taken", arguments: [(1, true), (9, false)])
+  @Test("An accepted deferral is acknowledged if it asks for that", arguments: [(1, true), (9, false)])
   func acknowledged(_ query: UInt64, _ isTaken: Bool) {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5)
     _ = bus.take()
-    let frame = ByteBuffer(capacity: 0)
-    frame.appendFrame(
-      Defer(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 0), extension: 9000),
-      flags: .acknowledge, serial: 8)
-    bus.send(frame, from: delegate)
+    let later = Defer(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 0), extension: 9000)
+    bus.send(later, flags: .acknowledge, from: delegate, serial: 8)
     #expect(
       bus.take() == (isTaken ? ["A progress 5 q1 d1 9000ms ", "B ok 8"] : ["B refused 8 notAsked"]))
   }

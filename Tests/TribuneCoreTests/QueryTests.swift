@@ -9,38 +9,7 @@ import TribuneWire
 struct QueryTests {
   private let bus = BusUnderTest()
 
-  /// What a delegate does when it is asked.
-  enum Reply: Sendable {
-    case approve, veto, abstain, fail
-    case silent
-    case leave, detach
-  }
-
-  /// A chain, what its delegates do, and what must come of it.
-  struct Case: Sendable, CustomTestStringConvertible {
-    var mode = QueryMode.parallel
-    var fallback = VerdictKind.allowed
-    /// In the chain's order; `abstaining` have the failure policy *abstain*.
-    let replies: [Reply]
-    var abstaining: Set<Int> = []
-    let verdict: String
-    /// The delegates that were put a question.
-    let asked: [UInt64]
-
-    init(
-      _ mode: QueryMode, _ replies: [Reply], fallback: VerdictKind = .allowed, abstaining: Set<Int> = [],
-      asked: [UInt64]? = nil, _ verdict: String
-    ) {
-      self.mode = mode
-      self.replies = replies
-      self.fallback = fallback
-      self.abstaining = abstaining
-      self.asked = asked ?? (0..<replies.count).map { UInt64($0 + 1) }
-      self.verdict = verdict
-    }
-
-    var testDescription: String { "\(mode), \(fallback), \(replies), \(abstaining): \(verdict)" }
-  }
+  typealias Case = ChainCase
 
   static let parallel: [Case] = [
     Case(.parallel, [], "allowed?"),
@@ -103,57 +72,18 @@ struct QueryTests {
       .order, [.abstain, .silent], fallback: .vetoed, abstaining: [1], "vetoed?: d1 abstained, d2 timedOut"),
   ]
 
-  @Test("Come to the verdict that the chain's answers make", arguments: parallel + all + inOrder)
-  func verdict(_ example: Case) {
-    let asker = bus.connect()
-    var slots: [ConnectionSlot] = []
-    for index in example.replies.indices {
-      let slot = bus.connect()
-      slots.append(slot)
-      let policy: FailurePolicy = example.abstaining.contains(index) ? .abstain : .veto
-      bus.attach(["x"], to: "o", by: slot, serial: 7, policy: policy)
-    }
-    _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: example.mode, fallback: example.fallback)
-    var asked: [UInt64] = []
-    var next = bus.takeQuestions()
-    repeat {
-      for (slot, question) in next {
-        asked.append(question.delegate.rawValue)
-        Self.reply(example.replies[slot.index - 1], to: question, from: slot, on: bus)
-      }
-      next = bus.takeQuestions()
-      if next.isEmpty, bus.advanceToNextDeadline() { next = bus.takeQuestions() }
-    } while !next.isEmpty || bus.nextDeadline != nil
-
+  @Test("Have the verdict that follows from the replies of the chain", arguments: parallel + all + inOrder)
+  func verdict(_ example: ChainCase) {
+    let asked = bus.run(example).map(\.delegate.rawValue)
     let transcript = bus.take()
     #expect(transcript.filter { $0.contains("verdict") } == ["A verdict 5 q1 \(example.verdict)"])
     #expect(asked == example.asked)
-    let ending = example.verdict.hasPrefix("allowed") ? "allowed" : "vetoed"
-    let stayed = asked.filter { ![.leave, .detach].contains(example.replies[Int($0) - 1]) }
-    let concluded = stayed.map { "\(slots[Int($0) - 1].letter) concluded 7 q1 d\($0) \(ending)" }
-    #expect(transcript.filter { $0.contains("concluded") } == concluded)
+    #expect(transcript.filter { $0.contains("concluded") } == example.concluded)
     #expect(bus.queryCount == 0)
     #expect(bus.nextDeadline == nil)
   }
 
-  private static func reply(
-    _ reply: Reply, to question: Question, from slot: ConnectionSlot, on bus: BusUnderTest
-  ) {
-    let (query, delegate) = (question.query.rawValue, question.delegate.rawValue)
-    switch reply {
-    // One that comes too late in this table was cancelled by a veto before it.
-    case .approve: bus.answer(.approve, query: query, delegate: delegate, from: slot)
-    case .veto: bus.answer(.veto, "no \(delegate)", query: query, delegate: delegate, from: slot)
-    case .abstain: bus.answer(.abstain, query: query, delegate: delegate, from: slot)
-    case .fail: bus.answer(.failed, "broken \(delegate)", query: query, delegate: delegate, from: slot)
-    case .silent: return
-    case .leave: bus.disconnect(slot)
-    case .detach: bus.cancel(7, by: slot)
-    }
-  }
-
-  @Test("A question says who asks, carries the asker's frame, and the time that the delegate has")
+  @Test("A question names the asker, and has its frame and the delegate's time")
   func question() throws {
     let (asker, delegate) = (bus.connect(pid: 42), bus.connect())
     bus.attach(["x.*"], to: "o", by: delegate, serial: 3, timeout: 700)
@@ -164,26 +94,27 @@ struct QueryTests {
     #expect(bus.take() == ["B question 3 q1 d1 700ms x.yo{}"])
   }
 
-  @Test("In order, the later ones too are put what the asker sent", arguments: ["", "{\"force\": true}"])
-  func laterQuestions(_ text: String) {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: delegate, serial: 1)
+  @Test(
+    "A delegate that is asked later receives what the asker sent", arguments: ["", "{\"force\": true}"],
+    [QueryMode.order, .first])
+  func laterQuestions(_ text: String, _ mode: QueryMode) {
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
     bus.attach(["*"], to: "o", by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: .order, text: text)
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, text: text)
     #expect(bus.take() == ["B question 1 q1 d1 5000ms xo\(text)"])
     // Other queries come and go meanwhile.
-    bus.ask("y.z", by: asker, serial: 6, mode: .order, text: "something else")
+    bus.ask("y.z", by: asker, serial: 6, mode: mode, text: "something else")
     _ = bus.take()
     bus.answer(.approve, delegate: 1, from: delegate)
     #expect(bus.take() == ["B question 2 q1 d2 5000ms xo\(text)"])
   }
 
   @Test(
-    "The set of delegates is that of the moment of asking", arguments: [QueryMode.parallel, .all, .order])
+    "A query asks the delegates that were attached when it began",
+    arguments: [QueryMode.parallel, .all, .order])
   func snapshot(mode: QueryMode) {
-    let (asker, one, late) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+    let (asker, one, late) = (bus.connect(), bus.connectDelegate("x", to: "o"), bus.connect())
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
     bus.attach(["x"], to: "o", by: late, serial: 1, order: 1)
     _ = bus.take()
@@ -191,11 +122,9 @@ struct QueryTests {
     #expect(bus.take() == ["A verdict 5 q1 allowed: d1 approved", "B concluded 1 q1 d1 allowed"])
   }
 
-  @Test("A veto is sticky: nothing that comes later lifts it")
+  @Test("A veto is sticky: no later answer lifts it")
   func stickyVeto() {
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
-    bus.attach(["x"], by: other, serial: 1)
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: .all)
     _ = bus.take()
     bus.answer(.veto, "no", delegate: 1, from: one)
@@ -210,10 +139,9 @@ struct QueryTests {
       ])
   }
 
-  @Test("Several queries of one asker go on side by side, each to its own verdict")
+  @Test("Several queries of one asker run side by side, each with its own verdict")
   func multiplexing() {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     for serial in 5...7 { bus.ask("x", by: asker, serial: Serial(serial)) }
     _ = bus.take()
     bus.answer(.veto, "no", query: 2, delegate: 1, from: delegate)
@@ -227,10 +155,9 @@ struct QueryTests {
     #expect(bus.verdictCounts == [3, 1])
   }
 
-  @Test("A connection that asks may be a delegate too, and may ask while it is asked")
+  @Test("A connection can be asker and delegate, and can ask while it is asked")
   func askingItself() {
-    let slot = bus.connect()
-    bus.attach(["x", "y"], by: slot, serial: 1)
+    let slot = bus.connectDelegate("x", "y")
     bus.ask("x", by: slot, serial: 5)
     bus.ask("y", by: slot, serial: 6)
     _ = bus.take()
@@ -245,8 +172,7 @@ struct QueryTests {
 
   @Test("A reason is cut at 4,096 bytes, between two characters, and repaired")
   func longReason() throws {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5)
     _ = bus.take()
     bus.answer(.veto, "a" + String(repeating: "ü", count: 3000), delegate: 1, from: delegate)
@@ -256,21 +182,19 @@ struct QueryTests {
     #expect(verdict.hasSuffix("ü)") || verdict.hasSuffix("ü\u{FFFD})"))
   }
 
-  @Test("Each outcome says how long it took")
-  func elapsed() throws {
-    let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], by: one, serial: 1)
-    bus.attach(["x"], by: other, serial: 1)
+  @Test("Each outcome has its time")
+  func elapsed() {
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: .order)
     bus.advance(milliseconds: 20)
     bus.answer(.approve, delegate: 1, from: one)
     bus.advance(milliseconds: 300)
-    let verdict = try #require(bus.verdict { bus.answer(.approve, delegate: 2, from: other) })
-    #expect(verdict.outcomes.map(\.elapsed) == [20_000, 300_000])
+    bus.answer(.approve, delegate: 2, from: other)
+    #expect(bus.lastVerdict?.outcomes.map(\.elapsed) == [20_000, 300_000])
   }
 
   @Test(
-    "A wrong query is refused, and is none",
+    "An invalid query is refused",
     arguments: [
       ("", "", 0, .invalidName), ("a..b", "", 0, .invalidName), ("a.*", "", 0, .invalidName),
       ("a", "\n", 0, .invalidObject), ("tribune.shouldStop", "", 0, .reservedName),
@@ -282,12 +206,10 @@ struct QueryTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("A connection has so many queries under way, and room again when one is over")
+  @Test("The queries of a connection have a limit, and one that ends frees its place")
   func limit() {
     let bus = BusUnderTest { $0.queriesMax = 2 }
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x"], by: delegate, serial: 1)
-    _ = bus.take()
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     for serial in 5...7 { bus.ask("x", by: asker, serial: Serial(serial)) }
     #expect(bus.take().last == "A refused 7 limitExceeded")
     bus.answer(.approve, delegate: 1, from: delegate)
@@ -295,11 +217,10 @@ struct QueryTests {
     #expect(bus.take().last == "B question 1 q3 d1 5000ms x")
   }
 
-  @Test("The queries of a connection are put to so many delegates in all, and to others when one is over")
+  @Test("The delegates in all queries of a connection have a limit, and a query that ends frees its own")
   func participantLimit() {
     let bus = BusUnderTest { $0.participantsMax = 3 }
-    let (asker, other, delegate) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x", "y"], by: delegate, serial: 1)
+    let (asker, other, delegate) = (bus.connect(), bus.connect(), bus.connectDelegate("x", "y"))
     bus.attach(["x"], by: delegate, serial: 2)
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5)
@@ -319,18 +240,17 @@ struct QueryTests {
   }
 
   @Test(
-    "What is kept to be asked later is bounded, and comes free with its query",
+    "UserInfo for later questions has a limit, and a query that ends frees its own",
     arguments: [QueryMode.order, .first])
   func keptUserInfo(_ mode: QueryMode) {
     let bus = BusUnderTest { $0.questionsMax = 10 }
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x", "y"], by: delegate, serial: 1)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "y"))
     bus.attach(["x"], by: delegate, serial: 2)
     _ = bus.take()
-    // One by itself may be as long as a frame can.
+    // A single one can be as long as a frame.
     bus.ask("x", by: asker, serial: 5, mode: mode, text: "01234567890")
     bus.ask("x", by: asker, serial: 6, mode: mode, text: "0")
-    // Nothing is kept of what is asked at once, or of one delegate alone.
+    // Nothing is kept for questions that are all sent at once, or for a single delegate.
     bus.ask("x", by: asker, serial: 7, mode: .all, text: "01234567890")
     bus.ask("y", by: asker, serial: 8, mode: mode, text: "01234567890")
     #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 6 limitExceeded"])
@@ -353,14 +273,5 @@ struct QueryTests {
       #expect(bus.send(frame, from: slot)?.code == .malformedFrame)
     }
     #expect(bus.take().isEmpty)
-  }
-}
-
-extension BusUnderTest {
-  /// The verdict that `event` brings.
-  func verdict(_ event: () -> Void) -> Verdict? {
-    lastVerdict = nil
-    event()
-    return lastVerdict
   }
 }

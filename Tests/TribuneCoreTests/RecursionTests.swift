@@ -8,7 +8,7 @@ import TribuneWire
 @Suite("Queries within queries", .timeLimit(.minutes(15)))
 struct RecursionTests {
   @Test(
-    "A query within one of the same name and object is refused, whatever else differs",
+    "A query within one of the same name and object is refused, even if all else differs",
     arguments: QueryMode.allCases, QueryMode.allCases)
   func direct(_ outer: QueryMode, _ inner: QueryMode) {
     let (bus, asker, delegate) = Self.chain()
@@ -17,7 +17,7 @@ struct RecursionTests {
     bus.ask("x", object: "o", by: delegate, serial: 6, mode: inner, text: "2", parent: 1)
     #expect(bus.take() == ["B refused 6 recursion"])
     #expect(bus.queryCount == 1 && bus.counts(at: delegate).queries == 0)
-    // The refused one stands for nothing, and the other goes on.
+    // The serial of the refused query is free, and the other query goes on.
     bus.ask("z", by: delegate, serial: 6)
     bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
     bus.answer(.abstain, query: 2, delegate: 1, from: delegate)
@@ -35,7 +35,7 @@ struct RecursionTests {
     #expect(bus.take().first?.contains("refused") == false)
   }
 
-  @Test("So is one that lies within it by others", arguments: [1, 2, 5])
+  @Test("A query within one of the same name and object is refused at any depth", arguments: [1, 2, 5])
   func indirect(_ count: Int) {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -53,7 +53,7 @@ struct RecursionTests {
   }
 
   @Test(
-    "A parent that there is not, or that is over, stands for none", arguments: [2, 3, 99, .max] as [UInt64])
+    "An unknown parent, or one that has ended, counts as none", arguments: [2, 3, 99, .max] as [UInt64])
   func unknownParent(_ parent: UInt64) {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -64,7 +64,7 @@ struct RecursionTests {
     #expect(bus.take() == ["B question 1 q3 d1 5000ms xo"])
   }
 
-  @Test("With an ancestor that is over, those above it count no more")
+  @Test("Ancestors above one that has ended do not count")
   func brokenLine() {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -76,7 +76,7 @@ struct RecursionTests {
     #expect(bus.take() == ["B question 1 q4 d1 5000ms xo"])
   }
 
-  @Test("Queries lie 32 deep within each other, and no deeper")
+  @Test("Queries can be nested 32 deep")
   func depth() {
     let (bus, asker, _) = Self.chain()
     for index in 0...32 {
@@ -94,9 +94,6 @@ struct RecursionTests {
   /// A delegate 1 for everything, serial 1.
   private static func chain() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
     let bus = BusUnderTest()
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["**"], by: delegate, serial: 1)
-    _ = bus.take()
-    return (bus, asker, delegate)
+    return (bus, bus.connect(), bus.connectDelegate("**"))
   }
 }

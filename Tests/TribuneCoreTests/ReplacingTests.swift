@@ -9,7 +9,7 @@ import TribuneWire
 struct ReplacingTests {
   private let bus = BusUnderTest()
 
-  @Test("Replaces an object's chain, whoever is in it, and tells those that it replaces, after the ok")
+  @Test("Replaces the whole chain of an object, and notifies the replaced delegates after the ok")
   func replaces() throws {
     let (one, other, setter) = (bus.connect(), bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: one, serial: 1, order: 5)
@@ -25,45 +25,34 @@ struct ReplacingTests {
     #expect(try bus.chain("y", object: "o").isEmpty)
     #expect(bus.delegateCount == 1)
     #expect([one, other, setter].map { bus.counts(at: $0).delegates } == [0, 0, 1])
-    // What was replaced is not there to be taken back, and its serial is free.
+    // A replaced delegate cannot be cancelled, and its serial is free.
     bus.cancel(1, by: one)
     bus.attach(["x"], to: "o", by: one, serial: 1)
     #expect(bus.take() == ["A refused 902 notFound", "A ok 1 as 1 d5"])
   }
 
-  @Test("Who replaced it is said whole")
-  func byWhom() throws {
-    let (one, setter) = (bus.connect(), bus.connect(pid: 77))
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+  @Test(
+    "Describes itself to the replaced delegates, with its first 16 patterns",
+    arguments: [2, WireLimits.patternsPerDelegate])
+  func byWhom(patternCount: Int) throws {
+    bus.connectDelegate("x", to: "o")
     var ended: [Ended] = []
     bus.onEffect = { if case .ended(_, _, let it) = $0 { ended.append(it) } }
+    let patterns = (1...patternCount).map { "x\($0)" }
     bus.attach(
-      ["x", "y"], to: "o", by: setter, serial: 2, order: 3, policy: .abstain, label: "new", isSet: true)
+      patterns, to: "o", by: bus.connect(pid: 77), serial: 2, order: 3, policy: .abstain, label: "new",
+      isSet: true)
     guard case .replaced(let entry) = try #require(ended.first) else {
       Issue.record("\(ended)")
       return
     }
-    #expect(entry == bus.bus.delegateEntries(of: 0).first)
+    let listed = try #require(bus.bus.delegateEntries(of: 0).first)
+    #expect(listed.patterns == patterns && entry.patterns == Array(patterns.prefix(16)))
+    #expect(entry == listed || patternCount > 16)
     #expect(entry.delegate.peer.pid == 77 && entry.delegate.label == "new" && entry.order == 3)
   }
 
-  @Test("Of a long list of patterns, those who are replaced are told the beginning")
-  func byWhomWithManyPatterns() throws {
-    let (one, setter) = (bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: one, serial: 1)
-    var ended: [Ended] = []
-    bus.onEffect = { if case .ended(_, _, let it) = $0 { ended.append(it) } }
-    let patterns = (1...WireLimits.patternsPerDelegate).map { "x\($0)" }
-    bus.attach(patterns, to: "o", by: setter, serial: 2, isSet: true)
-    guard case .replaced(let entry) = try #require(ended.first) else {
-      Issue.record("\(ended)")
-      return
-    }
-    #expect(entry.patterns == Array(patterns.prefix(16)))
-    #expect(bus.bus.delegateEntries(of: 0).first?.patterns == patterns)
-  }
-
-  @Test("Leaves other objects alone, and those for any object; and without an object, just those")
+  @Test("Keeps delegates of other objects and of any object; without an object, replaces only the latter")
   func otherObjects() throws {
     let (one, setter) = (bus.connect(), bus.connect())
     for (serial, object) in [(1, "o"), (2, "p"), (3, ""), (4, "o/1")] {
@@ -80,7 +69,7 @@ struct ReplacingTests {
     #expect(try bus.chain("x", object: "o/1").map(\.delegate.id.rawValue) == [4, 6])
   }
 
-  @Test("Setting the same thing again, alone, changes nothing")
+  @Test("Changes nothing if the same delegate is alone in the chain")
   func sameAgain() {
     let (asker, setter) = (bus.connect(), bus.connect())
     bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
@@ -94,10 +83,9 @@ struct ReplacingTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved")
   }
 
-  @Test("Setting what is in the chain already keeps it, and replaces the rest")
+  @Test("Keeps a delegate that is in the chain already, and replaces the rest")
   func keepsItself() throws {
-    let (one, setter) = (bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+    let (_, setter) = (bus.connectDelegate("x", to: "o"), bus.connect())
     bus.attach(["x"], to: "o", by: setter, serial: 1)
     _ = bus.take()
     bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
@@ -105,11 +93,10 @@ struct ReplacingTests {
     #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2])
   }
 
-  @Test("A set that is refused replaces nothing")
+  @Test("Replaces nothing if it is refused")
   func refused() throws {
     let bus = BusUnderTest { $0.delegatesMax = 1 }
-    let (one, setter) = (bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+    let (_, setter) = (bus.connectDelegate("x", to: "o"), bus.connect())
     bus.hold("x", by: setter, serial: 1)
     _ = bus.take()
     bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
@@ -124,7 +111,7 @@ struct ReplacingTests {
     #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [1])
   }
 
-  @Test("A connection with no room replaces its own")
+  @Test("Succeeds at the limit of a connection if it replaces that connection's own delegate")
   func ownRoom() {
     let bus = BusUnderTest { $0.delegatesMax = 1 }
     let slot = bus.connect()
@@ -134,10 +121,9 @@ struct ReplacingTests {
     #expect(bus.counts(at: slot).delegates == 1)
   }
 
-  @Test("One that is replaced while it is asked is gone; the new one is not asked")
+  @Test("Makes a replaced delegate gone in open queries, which do not ask the new one")
   func duringQuery() {
-    let (asker, one, setter) = (bus.connect(), bus.connect(), bus.connect())
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+    let (asker, one, setter) = (bus.connect(), bus.connectDelegate("x", to: "o"), bus.connect())
     bus.ask("x", object: "o", by: asker, serial: 5)
     _ = bus.take()
     bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
@@ -149,7 +135,7 @@ struct ReplacingTests {
     #expect(bus.take() == ["C question 2 q2 d2 5000ms xo"])
   }
 
-  @Test("Removing one keeps the order of the rest", arguments: 1...4 as ClosedRange<UInt64>)
+  @Test("Cancelling a delegate keeps the order of the rest", arguments: 1...4 as ClosedRange<UInt64>)
   func removing(_ removed: UInt64) throws {
     let slot = bus.connect()
     for serial in 1...4 as ClosedRange<Serial> {

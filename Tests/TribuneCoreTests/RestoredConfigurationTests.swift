@@ -7,15 +7,13 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// What of the configuration decides something, in a bus that takes another's place.
-@Suite("The configuration in a bus that takes another's place", .timeLimit(.minutes(15)))
+/// The part of the configuration that decides something, in a restored bus.
+@Suite("The configuration of a restored bus", .timeLimit(.minutes(15)))
 struct RestoredConfigurationTests {
   let bus: BusUnderTest
 
   init() throws {
-    var limits = BusLimits()
-    limits.deadline = 700
-    bus = BusUnderTest(limits)
+    bus = BusUnderTest { $0.deadline = 700 }
     bus.bus.policy.overriders = .users([1, 1000])
     bus.bus.policy.requirements = [
       .init(pattern: try Pattern("a.*"), names: ["guard.service", "ünit"]),
@@ -30,7 +28,7 @@ struct RestoredConfigurationTests {
     return buffer
   }
 
-  @Test("is what it was")
+  @Test("is the same")
   func restored() throws {
     let other = BusUnderTest()
     try other.bus.restoreConfiguration(fields().bytes)
@@ -42,20 +40,20 @@ struct RestoredConfigurationTests {
     let again = ByteBuffer(capacity: 0)
     other.bus.appendConfiguration(to: again)
     #expect(again.count == fields().count)
-    // What connections may define and declare does not depend on it.
+    // The protocols themselves are not restored.
     #expect(other.bus.protocolCount == 0)
-    // A reload has the last word.
+    // A reload replaces it.
     other.configure("", [:])
     #expect(try other.post("scroll.didTap", object: "view/7") == nil)
     #expect(try bus.post("scroll.didScroll", object: "view/7") == nil)
   }
 
-  @Test("changes nothing if some of it is missing")
+  @Test("is refused as a whole if it is truncated")
   func truncated() {
     let fields = fields()
     let policy = ByteBuffer(capacity: 0)
     bus.bus.policy.append(to: policy)
-    // Behind the deadline and the policy comes the number of rules.
+    // The deadline and the policy come before the number of rules.
     for length in 0..<policy.count + 8 {
       let other = BusUnderTest()
       #expect(throws: WireError.self) {
@@ -66,7 +64,7 @@ struct RestoredConfigurationTests {
     }
   }
 
-  @Test("does not decide what was decided before: a value that was accepted stays accepted")
+  @Test("does not check again a value that the earlier bus accepted")
   func acceptedValue() {
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     for delegate in [one, other] {

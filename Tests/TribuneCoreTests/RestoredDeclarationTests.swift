@@ -5,14 +5,14 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// What was declared stays what it was in a bus that takes another's place, whoever had defined what it relies on.
-@Suite("Declarations in a bus that takes another's place", .timeLimit(.minutes(15)))
+/// Declarations are the same in a restored bus, even if the definitions that they use have gone.
+@Suite("Declarations in a restored bus", .timeLimit(.minutes(15)))
 struct RestoredDeclarationTests {
   /// How a definition ends.
   enum Ending: CaseIterable {
     case cancelled
     case gone
-    /// And its names come to mean something else.
+    /// Another definition has its names.
     case replaced
   }
 
@@ -34,7 +34,7 @@ struct RestoredDeclarationTests {
     _ = bus.take()
   }
 
-  /// What the bus says of its objects and of what can be said about them.
+  /// Members, objects and protocols as the bus lists them.
   private func members(of objects: [String]) throws -> [String] {
     try objects.map { object in
       let methods = try bus.bus.memberEntries(of: object.utf8Bytes).map { "\($0.origin).\($0.name)" }
@@ -47,7 +47,7 @@ struct RestoredDeclarationTests {
   }
 
   @Test(
-    "keep their protocols when those who had defined them have gone", arguments: Restart.allCases,
+    "keep protocols whose definers have gone", arguments: Restart.allCases,
     Ending.allCases)
   func definers(restart: Restart, ending: Ending) throws {
     bus.declare(defining: scrollView, by: definer, serial: 1)
@@ -70,7 +70,7 @@ struct RestoredDeclarationTests {
   }
 
   @Test(
-    "keep the protocols that files had defined when these are gone, or define others",
+    "keep protocols of files that were removed or changed",
     arguments: [false, true])
   func files(areOthers: Bool) throws {
     bus.configure("protocol File { optional did p.didX () }\nprotocol Heir : File {}")
@@ -79,7 +79,7 @@ struct RestoredDeclarationTests {
     #expect(bus.take() == ["B ok 1 as 1", "B ok 2 as 2"])
     let changed = "protocol File { optional did p.didY () }\nprotocol Own {}\nprotocol Heir {}"
     let now = areOthers ? changed : ""
-    // As it is after a reload.
+    // As after a reload.
     bus.configure(now)
     let before = try members(of: ["view/1", "view/2"])
     bus.restart(.snapshot, configuring: now)
@@ -90,7 +90,7 @@ struct RestoredDeclarationTests {
     }
   }
 
-  @Test("A delegate stays that conforms to what nobody defines any more", arguments: Restart.allCases)
+  @Test("keep delegates that conform to a protocol without a definer", arguments: Restart.allCases)
   func delegates(restart: Restart) throws {
     bus.declare(defining: scrollView, by: definer, serial: 1)
     bus.declare("view/1", as: "Scroll", by: declarer, serial: 1)
@@ -106,7 +106,7 @@ struct RestoredDeclarationTests {
   }
 
   @Test(
-    "A value that does not fit is a failure for a query, too, that was under way",
+    "refuse values that do not fit for queries that were under way, too",
     arguments: Restart.allCases)
   func values(restart: Restart) {
     bus.declare("view/1", as: "Tap", defining: scrollView, by: declarer, serial: 1)

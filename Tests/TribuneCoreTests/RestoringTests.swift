@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("A bus that takes another's place", .timeLimit(.minutes(15)))
+@Suite("A restored bus", .timeLimit(.minutes(15)))
 struct RestoringTests {
   let bus = BusUnderTest()
   let asker: ConnectionSlot
@@ -17,7 +17,7 @@ struct RestoringTests {
     (asker, delegate) = (bus.connect(), bus.connect())
   }
 
-  @Test("What is registered is known by its serial until it goes, however it goes")
+  @Test("Registrations are known by their serials until they end in any way")
   func registered() {
     bus.observe("a", by: delegate, serial: 1)
     bus.send(Monitor(), from: delegate, serial: 2)
@@ -42,7 +42,7 @@ struct RestoringTests {
     #expect(!bus.isConnected(ConnectionSlot(index: 9)) && !bus.isSuspended(ConnectionSlot(index: 9)))
   }
 
-  @Test("A delegate that has not come back is gone for those who wait for it", arguments: QueryMode.allCases)
+  @Test("A delegate that has not come back is gone in its queries", arguments: QueryMode.allCases)
   func strays(mode: QueryMode) throws {
     let lasting = bus.connect()
     bus.attach(["a"], by: delegate, serial: 1, order: 0, policy: .abstain, label: "stray")
@@ -72,7 +72,7 @@ struct RestoringTests {
     #expect(other.takeQuestions().map(\.question.query.rawValue).last == 2)
   }
 
-  @Test("A query whose asker has not come back is refused, and so is one that is there already")
+  @Test("A query is not restored twice, or without its asker")
   func refusedQueries() throws {
     bus.attach(["a"], by: delegate, serial: 1)
     bus.ask("a", by: asker, serial: 1)
@@ -89,7 +89,7 @@ struct RestoringTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("A deadline is at most the longest that there is, from when the query is restored")
+  @Test("A restored deadline is at most the longest deadline from now")
   func deadlines() throws {
     bus.attach(["a"], by: delegate, serial: 1, timeout: 3_000_000)
     bus.ask("a", by: asker, serial: 1, deadline: 3_000_000)
@@ -108,7 +108,7 @@ struct RestoringTests {
     #expect(other.take().first == "A verdict 1 q1 vetoed: d1 timedOut")
   }
 
-  @Test("An observer that has not come back is gone, and the poster is told")
+  @Test("An observer that has not come back is gone for the poster")
   func awaitedStrays() throws {
     let second = bus.connect()
     for slot in [delegate, second] { bus.observe("a", by: slot, serial: 1, .awaited) }
@@ -138,12 +138,12 @@ struct RestoringTests {
     }
   }
 
-  @Test("What waited to be retained leaves its room when it waits no more")
+  @Test("A post that waits to be retained is charged until it is delivered or replaced")
   func waitingRoom() throws {
     let other = BusUnderTest()
     let poster = other.connect()
     tell(other)
-    // Each takes the place of the one before. Together they are more than one user may have retained.
+    // Each post replaces the one before. Together they exceed the limit of a user.
     let text = String(repeating: "x", count: bus.bus.limits.retainedUserMax / 10)
     for _ in 0..<20 { bus.post("a", text: text, by: asker, [.retain, .coalesceByName], style: .whenIdle) }
     bus.idle()
@@ -151,7 +151,7 @@ struct RestoringTests {
     #expect(other.bus.allRetained().map(\.name) == ["b"])
   }
 
-  /// Has another bus know what waits in this one.
+  /// Restores in another bus what waits in this one.
   private func tell(_ other: BusUnderTest) {
     bus.onKept = { [now = bus.now] effect in
       do throws(WireError) {
@@ -167,33 +167,31 @@ struct RestoringTests {
     }
   }
 
-  @Test("What is retained from now on, and what no more, is said when it is, and only then")
+  @Test("The log learns when a notification is retained, and when it no longer is")
   func kept() {
-    var said: [String] = []
+    var effects: [String] = []
     bus.onKept = { effect in
       switch effect {
-      case .kept(let kept): said.append("kept \(kept.name) \(kept.object) of \(kept.sender)")
-      case .forgotten(let name, let object): said.append("forgotten \(name) \(object)")
-      default: said.append("?")
+      case .kept(let kept): effects.append("kept \(kept.name) \(kept.object) of \(kept.sender)")
+      case .forgotten(let name, let object): effects.append("forgotten \(name) \(object)")
+      default: effects.append("?")
       }
     }
     bus.post("a", object: "o", text: "x", by: asker, .retain)
     bus.post("a", object: "o", text: "x", by: asker, .immediately)
     bus.post("b", text: "x", by: asker, .retain, style: .asSoonAsPossible)
-    #expect(said == ["kept a o of :1"])
-    bus.endPass()
+    #expect(effects == ["kept a o of :1"])
+    bus.endIteration()
     bus.post("a", object: "o", by: asker, .retain)
     bus.post("a", object: "o", by: asker, .retain)
-    #expect(said == ["kept a o of :1", "kept b  of :1", "forgotten a o"])
+    #expect(effects == ["kept a o of :1", "kept b  of :1", "forgotten a o"])
   }
 
-  @Test("What was retained is whoever's it was, and may be more than there is room for now")
+  @Test("Retained notifications keep their sender, and can exceed the limits")
   func retained() throws {
     for name in ["a", "b"] { bus.post(name, object: "o", text: name, by: asker, .retain) }
     bus.post("c", text: "new", by: asker, .retain)
-    var limits = BusLimits()
-    limits.retainedUserMax = 600
-    let other = BusUnderTest(limits)
+    let other = BusUnderTest { $0.retainedUserMax = 600 }
     let observer = other.connect()
     for kept in bus.bus.allRetained() {
       let fields = ByteBuffer(capacity: 0)
@@ -217,7 +215,7 @@ struct RestoringTests {
     #expect(other.take().last == "A ok 3")
   }
 
-  @Test("Files stay with what they belong to")
+  @Test("Files stay with their notifications")
   func files() throws {
     let observer = bus.connect()
     bus.observe("a.*", by: observer, serial: 1, suspension: .hold)
@@ -276,7 +274,7 @@ struct RestoringTests {
   }
 }
 
-/// Stands for a file.
+/// A file without a descriptor.
 final class MadeFile: AttachedFile {
   let length: Int
   let rawDescriptor: Int32 = -1

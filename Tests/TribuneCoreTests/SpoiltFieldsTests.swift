@@ -6,19 +6,22 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("Fields that were spoilt", .timeLimit(.minutes(15)))
+@Suite("Corrupt fields", .timeLimit(.minutes(15)))
 struct SpoiltFieldsTests {
-  /// What a bus can be made to restore.
+  /// What a bus can restore.
   enum Part: CaseIterable, Sendable {
     case parallel, order, collect, overridden, awaited, retained, retainedFile, held
   }
 
   private static let file = MadeFile(length: 70_000)
+  private let asker = ConnectionSlot(index: 0)
+  private let one = ConnectionSlot(index: 1)
+  private let two = ConnectionSlot(index: 2)
 
-  /// A bus with everybody connected and registered, and nothing under way.
+  /// A bus with connections and registrations, and nothing under way.
   private func base() -> BusUnderTest {
     let bus = BusUnderTest()
-    let (asker, one, two) = (bus.connect(), bus.connect(), bus.connect())
+    for _ in 0..<3 { bus.connect() }
     bus.declare(
       "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
     bus.attach(["a", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
@@ -33,32 +36,26 @@ struct SpoiltFieldsTests {
     return bus
   }
 
-  /// Has it do what leaves `part`, which only then is to be restored.
+  /// The fields, and the files, of a bus that has `part` alone to restore.
   private func fields(_ part: Part) throws -> (fields: [UInt8], files: [any AttachedFile]) {
     let bus = base()
-    let (asker, one, two) = (ConnectionSlot(index: 0), ConnectionSlot(index: 1), ConnectionSlot(index: 2))
     let buffer = ByteBuffer(capacity: 0)
     var files: [any AttachedFile] = []
     switch part {
     case .parallel:
       bus.ask("a", by: asker, serial: 7, flags: .tellsProgress)
       bus.answer(.approve, "fine", delegate: 1, from: one)
-      bus.appendUnderWay(to: buffer)
     case .order:
       bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
-      bus.appendUnderWay(to: buffer)
     case .collect:
       bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
       bus.answer(.value, "42", delegate: 2, from: two)
-      bus.appendUnderWay(to: buffer)
     case .overridden:
       bus.hold("a", by: two, serial: 8)
       bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
-      bus.appendUnderWay(to: buffer)
     case .awaited:
       bus.post("n", text: "x", by: asker, serial: 7, .awaited)
       bus.done(7, of: 1, by: two, failed: "no")
-      bus.appendUnderWay(to: buffer)
     case .retained, .retainedFile:
       let file = part == .retainedFile ? Self.file : nil
       let frame = ByteBuffer(capacity: 0, attachment: file)
@@ -81,6 +78,7 @@ struct SpoiltFieldsTests {
       }
       files = bus.bus.appendBuffered(of: two, to: buffer)
     }
+    bus.appendUnderWay(to: buffer)
     #expect(buffer.count > 0)
     return (buffer.array, files)
   }
@@ -94,7 +92,7 @@ struct SpoiltFieldsTests {
       case .parallel, .order, .collect, .overridden: try bus.bus.restoreQuery(bytes.raw, at: now)
       case .awaited: try bus.bus.restoreAwaitedPost(bytes.raw, at: now)
       case .retained, .retainedFile: try bus.bus.restoreRetained(bytes.raw, attachment: files.first)
-      case .held: try bus.bus.restoreBuffered(bytes.raw, attachments: files, for: ConnectionSlot(index: 2))
+      case .held: try bus.bus.restoreBuffered(bytes.raw, attachments: files, for: two)
       }
     }
   }
@@ -102,11 +100,11 @@ struct SpoiltFieldsTests {
   private func state(of bus: BusUnderTest) -> [Int] {
     [
       bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.suspensions.byteCount,
-      Int(bus.bufferedCount(of: ConnectionSlot(index: 2))),
+      Int(bus.bufferedCount(of: two)),
     ]
   }
 
-  @Test("What is as it was is restored, and written again as it was", arguments: Part.allCases)
+  @Test("Intact fields are restored, and written again as they were", arguments: Part.allCases)
   func whole(part: Part) throws {
     let (bytes, files) = try fields(part)
     let bus = base()
@@ -115,14 +113,14 @@ struct SpoiltFieldsTests {
     switch part {
     case .parallel, .order, .collect, .overridden, .awaited: bus.appendUnderWay(to: again)
     case .retained, .retainedFile: for kept in bus.bus.allRetained() { kept.append(to: again) }
-    case .held: _ = bus.bus.appendBuffered(of: ConnectionSlot(index: 2), to: again)
+    case .held: _ = bus.bus.appendBuffered(of: two, to: again)
     }
     #expect(again.array == bytes)
     runOut(bus)
   }
 
   @Test(
-    "Is refused and changes nothing, or is taken for what it says, and never stops the bus",
+    "Corrupt fields are refused and change nothing, or are restored as they are, and never stop the bus",
     arguments: Part.allCases)
   func spoilt(part: Part) throws {
     let (bytes, files) = try fields(part)
@@ -146,11 +144,11 @@ struct SpoiltFieldsTests {
         }
       }
     }
-    // Every piece that is too short, at the least.
+    // At least every truncated variant.
     #expect(refusedCount >= bytes.count)
   }
 
-  @Test("Noise in the place of fields is refused, or taken", arguments: Seeds.all)
+  @Test("Random bytes among the fields never stop the bus", arguments: Seeds.all)
   func noise(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for part in Part.allCases {
@@ -173,22 +171,20 @@ struct SpoiltFieldsTests {
     }
   }
 
-  /// Everything that can still happen does.
+  /// Performs everything that can still happen.
   private func runOut(_ bus: BusUnderTest) {
     bus.bus.finishRestoring(at: bus.now)
     bus.note()
     for query in [1, bus.bus.counters.lastQuery] {
-      for slot in [1, 2] {
-        bus.answer(
-          .veto, "so", query: query, delegate: UInt64(slot), from: ConnectionSlot(index: slot), serial: 950)
-      }
+      bus.answer(.veto, "so", query: query, delegate: 1, from: one, serial: 950)
+      bus.answer(.veto, "so", query: query, delegate: 2, from: two, serial: 950)
     }
-    bus.done(7, of: 1, by: ConnectionSlot(index: 1))
-    bus.suspend(false, by: ConnectionSlot(index: 2))
-    bus.observe("**", by: ConnectionSlot(index: 0), serial: 951, .retained)
-    bus.ask("a", by: ConnectionSlot(index: 0), serial: 952)
+    bus.done(7, of: 1, by: one)
+    bus.suspend(false, by: two)
+    bus.observe("**", by: asker, serial: 951, .retained)
+    bus.ask("a", by: asker, serial: 952)
     for _ in 0..<20 where !bus.advanceToNextDeadline() { break }
-    for index in 0..<3 { bus.disconnect(ConnectionSlot(index: index)) }
+    for slot in [asker, one, two] { bus.disconnect(slot) }
     #expect(state(of: bus)[0...1] == [0, 0])
     #expect(state(of: bus)[3...4] == [0, 0])
   }

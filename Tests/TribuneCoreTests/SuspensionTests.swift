@@ -21,7 +21,7 @@ struct SuspensionTests {
   }
 
   @Test(
-    "What is posted meanwhile is treated as the observation wants",
+    "Each suspension behavior treats notifications as it says",
     arguments: [
       (SuspensionBehavior.drop, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "B ok 903"]),
       (.coalesce, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "B held, a.c 3, a.b 4", "B ok 903"]),
@@ -40,7 +40,7 @@ struct SuspensionTests {
     #expect(bus.take() == ["B a.b 5"])
   }
 
-  @Test("Of a run, all are held, or the last")
+  @Test("Of a run, all notifications are buffered, or only the last")
   func runs() throws {
     suspend(.hold)
     try bus.plain("a.b", object: "o", "1", "2", "3")
@@ -57,7 +57,7 @@ struct SuspensionTests {
   }
 
   @Test(
-    "Where several observations match, the one that wants most decides",
+    "If several observations match, the one that keeps most decides",
     arguments: [
       ([SuspensionBehavior.drop, .coalesce], "B held, a.b 2"), ([.coalesce, .drop], "B held, a.b 2"),
       ([.drop, .hold, .coalesce], "B held, a.b 1, a.b 2"), ([.drop, .drop], nil),
@@ -74,7 +74,7 @@ struct SuspensionTests {
     #expect(bus.take() == [held, "B ok 903"].compactMap { $0 })
   }
 
-  @Test("What is delivered immediately comes behind what is held, and the connection stays suspended")
+  @Test("An immediate notification comes after the buffered ones, and the connection stays suspended")
   func immediately() throws {
     suspend(.hold)
     bus.observe("c", by: observer, serial: 2, suspension: .deliverImmediately)
@@ -90,7 +90,7 @@ struct SuspensionTests {
       ])
   }
 
-  @Test("Who posts immediately reaches those who drop what comes meanwhile, too")
+  @Test("An immediate post also reaches observations that drop notifications")
   func immediatelyDropped() throws {
     suspend(.drop)
     bus.post("a.b", text: "1", by: poster, .immediately)
@@ -98,7 +98,7 @@ struct SuspensionTests {
     #expect(bus.take() == ["B a.b 1 from :1", " a.b 2 from :1"])
   }
 
-  @Test("Held notifications have bounded room: the oldest go, and are told")
+  @Test("The buffer has a limit: the oldest are dropped and counted")
   func bounded() throws {
     let bus = BusUnderTest { $0.bufferMax = 10_000 }
     let observer = bus.connect()
@@ -115,7 +115,7 @@ struct SuspensionTests {
     #expect(bus.bus.bufferedByteCount(at: observer) == nil)
   }
 
-  @Test("What was dropped for want of room is told, by the bus as well that takes another's place")
+  @Test("A restored bus reports the notifications that the earlier one dropped")
   func restored() throws {
     let bus = BusUnderTest { $0.bufferMax = 1000 }
     bus.log = []
@@ -131,12 +131,12 @@ struct SuspensionTests {
     #expect(line.hasSuffix("a 99"))
   }
 
-  @Test("All together have bounded room, too: past it, each has an even share")
+  @Test("All buffers together have a limit; past it, each has an even share")
   func boundedTogether() throws {
-    var limits = BusLimits()
-    limits.bufferMax = 10_000
-    limits.bufferTotalMax = 20_000
-    let bus = BusUnderTest(limits)
+    let bus = BusUnderTest {
+      $0.bufferMax = 10_000
+      $0.bufferTotalMax = 20_000
+    }
     let observers = (0..<10).map { _ in bus.connect() }
     for observer in observers {
       bus.observe(by: observer, serial: 1, suspension: .hold)
@@ -155,11 +155,11 @@ struct SuspensionTests {
     for observer in observers.dropFirst() { bus.disconnect(observer) }
     bus.suspend(by: observers[0])
     for number in 0..<100 { try bus.plain("a", "\(number)") }
-    #expect(held0() > 9000, "who has gone has given back the room")
+    #expect(held0() > 9000, "the disconnected ones are no longer charged")
     func held0() -> Int { bus.bus.bufferedByteCount(at: observers[0]) ?? 0 }
   }
 
-  @Test("When the bus ends, what is held is delivered before that is announced")
+  @Test("A bus that stops delivers what is buffered before it announces that")
   func stopping() throws {
     suspend(.hold)
     bus.observe("tribune.**", by: observer, serial: 2, suspension: .hold)
@@ -170,7 +170,7 @@ struct SuspensionTests {
     #expect(bus.bus.bufferedByteCount(at: observer) == nil)
   }
 
-  @Test("A connection's questions, and what its delegates are told, are not suspended")
+  @Test("Questions, and notifications for delegates, are not suspended")
   func delegates() throws {
     bus.attach(["a.*"], by: observer, serial: 1)
     bus.observe("a.*", by: observer, serial: 2, suspension: .hold)
@@ -180,14 +180,14 @@ struct SuspensionTests {
     try bus.plain("a.didClose", "2")
     bus.post("a.didClose", text: "3", by: poster, .immediately)
     bus.ask("a.shouldClose", by: poster, serial: 1)
-    // What is held stays so.
+    // The buffered ones stay buffered.
     #expect(
       bus.take() == [
         " a.b 1", "B a.didClose 2", "B a.didClose 3 from :1", "B question 1 q1 d1 5000ms a.shouldClose",
       ])
   }
 
-  @Test("Suspending twice is once, and so is resuming; who goes takes along what was held")
+  @Test("Suspending and resuming twice change nothing; a disconnect discards what was buffered")
   func idempotent() throws {
     suspend(.hold)
     try bus.plain("a.b", "1")

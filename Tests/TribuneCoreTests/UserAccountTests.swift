@@ -5,17 +5,15 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-/// What has to be remembered over a restart is bounded for each user, so that nobody takes the room of the others.
-@Suite("What is remembered for a user", .timeLimit(.minutes(15)))
+/// What must survive a restart has a limit for each user, so that no user exhausts the log.
+@Suite("The account of a user", .timeLimit(.minutes(15)))
 struct UserAccountTests {
   private let bus: BusUnderTest
   private let (one, other, stranger): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
 
   init() {
-    var limits = BusLimits()
-    // For some ten registrations of any kind.
-    limits.rememberedUserMax = 1_500
-    bus = BusUnderTest(limits)
+    // Enough for some ten registrations of any kind.
+    bus = BusUnderTest { $0.rememberedUserMax = 1_500 }
     one = bus.connect(uid: 1000)
     other = bus.connect(uid: 1000)
     stranger = bus.connect(uid: 1001)
@@ -24,7 +22,7 @@ struct UserAccountTests {
   enum Kind: CaseIterable { case observation, monitor, delegate, hold, declaration }
 
   private func register(_ kind: Kind, by slot: ConnectionSlot, serial: Serial) {
-    // All as long.
+    // All numbers have the same length.
     let number = 10_000 + serial
     switch kind {
     case .observation: bus.observe("a.n\(number)", by: slot, serial: serial)
@@ -37,9 +35,7 @@ struct UserAccountTests {
     }
   }
 
-  /// Registers until that is refused.
-  ///
-  /// - Returns: how many there are.
+  /// Registers until the bus refuses it, and returns how many it accepted.
   private func fill(_ kind: Kind, by slot: ConnectionSlot) -> Serial {
     for serial in 1...100 as ClosedRange<Serial> {
       _ = bus.take()
@@ -49,10 +45,10 @@ struct UserAccountTests {
     return 100
   }
 
-  /// Whether what was sent last was refused for want of room.
+  /// Whether the last frame exceeded a limit. Clears the transcript.
   private func isRefused() -> Bool { bus.take().contains { $0.hasSuffix(" limitExceeded") } }
 
-  @Test("is bounded over all its clients, and takes nothing from others", arguments: Kind.allCases)
+  @Test("has a limit over all connections of one user, but not over others", arguments: Kind.allCases)
   func bounded(_ kind: Kind) {
     let count = fill(kind, by: one)
     #expect(count > 5 && count < 20)
@@ -62,7 +58,7 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("counts what has to be remembered beside a declaration, until that is taken back")
+  @Test("includes the context of a declaration until that is cancelled")
   func beside() {
     register(.declaration, by: one, serial: 1)
     bus.bus.count(1_400, besides: 1, of: one)
@@ -73,7 +69,7 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("has room again for what was taken back", arguments: Kind.allCases)
+  @Test("frees what is cancelled", arguments: Kind.allCases)
   func takenBack(_ kind: Kind) {
     let count = fill(kind, by: one)
     for _ in 0..<3 {
@@ -88,7 +84,7 @@ struct UserAccountTests {
     }
   }
 
-  @Test("has room again for what has gone with its connection", arguments: Kind.allCases)
+  @Test("frees what ends with its connection", arguments: Kind.allCases)
   func gone(_ kind: Kind) {
     let count = fill(kind, by: one)
     bus.disconnect(one)
@@ -98,7 +94,7 @@ struct UserAccountTests {
     #expect(fill(kind, by: next) == count)
   }
 
-  @Test("has room again for a hold that has expired, and a delegate that was replaced")
+  @Test("frees holds that expire, and delegates that are replaced")
   func ended() {
     _ = fill(.hold, by: one)
     bus.advance(milliseconds: 2000)
@@ -116,7 +112,7 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("has the userInfo of queries that ask one after the other, but for the only one")
+  @Test("includes the userInfo of sequential queries, but accepts any single one")
   func questions() {
     for serial in 1...2 as ClosedRange<Serial> {
       bus.attach(["q.should\(serial)", "q.shouldB"], by: stranger, serial: serial)
@@ -132,16 +128,14 @@ struct UserAccountTests {
     #expect(ask(by: other, serial: 1, "x"))
     #expect(ask(by: other, serial: 2, ""))
     bus.send(Cancel(target: 2), from: other, serial: 3)
-    // The only one left is one that is counted.
+    // The query that remains is counted.
     bus.send(Cancel(target: 1), from: one, serial: 2)
     #expect(!ask(by: other, serial: 4, text))
     bus.send(Cancel(target: 1), from: other, serial: 5)
     #expect(ask(by: other, serial: 6, text))
   }
 
-  /// Has the user ask until that is refused.
-  ///
-  /// - Returns: how many are under way.
+  /// Asks until the bus refuses it, and returns how many queries it accepted.
   private func askAll(
     by slot: ConnectionSlot, from first: Serial = 1, mode: QueryMode = .all, because reason: String = ""
   ) -> Serial {
@@ -155,7 +149,7 @@ struct UserAccountTests {
     return 100
   }
 
-  @Test("has what is asked, with those who take part, until it is decided")
+  @Test("includes queries, with their delegates, until the verdict")
   func asked() {
     bus.attach(["q.shouldB"], by: stranger, serial: 1)
     let count = askAll(by: one)
@@ -167,7 +161,7 @@ struct UserAccountTests {
     #expect(askAll(by: bus.connect(uid: 1002)) > 0)
     for query in 1...count { bus.answer(.approve, query: query, delegate: 1, from: stranger) }
     bus.send(Cancel(target: 90), from: other, serial: 92)
-    // A label counts, and so does each delegate.
+    // Each delegate is charged, with its label.
     bus.attach(["q.shouldB"], by: stranger, serial: 200, label: String(repeating: "l", count: 255))
     let fewer = askAll(by: other)
     #expect(fewer > 0 && fewer < count)
@@ -175,7 +169,7 @@ struct UserAccountTests {
     #expect(askAll(by: one, from: 200) == fewer)
   }
 
-  @Test("has what stands against a query that goes on all the same")
+  @Test("includes the holds against a query that goes on")
   func standing() {
     bus.attach(["q.shouldB"], by: stranger, serial: 1)
     let count = askAll(by: one)
@@ -184,14 +178,14 @@ struct UserAccountTests {
     #expect(askAll(by: other) < count)
     bus.disconnect(other)
     let last = bus.connect(uid: 1000)
-    // That is over at once.
+    // These queries end at once.
     #expect(askAll(by: last, mode: .parallel) == 100)
     let third = bus.connect(uid: 1002)
     bus.hold("q.shouldB", why: String(repeating: "w", count: 1200), by: third, serial: 3)
     #expect(askAll(by: last, from: 200) == 0)
   }
 
-  @Test("has what an override gives as its reason")
+  @Test("includes the reason of an override")
   func override() {
     bus.attach(["q.shouldB"], by: stranger, serial: 1)
     let count = askAll(by: one, because: "x")
@@ -199,13 +193,13 @@ struct UserAccountTests {
     #expect(askAll(by: other, because: String(repeating: "x", count: 400)) < count)
   }
 
-  @Test("has what open queries were answered: past it, a veto loses its words, and a value is none")
+  @Test("includes answers to open queries: past the limit, a veto loses its reason, and a value fails")
   func answers() {
     for serial in 1...3 as ClosedRange<Serial> {
       bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
     }
     let text = String(repeating: "x", count: 200)
-    // Twice: what was decided gives its room back.
+    // Twice: the verdict frees the bytes of the answers.
     for round in 0..<2 as Range<UInt64> {
       let (first, second) = (2 * round + 1, 2 * round + 2)
       bus.ask("q.b", by: one, serial: 5, mode: .collect)
@@ -224,7 +218,7 @@ struct UserAccountTests {
     }
   }
 
-  @Test("keeps nothing out for what others answer")
+  @Test("accepts registrations and queries even if the answers of others exceed it")
   func answersOfOthers() {
     for serial in 1...2 as ClosedRange<Serial> {
       bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
@@ -241,7 +235,7 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("has one answer, however long it is")
+  @Test("accepts a single answer of any length")
   func oneAnswer() {
     bus.attach(["q.b"], by: stranger, serial: 1)
     bus.ask("q.b", by: one, serial: 5, mode: .first)
@@ -249,7 +243,7 @@ struct UserAccountTests {
     #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered])
   }
 
-  @Test("has awaited posts, with those who are waited for and what they say")
+  @Test("includes awaited posts, with their observers and the reasons of these")
   func awaited() {
     let observers = (0..<3).map { _ in bus.connect(uid: 1001) }
     for observer in observers { bus.observe("a", by: observer, serial: 1, .awaited) }
@@ -262,10 +256,10 @@ struct UserAccountTests {
     #expect(isRefused())
     bus.post("a", by: stranger, serial: 1, .awaited)
     #expect(!isRefused())
-    let said = (bus.peers[one]?.id.rawValue ?? 0, String(repeating: "x", count: 200))
-    for observer in observers { bus.done(1, of: said.0, by: observer, failed: said.1) }
-    #expect(bus.take().joined().split(separator: said.1).count == 2)
-    // All that is given back.
+    let (poster, reason) = (bus.peers[one]?.id.rawValue ?? 0, String(repeating: "x", count: 200))
+    for observer in observers { bus.done(1, of: poster, by: observer, failed: reason) }
+    #expect(bus.take().joined().split(separator: reason).count == 2)
+    // All that is freed.
     bus.post("a", by: other, serial: 3, .awaited)
     #expect(!isRefused())
     bus.cancel(1, by: other)

@@ -4,7 +4,6 @@ import Testing
 import TribuneJSON
 import TribuneWire
 
-/// JSON as a tree that is read.
 @Suite("JSON documents", .timeLimit(.minutes(15)))
 struct JSONDocumentTests {
   private static func root(_ text: String) throws -> JSONNode {
@@ -64,14 +63,14 @@ struct JSONDocumentTests {
     #expect(root.hasFraction == hasFraction)
   }
 
-  @Test("a number that is too long does no harm to the others")
+  @Test("a number that is too long does not affect the others")
   func overflow() throws {
     let root = try Self.root("[1, 99999999999999999999, 2.5, -7]")
     #expect((0..<4).map { root[$0]?.isInteger } == [true, false, false, true])
   }
 
   @Test(
-    "what is not JSON is refused, and told where",
+    "invalid JSON is refused with its line",
     arguments: [
       ("", 1), ("{", 1), ("{\"a\":1,\n}", 2), ("[1] 2", 1), ("\u{1}", 1), ("1e999", 1),
       ("{\"a\":1,\n\"a\":1}", 2), ("{\"a\\u0000\":1}", 1),
@@ -86,12 +85,12 @@ struct JSONDocumentTests {
     }
   }
 
-  @Test("what is not UTF-8 is refused")
+  @Test("invalid UTF-8 is refused")
   func notUTF8() {
     #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument([0x22, 0xFF, 0x22].rawBytes) }
   }
 
-  @Test("depth and length have a bound")
+  @Test("depth and length have limits")
   func bounds() throws {
     let deep = String(repeating: "[", count: 2_000) + String(repeating: "]", count: 2_000)
     #expect(try Self.root(deep).count == 1)
@@ -105,7 +104,7 @@ struct JSONDocumentTests {
     }
   }
 
-  @Test("what is reached keeps its document")
+  @Test("a node keeps its document alive")
   func lifetime() throws {
     func element() throws -> JSONNode? { try Self.root(#"[{"a": "kept"}]"#)[0] }
     #expect(try element()?["a"]?.string == "kept")

@@ -42,7 +42,7 @@ struct AdoptionTests {
     return LogImage(bytes)
   }
 
-  @Test("is the same for whoever takes it over, and goes on")
+  @Test("has the same contents for its next owner, who can append to it")
   func adopted() throws {
     let log = try Self.filled()
     let original = log.contents()
@@ -56,7 +56,7 @@ struct AdoptionTests {
     #expect(adopted.contents().entries.count == original.entries.count + 1)
   }
 
-  @Test("is the very file, not a copy")
+  @Test("is the same file, not a copy")
   func shared() throws {
     let log = try Self.filled()
     let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
@@ -64,8 +64,8 @@ struct AdoptionTests {
     #expect(log.slotCopy(2)?.counters[2] == 77)
   }
 
-  /// What is found where one byte of a log is another one, is what was written, or known to be damaged.
-  @Test("is never taken for another one, whichever of its bytes is changed")
+  /// With one changed byte, the next daemon reads what was written, or detects the damage.
+  @Test("is read as it was, or known to be damaged, whichever of its bytes changes")
   func flips() throws {
     let log = try Self.filled()
     let entries = log.contents().entries
@@ -74,7 +74,7 @@ struct AdoptionTests {
     let logStart = log.header.start(ofSegment: 0)
     let logEnd = logStart + log.usedLength
     let slotsEnd = LogHeader.slotsOffset + 5 * 64
-    // Every byte that means something, and of the rest some.
+    // Every byte with a meaning, and some of the others.
     let offsets =
       Array(0..<128) + Array(stride(from: 128, to: LogHeader.slotsOffset, by: 61))
       + Array(LogHeader.slotsOffset..<slotsEnd) + Array(stride(from: slotsEnd, to: logStart, by: 997))
@@ -85,7 +85,7 @@ struct AdoptionTests {
         try Self.write([image.bytes[offset] ^ mask], to: file, at: offset)
         switch offset {
         case 0..<8: #expect(Self.flaw(file) == .foreign)
-        // The header, which segment is active, and how much of that is committed.
+        // The header, the active segment's number and its committed length.
         case 8..<40, 64..<80: #expect(Self.flaw(file) == .damaged)
         default:
           let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(file.rawValue)))
@@ -96,7 +96,7 @@ struct AdoptionTests {
           try #require(found.damage?.position.offset == (isInLog ? entries[whole].position : nil))
           for slot in 0..<5 {
             let (row, word) = (offset - LogHeader.slotsOffset).quotientAndRemainder(dividingBy: 64)
-            // In an empty slot, no word but the owner has a meaning.
+            // In an empty slot, only the owner has a meaning.
             var expected = slots[slot]
             if offset >= LogHeader.slotsOffset, row == slot {
               if word < 48 { expected?.counters[word / 8] = nil } else { expected = nil }
@@ -104,17 +104,17 @@ struct AdoptionTests {
             try #require(adopted.slotCopy(slot) == expected, "byte \(offset), \(mask)")
           }
         }
-        // Damage ends the log, which is undone.
+        // Undo the change, and the end of the log that the damage caused.
         try Self.write([image.bytes[offset]], to: file, at: offset)
         try Self.write(Array(image.bytes[64..<88]), to: file, at: 64)
       }
     }
-    // All that was undone leaves what there was.
+    // The original contents are back.
     let adopted = try WriteAheadLog(adopting: file)
     #expect(adopted.contents().entries == entries)
   }
 
-  @Test("is not taken when any part of its end is missing")
+  @Test("is refused if its end is missing")
   func truncated() throws {
     let image = try LogImage(of: Self.filled())
     let lengths =
@@ -128,7 +128,7 @@ struct AdoptionTests {
   }
 
   @Test(
-    "is not taken when somebody could still cut it",
+    "is refused if it could still be truncated",
     arguments: [
       0, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_SEAL,
       TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW, TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_SEAL,
@@ -136,11 +136,11 @@ struct AdoptionTests {
   func unsealed(seals: CInt) throws {
     let image = try LogImage(of: Self.filled())
     #expect(logError(of: try image.file(seals: seals)) == .notSealed)
-    // Neither is one that was cut already.
+    // So is one that was truncated already.
     #expect(logError(of: try image.file(length: 8_192, seals: seals)) == .notSealed)
   }
 
-  @Test("is not taken when it can only be read")
+  @Test("is refused if it is read-only")
   func readOnly() throws {
     let file = try LogImage(of: Self.filled()).file()
     let path = "/proc/self/fd/\(file.rawValue)"
@@ -148,12 +148,12 @@ struct AdoptionTests {
     #expect(logError(of: other) == .foreign)
   }
 
-  @Test("is not taken when a newer version wrote it", arguments: [2, 255])
+  @Test("is refused if a newer version wrote it", arguments: [2, 255])
   func newer(version: UInt8) throws {
     let image = try LogImage(of: Self.filled())
     let newer = Self.patched(image) { $0[8] = version }
     #expect(logError(of: try newer.file()) == .newer(version: UInt32(version)))
-    // Whatever else there is in its header, and however long it is.
+    // The rest of the header, and its length, do not matter.
     for length: UInt8 in [24, 32, 48, 64] {
       let other = Self.patched(image) {
         $0[8] = version
@@ -166,7 +166,7 @@ struct AdoptionTests {
     #expect(logError(of: try unchanged.file()) == nil)
   }
 
-  @Test("is not taken any more when three processes in a row have not recovered")
+  @Test("is refused after three failed recoveries in a row")
   func deadly() throws {
     var log = try Self.filled()
     let entries = log.contents().entries
@@ -178,15 +178,15 @@ struct AdoptionTests {
       #expect(logError(of: try LogImage(of: log).file()) == .deadly(recoveries: 3))
       if round == 0 { log.endRecovery() }
     }
-    // A number that is damaged says nothing.
+    // A damaged count is ignored.
     log.mapping.store(CheckedWord(3).bits ^ 1, at: 88)
     #expect(try LogImage(of: log).adopted().contents().entries == entries)
   }
 
   @Test(
-    "is not taken when its header says what cannot be",
+    "is refused if its header has impossible values",
     arguments: [
-      // Version 0; too many slots; bytes in a segment: none, no whole word, too many.
+      // Version 0; too many slots; segments of no bytes, of a part of a word, and too long.
       (8, 0), (24, 1 << 24 + 1), (24, .max), (32, 0), (32, 12), (32, 1 << 32 + 8), (32, .max),
     ] as [(Int, UInt64)])
   func absurd(offset: Int, value: UInt64) throws {
@@ -199,7 +199,7 @@ struct AdoptionTests {
   }
 
   @Test(
-    "is not taken when more is committed than there can be, or another segment than there is",
+    "is refused if the committed length, or the number of the active segment, is impossible",
     arguments: [64, 72])
   func outside(offset: Int) throws {
     let log = try Self.filled()
@@ -213,7 +213,7 @@ struct AdoptionTests {
 
   /// A writer's bug, not a flipped bit: the checksum is right.
   @Test(
-    "says of an entry that cannot be that it is damaged",
+    "is damaged at an entry of impossible length",
     arguments: [0, 8, 16, 24, 31, 36, 44, 65_544, 0xFFFF_FFF8, 0xFFFF_FFFF] as [UInt64])
   func absurdEntry(length: UInt64) throws {
     let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 65_536)
@@ -232,7 +232,7 @@ struct AdoptionTests {
   }
 
   @Test(
-    "says of an entry that is filled up by more than there can be that it is damaged",
+    "is damaged at an entry of impossible padding",
     arguments: [(0, 1), (0, 7), (0, 8), (0, 255), (16, 8), (16, 16), (16, 24), (16, 255)] as [(Int, UInt64)])
   func absurdPadding(length: Int, padding: UInt64) throws {
     let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 65_536)
@@ -246,20 +246,20 @@ struct AdoptionTests {
     #expect(log.contents().damage?.position.offset == 0)
   }
 
-  @Test("is taken for none where there is none")
+  @Test("is refused if the file is no log")
   func foreign() throws {
     let image = try LogImage(of: Self.filled())
     for path in ["/dev/zero", "/dev/null", "/proc/self/exe", "/tmp"] {
       let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
       #expect(logError(of: file) == .foreign, "\(path)")
     }
-    // A regular file, even with the bytes of a log: it has no seals.
+    // A regular file has no seals, even with the bytes of a log.
     var name = Array("/tmp/tribune-log-XXXXXX".utf8CString)
     let copy = FileDescriptor(owning: try retrying { unsafe mkstemp(&name) })
     _ = try retrying { unsafe unlink(name) }
     try Self.write(image.bytes, to: copy, at: 0)
     #expect([.foreign, .notSealed].contains(logError(of: copy)))
-    // Other files in memory: without contents, with some, and one that must not be written to.
+    // Other files in memory: an empty one, one with other contents, and a read-only one.
     #expect(logError(of: try LogImage([]).file()) == .foreign)
     #expect(logError(of: try LogImage([UInt8](repeating: 0x54, count: 200_000)).file()) == .foreign)
     let passed = try MemoryFile(holding: image.bytes.raw)
@@ -267,7 +267,7 @@ struct AdoptionTests {
     #expect(flaw == .failed(Errno(rawValue: EPERM)))
   }
 
-  @Test("is closed when it is not taken")
+  @Test("is closed if it is refused")
   func closed() throws {
     var ends: [CInt] = [-1, -1]
     _ = try retrying { unsafe pipe2(&ends, O_CLOEXEC) }

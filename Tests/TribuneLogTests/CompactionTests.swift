@@ -14,7 +14,7 @@ struct CompactionTests {
     try WriteAheadLog(slotCount: 8, segmentCapacity: segmentCapacity)
   }
 
-  /// Records of 40 bytes, whose connections are 0, 1, 2, …
+  /// Appends entries of 40 bytes with these owners, and commits them.
   private static func fill(_ log: WriteAheadLog, _ numbers: Range<UInt64>) throws {
     for number in numbers {
       _ = try #require(log.append(EntryCopy(3, owner: number, body: [UInt8(number)])))
@@ -22,23 +22,18 @@ struct CompactionTests {
     log.commit()
   }
 
-  /// Goes on with a compaction that keeps every entry.
-  private static func keepAll(of log: WriteAheadLog) -> Bool {
-    log.compact(lengthMax: .max, isLive: { _, _ in true }, relocated: { _, _ in })
-  }
-
-  private static func connections(_ log: WriteAheadLog) throws -> [UInt64] {
+  private static func owners(_ log: WriteAheadLog) throws -> [UInt64] {
     let found = log.contents()
     try #require(found.damage == nil)
     return found.entries.map(\.owner)
   }
 
-  /// What somebody would find who took over now.
+  /// The owners of the entries that a successor would find now.
   private static func successor(_ log: WriteAheadLog) throws -> [UInt64] {
-    try connections(LogImage(of: log).adopted())
+    try owners(LogImage(of: log).adopted())
   }
 
-  @Test("keeps what is live, in its order, and says where it is now")
+  @Test("keeps live entries in order, and tells their new positions")
   func kept() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<10)
@@ -53,7 +48,7 @@ struct CompactionTests {
       moves[entry.position.offset] = position.offset
     }
     #expect(isDone)
-    #expect(try Self.connections(log) == Array(0..<10))
+    #expect(try Self.owners(log) == Array(0..<10))
     #expect(log.endCompaction())
     #expect(!log.isCompacting)
     let after = log.contents().entries
@@ -61,7 +56,7 @@ struct CompactionTests {
     #expect(moves == [0: 0, 120: 40, 240: 80, 360: 120])
     #expect(log.usedLength == 160)
     #expect(log.keptLength == 160)
-    // Verbatim, but for where it is.
+    // Only its position has changed.
     for entry in after {
       var original = before[Int(entry.owner)]
       original.position = entry.position
@@ -71,23 +66,19 @@ struct CompactionTests {
     #expect(try Self.successor(log) == [0, 3, 6, 9, 20, 21])
   }
 
-  @Test("that commits makes what was appended visible with its end, and not before")
+  @Test("commits what was appended when it ends, and not before, if it was told to")
   func committing() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<3)
     _ = try #require(log.append(EntryCopy(3, owner: 3, body: [3])))
     log.beginCompaction(committing: true)
-    let isDone = log.compact(lengthMax: .max) { entry, _ in
-      entry.owner != 1
-    } relocated: { _, _ in
-    }
-    #expect(isDone)
+    #expect(log.compact { entry, _ in entry.owner != 1 })
     #expect(try Self.successor(log) == [0, 1, 2])
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == [0, 2, 3])
   }
 
-  @Test("goes in steps of about the length that it was given", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
+  @Test("reads about as many bytes in a step as it was told", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
   func steps(lengthMax: Int) throws {
     let log = try Self.log()
     try Self.fill(log, 0..<20)
@@ -98,11 +89,10 @@ struct CompactionTests {
       let isDone = log.compact(lengthMax: lengthMax) { entry, _ in
         seen.append(entry.owner)
         return true
-      } relocated: { _, _ in
       }
       if isDone { break }
       try #require((seen.count - before) * 40 >= lengthMax && (seen.count - before - 1) * 40 < lengthMax)
-      // A step of nothing would never come to an end.
+      // Steps of no length would never end.
       if lengthMax == 0 {
         #expect(seen.isEmpty)
         return
@@ -110,10 +100,10 @@ struct CompactionTests {
     }
     #expect(seen == Array(0..<20))
     try #require(log.endCompaction())
-    #expect(try Self.connections(log) == Array(0..<20))
+    #expect(try Self.owners(log) == Array(0..<20))
   }
 
-  @Test("comes last to what was appended meanwhile, and knows it from the rest")
+  @Test("reads entries that were appended meanwhile last, and marks them as the tail")
   func tail() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<4)
@@ -123,14 +113,13 @@ struct CompactionTests {
       log.compact(lengthMax: lengthMax) { entry, isTail in
         if isTail { tail.append(entry.owner) }
         return entry.owner != 5
-      } relocated: { _, _ in
       }
     }
     #expect(!step(80))
     try Self.fill(log, 4..<6)
     #expect(!step(80))
     #expect(tail.isEmpty)
-    // What is not committed does not count yet.
+    // An uncommitted entry does not count yet.
     _ = try #require(log.append(EntryCopy(3, owner: 6)))
     #expect(step(.max))
     #expect(tail == [4, 5])
@@ -141,7 +130,7 @@ struct CompactionTests {
     #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 6])
   }
 
-  @Test("takes for its tail what is appended in the place of what was taken back")
+  @Test("takes an entry for its tail that replaces one that was taken back")
   func tailAfterDiscarding() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<1)
@@ -150,58 +139,47 @@ struct CompactionTests {
     log.discardUncommitted()
     try Self.fill(log, 2..<3)
     var tail: [UInt64] = []
-    _ = log.compact(lengthMax: .max) { entry, isTail in
+    _ = log.compact { entry, isTail in
       if isTail { tail.append(entry.owner) }
       return true
-    } relocated: { _, _ in
     }
     #expect(tail == [2])
   }
 
-  @Test("has what was appended to it before, between and behind what it keeps")
+  @Test("includes what was appended to it, before, between and after the entries that it keeps")
   func appended() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<4)
     log.beginCompaction()
     let counters = try #require(log.appendToCompaction(EntryCopy(1, owner: 100, body: [1, 2, 3])))
     #expect(counters.offset == 0)
-    _ = log.compact(lengthMax: 80) { _, _ in
-      true
-    } relocated: { _, _ in
-    }
+    _ = log.compact(lengthMax: 80)
     #expect(log.appendToCompaction(EntryCopy(6, owner: 101))?.offset == 120)
-    #expect(Self.keepAll(of: log))
+    #expect(log.compact())
     #expect(log.appendToCompaction(EntryCopy(7, owner: 102))?.offset == 232)
     #expect(try Self.successor(log) == [0, 1, 2, 3])
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == [100, 0, 1, 101, 2, 3, 102])
   }
 
-  @Test("that is abandoned has changed nothing, and the next one is whole")
+  @Test("changes nothing if it is abandoned, and the next one is complete")
   func abandoned() throws {
     let log = try Self.log()
     try Self.fill(log, 0..<6)
     log.beginCompaction()
     _ = try #require(log.appendToCompaction(EntryCopy(1, body: [UInt8](repeating: 9, count: 300))))
-    _ = log.compact(lengthMax: 100) { _, _ in
-      true
-    } relocated: { _, _ in
-    }
+    _ = log.compact(lengthMax: 100)
     log.abandonCompaction()
     #expect(!log.isCompacting)
     #expect(log.keptLength == 0)
     #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 5])
     log.beginCompaction()
-    #expect(
-      log.compact(lengthMax: .max) { entry, _ in
-        entry.owner > 3
-      } relocated: { _, _ in
-      })
+    #expect(log.compact { entry, _ in entry.owner > 3 })
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == [4, 5])
   }
 
-  @Test("is abandoned when what is live does not fit, and says so")
+  @Test("is abandoned if the live entries do not fit, and says so")
   func full() throws {
     let log = try Self.log(segmentCapacity: 424)
     try Self.fill(log, 0..<10)
@@ -215,56 +193,47 @@ struct CompactionTests {
       } relocated: { _, _ in
         count += 1
       })
-    // The last of them has no room behind 32 bytes and nine entries.
+    // The last entry does not fit after 32 bytes and nine entries.
     #expect(count == 9)
-    // What would have is not taken either: the compaction has failed.
+    // The compaction has failed, and does not take an entry that would fit either.
     #expect(log.appendToCompaction(EntryCopy(7)) == nil)
     #expect(!log.endCompaction())
     #expect(!log.isCompacting)
     #expect(try Self.successor(log) == Array(0..<10))
     log.beginCompaction()
-    #expect(Self.keepAll(of: log))
+    #expect(log.compact())
     #expect(log.appendToCompaction(EntryCopy(7)) == nil)
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == Array(0..<10))
   }
 
-  @Test("gives the memory back that the log had before")
+  @Test("frees the memory that the log had before")
   func memory() throws {
     let log = try Self.log(segmentCapacity: 4 << 20)
-    func length() throws -> Int {
-      var status = stat()
-      _ = try retrying { unsafe fstat(log.rawDescriptor, &status) }
-      return Int(status.st_blocks) * 512
-    }
     let body = [UInt8](repeating: 5, count: 65_504)
     for _ in 0..<3 {
       while log.append(EntryCopy(3, body: body)) != nil { log.commit() }
-      #expect(try length() >= 4 << 20)
+      #expect(try log.storedLength >= 4 << 20)
       log.beginCompaction()
-      #expect(
-        log.compact(lengthMax: .max) {
-          $0.position.offset < 1 << 20 && !$1
-        } relocated: { _, _ in
-        })
-      #expect(try length() >= 5 << 20)
+      #expect(log.compact { entry, isTail in entry.position.offset < 1 << 20 && !isTail })
+      #expect(try log.storedLength >= 5 << 20)
       #expect(log.endCompaction())
-      #expect(try length() < 2 << 20)
+      #expect(try log.storedLength < 2 << 20)
     }
     log.beginCompaction()
-    #expect(Self.keepAll(of: log))
+    #expect(log.compact())
     log.abandonCompaction()
-    #expect(try length() < 2 << 20)
-    // What a killed process left of its compaction goes with the next one.
+    #expect(try log.storedLength < 2 << 20)
+    // The next compaction frees what a killed process left of its own.
     log.beginCompaction()
-    #expect(Self.keepAll(of: log))
+    #expect(log.compact())
     let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
-    #expect(try length() >= 2 << 20)
+    #expect(try log.storedLength >= 2 << 20)
     adopted.beginCompaction()
-    #expect(try length() < 2 << 20)
+    #expect(try log.storedLength < 2 << 20)
   }
 
-  @Test("keeps what a model of it keeps", arguments: Seeds.all)
+  @Test("keeps what a model keeps", arguments: Seeds.all)
   func model(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 16_384)
@@ -291,7 +260,7 @@ struct CompactionTests {
       try #require(log.usedLength == used)
     }
     try model.expect(log)
-    // Otherwise nothing was tried.
+    // Otherwise the test has tried nothing.
     #expect(compactions > 10 && refusals > 0, "\(compactions) compactions, \(refusals) refusals")
   }
 }

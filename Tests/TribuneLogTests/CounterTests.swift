@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Testing
 import TribuneSystem
 import TribuneTestSupport
@@ -28,7 +27,7 @@ struct CounterTests {
     }
   }
 
-  @Test("are assigned again without the counters of the owner before")
+  @Test("do not keep the counters of the last owner")
   func again() throws {
     let log = try Self.log()
     log.assignSlot(2, to: 5)
@@ -37,7 +36,7 @@ struct CounterTests {
     #expect(log.slotCopy(2) == nil)
     log.assignSlot(2, to: 6)
     #expect(log.slotCopy(2) == SlotCopy(owner: 6))
-    // Without having been released before.
+    // Even if the slot was not released.
     log.setCounter(4, of: 2, to: 9)
     log.assignSlot(2, to: .max, firstCounter: 3)
     #expect(log.slotCopy(2) == SlotCopy(owner: .max, counters: [3, 0, 0, 0, 0, 0]))
@@ -61,34 +60,29 @@ struct CounterTests {
     await #expect(processExitsWith: .success) { try Self.log().setCounter(2, of: 7, to: 1) }
   }
 
-  @Test("are visited where they are assigned, and need no memory elsewhere")
+  @Test("are visited if they are assigned, and need no memory otherwise")
   func visited() throws {
     let log = try Self.log(slotCount: 1 << 17)
     let numbers = [0, 1, 63, 64, 5_000, (1 << 17) - 1]
     for number in numbers { log.assignSlot(number, to: 100 + UInt64(number)) }
     log.assignSlot(70, to: 1)
     log.releaseSlot(70)
-    // The entries behind the slots are none.
+    // The entries after the slots are not taken for slots.
     #expect(log.append(EntryCopy(3, body: [UInt8](repeating: 1, count: 3_000))) != nil)
-    func length() throws -> Int {
-      var status = stat()
-      _ = try retrying { unsafe fstat(log.rawDescriptor, &status) }
-      return Int(status.st_blocks)
-    }
-    let before = try length()
+    let before = try log.storedLength
     var found: [Int] = []
     log.forEachSlot { number, slot in
       #expect(slot.owner == 100 + UInt64(number))
       found.append(number)
     }
     #expect(found == numbers)
-    #expect(try length() == before)
-    // Which is what looking at each would do.
+    #expect(try log.storedLength == before)
+    // Looking at each slot would take memory.
     #expect(log.slotCopy(50_000) == nil)
-    #expect(try length() > before)
+    #expect(try log.storedLength > before)
   }
 
-  @Test("need not be there")
+  @Test("are optional")
   func none() throws {
     let log = try Self.log(slotCount: 0)
     #expect(log.append(EntryCopy(11, body: [1])) != nil)

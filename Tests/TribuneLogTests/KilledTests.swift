@@ -9,7 +9,7 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// What a successor finds in a log.
+/// The contents of a log for a successor.
 private struct Contents: Equatable {
   var entries: [EntryCopy]
   var slots: [SlotCopy?]
@@ -24,7 +24,7 @@ private struct Contents: Equatable {
   }
 }
 
-/// What lies in a log before each store into it.
+/// The images of a log before each store into it.
 private enum Stores {
   private static let descriptor = Atomic<CInt>(-1)
   private static let images = Mutex<[LogImage]>([])
@@ -56,7 +56,7 @@ private enum Stores {
 
 @Suite("A log whose process is killed", .timeLimit(.minutes(15)))
 struct KilledTests {
-  @Test("is as it was before or after what the process did, whichever store was the last", arguments: 1...8)
+  @Test("is as it was before or after the operation, whichever store was the last", arguments: 1...8)
   func anywhere(seed: UInt64) async {
     await #expect(processExitsWith: .success) { [seed] in
       var random = SplitMix64(seed: seed)
@@ -68,7 +68,7 @@ struct KilledTests {
         var slot: Int?
         let images = Stores.during { slot = Self.act(on: log, &random) }
         let after = try Contents(log)
-        // A slot that is being assigned is empty meanwhile.
+        // A slot is empty while it is being assigned.
         var between = after
         if let slot { between.slots[slot] = nil }
         for image in images {
@@ -77,12 +77,12 @@ struct KilledTests {
         }
         storeCount += images.count
       }
-      // Otherwise nothing was tried.
+      // Otherwise the test has tried nothing.
       #expect(storeCount > 500)
     }
   }
 
-  /// Does something with a log.
+  /// Does a random operation on a log.
   ///
   /// - Returns: the slot that was assigned, if one was.
   private static func act(on log: WriteAheadLog, _ random: inout SplitMix64) -> Int? {
@@ -108,9 +108,9 @@ struct KilledTests {
   private static func compact(_ log: WriteAheadLog, _ random: inout SplitMix64) {
     guard log.isCompacting else { return log.beginCompaction(committing: random.oneIn(2)) }
     let keeps = random.next()
-    let isDone = log.compact(
-      lengthMax: random.oneIn(2) ? .max : 200, isLive: { entry, _ in (entry.owner ^ keeps) & 3 != 0 },
-      relocated: { _, _ in })
+    let isDone = log.compact(lengthMax: random.oneIn(2) ? .max : 200) { entry, _ in
+      (entry.owner ^ keeps) & 3 != 0
+    }
     if random.oneIn(4) { _ = log.appendToCompaction(EntryCopy(1, body: [1])) }
     if isDone, log.entries.value.compaction?.commits == true || log.usedLength == log.entries.value.committed
     {

@@ -8,7 +8,6 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// An entry, taken out of the log that it lay in.
 struct EntryCopy: Equatable, Sendable {
   var kind: UInt8
   var owner: UInt64 = 7
@@ -32,7 +31,7 @@ struct EntryCopy: Equatable, Sendable {
   }
 }
 
-/// A counter slot: its owner, and its counters, of which those are nil that are damaged.
+/// A copy of a counter slot. Damaged counters are nil.
 struct SlotCopy: Equatable {
   var owner: UInt64
   var counters: [UInt32?] = [UInt32?](repeating: 0, count: CounterSlot.counterCount)
@@ -56,15 +55,31 @@ extension WriteAheadLog {
     appendToCompaction(kind: entry.kind, owner: entry.owner, time: entry.time, entry.body.raw)
   }
 
+  /// Goes on with a compaction, and keeps every entry unless `isLive` says otherwise.
+  ///
+  /// - Returns: whether everything has been read.
+  func compact(
+    lengthMax: Int = .max, keeping isLive: (LogEntry, _ isTail: Bool) -> Bool = { _, _ in true }
+  ) -> Bool {
+    compact(lengthMax: lengthMax, isLive: isLive, relocated: { _, _ in })
+  }
+
   func slotCopy(_ number: Int) -> SlotCopy? { slot(number).map(SlotCopy.init) }
 
-  /// Takes back what was appended and not committed.
   func discardUncommitted() { discard(from: EntryPosition(offset: entries.value.committed)) }
 
   /// Bytes that the last compaction kept; 0 before the first.
   var keptLength: Int { entries.value.kept }
 
-  /// What a successor would find.
+  /// Bytes of memory that the log takes.
+  var storedLength: Int {
+    get throws {
+      var status = stat()
+      _ = try retrying { unsafe fstat(rawDescriptor, &status) }
+      return Int(status.st_blocks) * 512
+    }
+  }
+
   func contents() -> (entries: [EntryCopy], damage: LogDamage?) {
     var entries: [EntryCopy] = []
     let damage = forEachEntry { entries.append(EntryCopy($0)) }
@@ -72,7 +87,7 @@ extension WriteAheadLog {
   }
 }
 
-/// The bytes of a log at one time: what is left of it when the process is killed then.
+/// The bytes of a log at one time, as a process leaves them that is killed then.
 struct LogImage {
   static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
@@ -98,7 +113,7 @@ struct LogImage {
     let descriptor = file.rawValue
     let count = length ?? bytes.count
     _ = try retrying { ftruncate(descriptor, off_t(count)) }
-    // What is behind the end of the bytes is zeros.
+    // The file has zeros after the end of the bytes.
     let written = min(count, bytes.count)
     if written > 0 {
       let result = try retrying { unsafe pwrite(descriptor, bytes, written, 0) }
@@ -112,7 +127,7 @@ struct LogImage {
   func adopted() throws -> WriteAheadLog { try WriteAheadLog(adopting: file()) }
 }
 
-/// Why a file is not taken over; nil if it is.
+/// Why a file is refused as a log; nil if it is taken over.
 func logError(of file: consuming FileDescriptor) -> LogError? {
   do throws(LogError) {
     _ = try WriteAheadLog(adopting: file)

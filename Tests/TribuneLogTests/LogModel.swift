@@ -6,23 +6,23 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// What the log of a log is to hold, for a random run.
+/// The expected contents of a log in a random run.
 struct LogModel {
   struct Modelled {
     var copy: EntryCopy
     var isLive = true
-    /// It was appended while a compaction was under way.
+    /// Whether it was appended during a compaction.
     var isTail = false
   }
 
   var entries: [Modelled] = []
   var committedCount = 0
-  /// What the compaction has kept so far, and how many entries it has gone through.
+  /// The entries that the compaction has kept so far. `readCount` is the number of those that it has read.
   private var kept: [Modelled]?
   private var readCount = 0
   private var number: UInt64 = 0
 
-  /// Appends a random entry; to the compaction as well as to the log.
+  /// Appends a random entry to the log, or to the compaction under way.
   mutating func append(to log: WriteAheadLog, using random: inout SplitMix64) -> EntryPosition? {
     number += 1
     var entry = EntryCopy(
@@ -40,7 +40,7 @@ struct LogModel {
     return position
   }
 
-  /// Makes some of the entries dead.
+  /// Makes some entries dead.
   mutating func kill(using random: inout SplitMix64) {
     for _ in 0..<Int.random(in: 0...8, using: &random) {
       guard let index = entries.indices.randomElement(using: &random) else { return }
@@ -106,7 +106,7 @@ struct LogModel {
     }
     readCount += visited.count
     let liveCount = entries[read..<read + visited.count].count { $0.isLive }
-    // A compaction that has no more room stops.
+    // A compaction stops if an entry does not fit.
     try #require(moves.count == liveCount || moves.count == liveCount - 1 && isDone)
     try #require(isDone || readCount < committedCount)
     return isDone

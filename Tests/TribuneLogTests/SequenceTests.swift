@@ -10,19 +10,19 @@ struct SequenceTests {
     (0..<WriteAheadLog.sequenceCount).map { log.last(ofSequence: $0) }
   }
 
-  @Test("are none in a new log, and outlive their process")
+  @Test("are unwritten in a new log, and outlive their process")
   func adopted() throws {
     let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 4096)
     #expect(Self.last(log) == [.unwritten, .unwritten, .unwritten])
     let numbers: [UInt64] = [0, 1, 0x00AB_CDEF_0123_4567]
     for (sequence, number) in numbers.enumerated() { log.setLast(number, ofSequence: sequence) }
     #expect(try Self.last(LogImage(of: log).adopted()) == numbers.map { .given($0) })
-    // So many are never given, and it is not taken for fewer.
+    // A larger number is stored as the largest.
     log.setLast(.max, ofSequence: 1)
     #expect(log.last(ofSequence: 1) == .given(1 << 56 - 1))
   }
 
-  @Test("are known to be damaged where one bit, or one byte, is not what was written")
+  @Test("are known to be damaged if one byte has changed")
   func damaged() throws {
     for number in [0, 1, 255, 0x1234_5678, 1 << 56 - 1] as [UInt64] {
       let word = CheckedNumber(number)

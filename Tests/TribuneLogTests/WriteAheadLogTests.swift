@@ -15,7 +15,7 @@ struct WriteAheadLogTests {
     try WriteAheadLog(slotCount: slotCount, segmentCapacity: segmentCapacity)
   }
 
-  @Test("holds what was committed, as it was and in its order")
+  @Test("holds committed entries unchanged and in order")
   func committed() throws {
     let log = try Self.log()
     var expected: [EntryCopy] = []
@@ -41,7 +41,7 @@ struct WriteAheadLogTests {
     }
   }
 
-  @Test("is the same whether a body comes in one part or in two")
+  @Test("takes a body in one part or in two")
   func parts() throws {
     let log = try Self.log()
     let body: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
@@ -55,7 +55,7 @@ struct WriteAheadLogTests {
     #expect(log.contents().entries.map(\.body) == [[UInt8]](repeating: body, count: body.count + 2))
   }
 
-  @Test("does not hold what was not committed")
+  @Test("does not hold uncommitted entries")
   func uncommitted() throws {
     let log = try Self.log()
     let first = EntryCopy(2, body: [1])
@@ -73,7 +73,7 @@ struct WriteAheadLogTests {
     #expect(log.contents().entries.map(\.body) == [[1], [3]])
   }
 
-  @Test("does not mind what lies behind what was committed")
+  @Test("ignores the bytes after its committed entries")
   func leftovers() throws {
     let log = try Self.log()
     let entry = EntryCopy(2, body: [1, 2])
@@ -89,11 +89,12 @@ struct WriteAheadLogTests {
     let found = adopted.contents()
     #expect(found.entries.map(\.body) == [[1, 2], [9, 9, 9]])
     #expect(found.damage == nil)
-    // What fills a body up is zeros, whatever lay there.
+    // The padding of a body is zeros, whatever was there before.
     #expect(LogImage(of: adopted).bytes[end + 32..<end + 40] == [9, 9, 9, 0, 0, 0, 0, 0])
   }
 
-  @Test("takes no entry that it has no room for, and the next that it has", arguments: [32, 40, 96, 1024])
+  @Test(
+    "refuses an entry that does not fit, and takes the next one that does", arguments: [32, 40, 96, 1024])
   func full(segmentCapacity: Int) throws {
     let log = try Self.log(segmentCapacity: segmentCapacity)
     #expect(log.segmentCapacity == segmentCapacity)
@@ -109,7 +110,7 @@ struct WriteAheadLogTests {
     #expect(found.damage == nil)
   }
 
-  @Test("ends where it is damaged, and goes on from there")
+  @Test("ends where it is damaged, and can be appended to from there")
   func damage() throws {
     let log = try Self.log()
     for number in 1...5 {
@@ -130,7 +131,7 @@ struct WriteAheadLogTests {
     #expect(next.damage == nil)
   }
 
-  @Test("cannot be cut, is closed when a program is started, and needs no more memory than it holds")
+  @Test("cannot be truncated, is close-on-exec, and needs memory only for what it holds")
   func sparse() throws {
     let log = try Self.log(slotCount: 1 << 20, segmentCapacity: 1 << 32)
     #expect(fcntl(log.rawDescriptor, F_GETFD) & FD_CLOEXEC != 0)
@@ -141,16 +142,16 @@ struct WriteAheadLogTests {
     log.commit()
     var status = stat()
     _ = try retrying { unsafe fstat(log.rawDescriptor, &status) }
-    // The header, a page of slots and one of entries, whatever the size of a page; in blocks of 512 bytes.
+    // The header, a page of slots and one of entries, whatever the size of a page.
     #expect(status.st_blocks * 512 <= 3 * sysconf(CInt(_SC_PAGESIZE)))
     #expect(status.st_size > 2 << 32)
   }
 
-  @Test("is crowded when much has been appended since the last compaction, and not while one is under way")
+  @Test("is due for a compaction when much has been appended since the last one, and not during one")
   func crowded() throws {
     let log = try Self.log(segmentCapacity: 16 << 20)
     let entry = EntryCopy(3, body: [UInt8](repeating: 1, count: 65_504))
-    /// Appends 64 KiB at a time until the log is crowded, and returns how many KiB it is then.
+    /// Appends 64 KiB at a time until a compaction is due, and returns the length of the log in KiB.
     func fill() throws -> Int {
       while !log.isCompactionDue {
         _ = try #require(log.append(entry))
@@ -161,10 +162,7 @@ struct WriteAheadLogTests {
     func compact(keeping length: Int) throws {
       log.beginCompaction()
       #expect(!log.isCompactionDue)
-      _ = log.compact(lengthMax: .max) { entry, _ in
-        entry.position.offset < length
-      } relocated: { _, _ in
-      }
+      _ = log.compact { entry, _ in entry.position.offset < length }
       try #require(log.endCompaction())
       #expect(log.keptLength == length)
     }
@@ -175,10 +173,10 @@ struct WriteAheadLogTests {
     #expect(try fill() == 2048 + 64)
     try compact(keeping: 2 << 20)
     #expect(try fill() == 4096 + 64)
-    // Twice as much would be all that is to be let in.
+    // Twice as much would be the admission limit.
     try compact(keeping: 4 << 20)
     #expect(try fill() == 6144 + 64)
-    // Half of what is left would be next to nothing.
+    // Half of the rest would be almost nothing.
     while log.append(entry) != nil { log.commit() }
     try compact(keeping: (7 << 20) + 65_536)
     #expect(try fill() == 7680 + 64 + 64)

@@ -5,7 +5,7 @@ import TribuneWire
 
 @testable import TribuneProtocols
 
-/// What a delegate has to be to join an object's chain.
+/// What a delegate needs to join an object's chain.
 @Suite("Conformance", .timeLimit(.minutes(15)))
 struct ConformanceTests {
   private static func library() -> Library {
@@ -37,7 +37,7 @@ struct ConformanceTests {
   }
 
   @Test(
-    "who states the protocol or a child of it, and responds to what is required and to nothing else, conforms",
+    "a delegate conforms if it names the protocol or a child, and has all required and no unknown methods",
     arguments: [
       (["Scroll"], ["scroll.didScroll"]), (["Scroll"], ["scroll.shouldScroll", "scroll.didScroll"]),
       (["Scroll"], ["**"]), (["Scroll"], ["*.*"]), (["Scroll"], ["scroll.*", "*.didScroll"]),
@@ -48,7 +48,7 @@ struct ConformanceTests {
     #expect(try Self.findings(stating: names, patterns: patterns) == nil)
   }
 
-  @Test("all that is wrong is told at once")
+  @Test("a refusal has all reasons")
   func wrong() throws {
     let cases: [([String], [String], NonConformance, ErrorCode)] = [
       (
@@ -93,7 +93,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test("a delegate of the base protocol does not do for the object of a child")
+  @Test("a delegate of the base protocol does not conform to a child")
   func base() throws {
     let found = try #require(
       try Self.findings(object: "Tap", stating: ["Scroll"], patterns: ["scroll.didScroll"]))
@@ -101,7 +101,7 @@ struct ConformanceTests {
     #expect(found.missing == ["tap.didTap"])
   }
 
-  @Test("an object's protocol holds after the library has lost it, and its children go by its name")
+  @Test("an object keeps a protocol that the library no longer has, and children inherit from it by name")
   func lost() throws {
     var library = Self.library()
     let required = try #require(library["Scroll"])
@@ -118,7 +118,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test("the refusal says it in words, and no more than fit")
+  @Test("the message of a refusal is cut at its limit")
   func words() {
     var findings = NonConformance(
       protocolName: "P", lacksProtocol: true, missing: ["a", "b"], surplus: ["c.*"])

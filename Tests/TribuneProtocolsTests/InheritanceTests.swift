@@ -6,7 +6,7 @@ import TribuneProtocols
 /// Protocols that inherit from others.
 @Suite("Inheritance", .timeLimit(.minutes(15)))
 struct InheritanceTests {
-  @Test("what is inherited says where it comes from")
+  @Test("inherited methods have their origin")
   func origins() throws {
     let (library, diagnostics) = Library.loading(
       """
@@ -26,7 +26,7 @@ struct InheritanceTests {
     #expect(try !#require(library["B"]).isOrInherits(from: "C"))
   }
 
-  @Test("over a diamond a method is inherited once, and required if one side makes it so")
+  @Test("a method of a diamond is inherited once, and required if either side requires it")
   func diamond() throws {
     let (library, diagnostics) = Library.loading(
       """
@@ -44,13 +44,13 @@ struct InheritanceTests {
       #expect(child.method(named: "a")?.origin == "R")
       #expect(child.method(named: "b")?.isRequired == false)
       #expect(Set(child.ancestors.map(\.name)).count == child.ancestors.count)
-      // Who inherits stands before what it inherits from.
+      // A child comes before its parents.
       #expect(child.ancestors.last?.name == "A")
     }
     #expect(library["L"]?.method(named: "a")?.isRequired == false)
   }
 
-  @Test("types are inherited, and mean what they meant where they were defined")
+  @Test("types are inherited, and keep the meaning that they have where they are defined")
   func types() throws {
     let (library, diagnostics) = Library.loading(
       """
@@ -65,7 +65,7 @@ struct InheritanceTests {
   }
 
   @Test(
-    "what does not go together is refused, with both places",
+    "conflicts are refused with both locations",
     arguments: [
       ("protocol B : A {}", ["1:14: there is no protocol \"A\""], []),
       ("protocol B : A, C {}", ["1:14: there is no protocol \"A\"", "1:17: there is no protocol \"C\""], []),
@@ -161,7 +161,7 @@ struct InheritanceTests {
     #expect(library.protocols.map(\.name) == left)
   }
 
-  @Test("a circle of very many is told without naming each of them")
+  @Test("the message about a long cycle does not name all protocols")
   func longCircle() {
     let count = 60
     let text = (0..<count).map { "protocol P\($0) : P\(($0 + 1) % count) {}\n" }.joined()
@@ -179,7 +179,7 @@ struct InheritanceTests {
     #expect(wide.load(files).first?.message.hasSuffix("P63 → (536 more) → P0") == true)
   }
 
-  @Test("how much a protocol can inherit is bounded")
+  @Test("inheritance has limits")
   func bounds() {
     func chain(_ length: Int) -> String {
       (0..<length).map { "protocol P\($0) \($0 == 0 ? "" : ": P\($0 - 1) "){}\n" }.joined()

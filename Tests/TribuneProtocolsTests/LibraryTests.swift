@@ -3,12 +3,12 @@
 import Testing
 import TribuneProtocols
 
-/// The protocols that there are: from files, which are loaded again, and from owners, who come and go.
+/// Protocols from files, which can be reloaded, and from owners, which come and go.
 @Suite("The library of protocols", .timeLimit(.minutes(15)))
 struct LibraryTests {
   private static func source(_ text: String) -> ProtocolSource { ProtocolSource(text, file: "wire") }
 
-  /// What is said against adding the text; nothing if it was added.
+  /// The refusal of the text; nil if the library adds it.
   private static func refusal(
     of text: String, for owner: Int, in library: inout Library
   ) -> (messages: [String], isConflict: Bool)? {
@@ -27,7 +27,7 @@ struct LibraryTests {
     #expect(library.protocols.map(\.name) == ["A", "B", "C"])
   }
 
-  @Test("of two protocols of one name the first stays, and the second is told with both places")
+  @Test("of two protocols with one name the first stays, and a diagnostic has both locations")
   func twice() {
     let (library, diagnostics) = Library.loading(
       "protocol A { optional should a () }", "protocol A { optional should b () }",
@@ -37,7 +37,7 @@ struct LibraryTests {
     #expect(library["A"]?.method(named: "a") != nil)
   }
 
-  @Test("diagnostics stand in the order of the files and their lines")
+  @Test("diagnostics are sorted by file and line")
   func order() {
     let diagnostics = Library.loading("protocol A : X {}\nx", "y\nprotocol B : A {}", "protocol C : Z {}")
       .diagnostics
@@ -47,7 +47,7 @@ struct LibraryTests {
       ])
   }
 
-  @Test("a reload adds, changes and removes; who holds one goes on with it")
+  @Test("a reload adds, changes and removes protocols, but not those in use")
   func reload() throws {
     var (library, _) = Library.loading("protocol A { optional should a () } protocol B {}")
     let former = try #require(library["A"])
@@ -59,7 +59,7 @@ struct LibraryTests {
     #expect(former.method(named: "b") == nil)
   }
 
-  @Test("what an owner adds goes with it; what inherits from it lives on")
+  @Test("an owner's protocols go with it, but not those that inherit from them")
   func owners() throws {
     var (library, _) = Library.loading("protocol F { optional should f () }")
     #expect(Self.refusal(of: "protocol A : F { optional should a () }", for: 1, in: &library) == nil)
@@ -78,7 +78,7 @@ struct LibraryTests {
     #expect(library.count(of: 2) == 0)
   }
 
-  @Test("the same definition is shared, and stays until its last owner goes")
+  @Test("owners share the same definition, which stays until the last one goes")
   func shared() {
     var library = Library()
     let text = "protocol A { optional should a () } protocol B : A {}"
@@ -115,7 +115,7 @@ struct LibraryTests {
     #expect(library.protocols.isEmpty)
   }
 
-  @Test("the same words over another parent are another definition")
+  @Test("the same text with another parent is another definition")
   func otherParent() {
     var library = Library()
     #expect(Self.refusal(of: "protocol A {}", for: 1, in: &library) == nil)
@@ -137,7 +137,7 @@ struct LibraryTests {
     #expect(library.load(files) == [])
     #expect(library.owner(of: "A") == nil)
     #expect(library.count(of: 1) == 2)
-    // The file's are gone with the next load; what the owner has, too, stays.
+    // The next load removes the file's protocols, but not those that the owner also has.
     #expect(library.load([]) == [])
     #expect(library.protocols.map(\.name) == ["B", "C"])
     library.remove(1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sources with something wrong in them, and what is said of it.
+/// Sources with mistakes, and their diagnostics.
 enum Mistakes {
   private static let protocolName = "a protocol's name (a letter, then letters, digits and _)"
   private static let typeName = "a type's name (an upper case letter, then letters and digits)"
@@ -9,7 +9,7 @@ enum Mistakes {
   private static let methodName = "a method's name (letters, digits, _ and -, with dots between)"
   private static let member = "\"optional\", \"required\", \"type\" or \"}\""
 
-  /// None of them leaves a protocol A.
+  /// None of them defines a protocol A.
   static let syntax: [(String, [String])] = [
     ("x", ["1:1: found \"x\", expected \"protocol\""]),
     ("}", ["1:1: found \"}\", expected \"protocol\""]),
@@ -66,7 +66,7 @@ enum Mistakes {
     ("protocol A { optional should a (b__c: int) }", ["1:33: found \"b__c\", expected \(fieldName)"]),
     ("protocol A { optional should a (_b: int) }", ["1:33: found \"_b\", expected \(fieldName)"]),
     ("protocol A { optional should a (b-c: int) }", ["1:33: found \"b-c\", expected \(fieldName)"]),
-    ("protocol A { optional value a () }", ["1:34: found \"}\", expected \"->\" and what \"a\" gives"]),
+    ("protocol A { optional value a () }", ["1:34: found \"}\", expected \"->\" and the result of \"a\""]),
     ("protocol A { optional value a () -> }", ["1:37: found \"}\", expected \"(\""]),
     ("protocol A { optional value a () -> int }", ["1:37: found \"int\", expected \"(\""]),
     (
@@ -116,16 +116,16 @@ enum Mistakes {
     ),
   ]
 
-  /// What is still right, what is not any more, and what is said of it.
+  /// A source at a limit, one past it, and its diagnostic.
   static let bounds: [(String, String, String)] = [
     (
       field(String(repeating: "[]", count: 30) + "int"), field(String(repeating: "[]", count: 31) + "int"),
-      "1:87: types lie in each other at most 32 deep"
+      "1:87: types are nested at most 32 deep"
     ),
     (
       field(String(repeating: "(a: ", count: 30) + "int" + String(repeating: ")", count: 30)),
       field(String(repeating: "(a: ", count: 31) + "int" + String(repeating: ")", count: 31)),
-      "1:149: types lie in each other at most 32 deep"
+      "1:149: types are nested at most 32 deep"
     ),
     (
       "protocol \(name(255)) {}", "protocol \(name(256)) {}",
@@ -183,7 +183,7 @@ enum Mistakes {
   }
 
   private static func signature(_ length: Int) -> String {
-    // 250 bytes a field, with what is between them.
+    // 250 bytes for each field, with the separator.
     let fields = (0..<32).map { "f\($0 + 10)\(name(240)): int" }.joined(separator: ", ")
     let rest = length - fields.utf8.count - 2
     return "protocol A { optional should a (\(fields), \(name(rest - 7)): int) }"

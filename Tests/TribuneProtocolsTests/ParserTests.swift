@@ -7,7 +7,7 @@ import TribuneTestSupport
 /// The language of protocol files.
 @Suite("Protocol files", .timeLimit(.minutes(15)))
 struct ParserTests {
-  @Test("what is written is what is read")
+  @Test("a file is read with all its parts")
   func all() throws {
     let (library, diagnostics) = Library.loading(everything)
     #expect(diagnostics == [])
@@ -28,7 +28,7 @@ struct ParserTests {
     #expect(scrolling.types["Unit"] == .enumeration(["pixel", "page"]))
   }
 
-  @Test("the text of a protocol reads back as the same protocol")
+  @Test("the text of a protocol is read as the same protocol")
   func text() throws {
     let (library, _) = Library.loading(everything)
     let (again, diagnostics) = Library.loading(library.protocols.map(\.text).joined(separator: "\n"))
@@ -40,7 +40,7 @@ struct ParserTests {
   }
 
   @Test(
-    "spaces, line ends and comments stand anywhere",
+    "spaces, line ends and comments can be anywhere",
     arguments: [
       "protocol A{optional did x.didY(a:int,b:?[]int)}", "\u{FEFF}protocol A {}", "protocol A {}\r\n",
       "#\n#\u{85}ü\nprotocol # one\nA # two\n: # three\nB { # four\n} # five\nprotocol B {}#", "",
@@ -68,7 +68,7 @@ struct ParserTests {
     #expect(try #require(library["A"]).documentation == expected)
   }
 
-  @Test("a mistake says where it is, what stands there and what should", arguments: Mistakes.syntax)
+  @Test("a diagnostic has the location, what was found and what was expected", arguments: Mistakes.syntax)
   func mistakes(text: String, expected: [String]) {
     let (library, diagnostics) = Library.loading(text)
     #expect(diagnostics == expected.map { "a.protocol:\($0)" })
@@ -84,7 +84,7 @@ struct ParserTests {
       ])
   }
 
-  @Test("after a mistake all others are told, and the right protocols are there")
+  @Test("the parser goes on after a mistake, and reads the valid protocols")
   func recovery() {
     let (library, diagnostics) = Library.loading(
       """
@@ -123,23 +123,23 @@ struct ParserTests {
       ])
   }
 
-  @Test("what is beyond a bound is refused, and told where")
+  @Test("a source past a limit is refused with the location")
   func bounds() {
-    // Not as arguments, which would be printed.
+    // These are no arguments, because they would be printed.
     for (right, wrong, expected) in Mistakes.bounds {
       #expect(Library.loading(right).diagnostics == [], "\(expected)")
       #expect(Library.loading(wrong).diagnostics == ["a.protocol:\(expected)"])
     }
   }
 
-  @Test("of very many mistakes the first are told, and how many more there are")
+  @Test("many mistakes give the first diagnostics, and the number of the others")
   func flood() {
     let diagnostics = Library.loading(String(repeating: "protocol { }\n", count: 5_000)).diagnostics
     #expect(diagnostics.count == 101)
     #expect(diagnostics.last == "a.protocol:5000:10: this is the last of 4900 more mistakes")
   }
 
-  @Test("what is not UTF-8 is told, in comments too")
+  @Test("invalid UTF-8 is refused, also in comments")
   func notUTF8() {
     var library = Library()
     let name = ProtocolSource(file: "a", text: Array("protocol A".utf8) + [0xFF, 0x20, 0x7B, 0x7D])
@@ -151,7 +151,7 @@ struct ParserTests {
     #expect(library.load([comment]).map(\.description) == ["a:1:15: the comment is not UTF-8"])
   }
 
-  @Test("what a file holds does not act on a terminal")
+  @Test("diagnostics escape text of the file")
   func terminals() {
     #expect(
       Library.loading("\u{1B}[2J\u{202E}").diagnostics == [
@@ -160,7 +160,7 @@ struct ParserTests {
   }
 
   @Test(
-    "any part of a file, and any file with something else in it, is read to its end", arguments: Seeds.all)
+    "truncated and corrupt files are read to their end", arguments: Seeds.all)
   func damaged(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let bytes = Array(everything.utf8)
@@ -181,7 +181,7 @@ struct ParserTests {
         #expect(
           diagnostic.location.line >= 1 && diagnostic.location.column >= 1 && !diagnostic.message.isEmpty)
       }
-      // What came through is whole.
+      // The protocols that were read are complete.
       let (again, mistakes) = Library.loading(library.protocols.map(\.text).joined())
       #expect(mistakes == [])
       #expect(again.protocols.map(\.text) == library.protocols.map(\.text))
@@ -189,7 +189,7 @@ struct ParserTests {
   }
 
   @Test(
-    "a long source takes a time that its length bounds, whatever is in it",
+    "the time for a long source is bounded by its length",
     arguments: [
       "(", "[]", "{", "?", "a ", "protocol A {", "optional ", "# a\n", "(a:", "protocol A : A {} ", "\u{0}",
       "-",

@@ -2,7 +2,7 @@
 
 import TribuneProtocols
 
-/// Whoever adds protocols in these tests.
+/// A library whose owners are numbers.
 typealias Library = ProtocolLibrary<Int>
 
 extension ProtocolSource {
@@ -12,7 +12,7 @@ extension ProtocolSource {
 }
 
 extension Library {
-  /// A library with what the sources define, and what is wrong with them.
+  /// A library with the protocols of the sources, and their diagnostics.
   static func loading(_ texts: String...) -> (library: Library, diagnostics: [String]) {
     var library = Library()
     let files = zip(["a.protocol", "b.protocol", "c.protocol"], texts)
@@ -21,7 +21,7 @@ extension Library {
   }
 }
 
-/// design's own example, and a type of each kind.
+/// Two protocols with types and methods of each kind.
 let everything = """
   # What a scroll view asks and tells its delegate.
   protocol ScrollViewDelegate {

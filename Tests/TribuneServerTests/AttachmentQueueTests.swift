@@ -8,7 +8,7 @@ import TribuneWire
 
 @Suite("Attachments in the outbound queue", .timeLimit(.minutes(15)))
 struct AttachmentQueueTests {
-  @Test("An attachment weighs what it holds, until the first byte of its frame has been sent")
+  @Test("An attachment counts with its length, until the first byte of its frame has been sent")
   func weight() {
     var traffic = AttachedTraffic()
     traffic.queue(0, attached: nil)
@@ -23,7 +23,7 @@ struct AttachmentQueueTests {
     #expect(traffic.queue.byteCount == 0)
   }
 
-  @Test("An attachment begins a send, and what follows it goes along up to the next one")
+  @Test("Each attachment begins a send, which goes on up to the next attachment")
   func sends() {
     var traffic = AttachedTraffic()
     for number in 0..<6 { traffic.queue(number, attached: number == 2 || number == 3 ? 100 : nil) }
@@ -33,7 +33,7 @@ struct AttachmentQueueTests {
     #expect(traffic.received == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test("What waits long keeps its attachment")
+  @Test("Settling keeps attachments")
   func settling() {
     var traffic = AttachedTraffic()
     for number in 0..<4 { traffic.queue(number, attached: number == 1 ? 10 : nil) }
@@ -46,7 +46,7 @@ struct AttachmentQueueTests {
     #expect(traffic.received == [0, 1, 2, 3])
   }
 
-  @Test("What is dropped lets its attachment go, and what has begun keeps its place")
+  @Test("A dropped frame releases its attachment, and a partly sent frame stays")
   func dropping() {
     var traffic = AttachedTraffic()
     for number in 0..<5 { traffic.queue(number, attached: 1 << 20) }
@@ -61,7 +61,7 @@ struct AttachmentQueueTests {
   }
 
   @Test(
-    "Whatever happens to a queue, what it weighs is what waits, and each attachment comes with its frame",
+    "Under random operations, the byte count covers what waits, and each attachment comes with its frame",
     arguments: Seeds.all)
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -93,7 +93,7 @@ struct AttachmentQueueTests {
   }
 }
 
-/// Stands for a file that is open for as long as this is there.
+/// Stands for a file that is open during this object's life.
 private final class OpenFile: AttachedFile {
   let number: Int
   let length: Int
@@ -105,7 +105,7 @@ private final class OpenFile: AttachedFile {
   }
 }
 
-/// A queue, the frames that go into it, with attachments or without, and the reader at its end.
+/// A queue, frames with and without attachments, and the reader.
 private struct AttachedTraffic: ~Copyable {
   private struct Reference {
     weak var file: OpenFile?
@@ -118,13 +118,13 @@ private struct AttachedTraffic: ~Copyable {
   private(set) var attached: Set<Int> = []
 
   var openCount: Int { files.count { $0.file != nil } }
-  /// Of the attachments that the queue still holds and has not sent.
+  /// The numbers of the attachments that were sent.
   private(set) var sentNumbers: Set<Int> = []
   var openLength: Int {
     files.reduce(0) { $0 + ($1.file.map { sentNumbers.contains($0.number) ? 0 : $0.length } ?? 0) }
   }
 
-  /// Queues a notification whose serial is `number`, with an attachment of so many bytes.
+  /// Queues a notification whose serial is `number`, with an attachment of that length, if any.
   mutating func queue(_ number: Int, attached length: Int?) {
     let file = length.map { OpenFile(number, length: $0) }
     if let file {
@@ -146,7 +146,7 @@ private struct AttachedTraffic: ~Copyable {
     var isFirst = true
     queue.forEachUnsent { range, buffer in
       if let file = buffer.attachment as? OpenFile, range.lowerBound == 0 {
-        #expect(isFirst, "an attachment is not with the first byte of a send")
+        #expect(isFirst, "an attachment does not begin its send")
         attachments.append(file.number)
       }
       isFirst = false
@@ -159,7 +159,7 @@ private struct AttachedTraffic: ~Copyable {
     return attachments
   }
 
-  /// The numbers of the notifications that the reader has got.
+  /// The numbers of the notifications that the reader has received.
   var received: [Int] {
     let stream = ByteBuffer(holding: sent)
     var numbers: [Int] = []

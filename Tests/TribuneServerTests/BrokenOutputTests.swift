@@ -7,9 +7,9 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("A client that reads no more", .timeLimit(.minutes(15)))
+@Suite("A client that stops reading", .timeLimit(.minutes(15)))
 struct BrokenOutputTests {
-  @Test("neither keeps the event loop awake nor lets posters wait, and is still read")
+  @Test("neither keeps the event loop awake nor makes posters wait, and can still send")
   func staysQuiet() throws {
     let bus = try SteppedBus()
     let (observer, poster) = (try bus.client(), try bus.client())
@@ -30,7 +30,7 @@ struct BrokenOutputTests {
     try bus.flush(session)
     #expect(session.output.writing == .closed && session.pacing.isFlowing)
     #expect(try bus.session(of: poster).pacing.pauseCount == 0)
-    // What it had not read makes place for more.
+    // Reading the rest makes the socket writable again.
     _ = try observer.frames()
     #expect(try !bus.readyTokens().contains(session.token))
     try observer.send(Observe(), serial: 2, name: "load.**")

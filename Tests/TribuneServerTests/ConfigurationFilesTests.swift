@@ -37,7 +37,7 @@ struct ConfigurationFilesTests {
     #expect(diagnostics == [])
   }
 
-  @Test("are all complained about at once")
+  @Test("report all their mistakes at once")
   func allProblems() throws {
     let folder = try TemporaryFolder()
     try folder.write("tribuned.conf", "[Queue]\nHighMark=x\n")
@@ -55,7 +55,7 @@ struct ConfigurationFilesTests {
       ])
   }
 
-  @Test("that cannot be read are errors that name them")
+  @Test("that cannot be read are named in an error")
   func unreadable() throws {
     let folder = try TemporaryFolder()
     try folder.write("tribuned.conf/is-a-folder", "")
@@ -70,7 +70,7 @@ struct ConfigurationFilesTests {
       ])
   }
 
-  @Test("a drop-in folder that is none is an error")
+  @Test("report a drop-in folder that is a file")
   func folderThatIsNone() throws {
     let folder = try TemporaryFolder()
     try folder.write("tribuned.conf.d", "")
@@ -96,7 +96,7 @@ struct ConfigurationFilesTests {
     #expect(configuration.objects.map(\.protocolName) == ["Heir"])
   }
 
-  @Test("of protocols can have mistakes, which are told and keep nothing else from being used")
+  @Test("of protocols report their mistakes, and everything else takes effect")
   func wrongProtocols() throws {
     let folder = try TemporaryFolder()
     try folder.write(
@@ -119,30 +119,28 @@ struct ConfigurationFilesTests {
     #expect(configuration.queriesMax == 5)
   }
 
-  @Test("the protocols that are shipped as an example are right")
+  @Test("include a correct example of protocols")
   func exampleProtocols() throws {
-    let path = repositoryFile("config/example.protocol")
+    let text = try repositoryText("config/example.protocol")
     var reader = ConfigurationReader(defaults: Configuration())
-    reader.read(
-      ProtocolSource(file: path, text: Array(try String(contentsOfFile: path, encoding: .utf8).utf8)))
+    reader.read(ProtocolSource(file: "example.protocol", text: Array(text.utf8)))
     reader.read(Array("[Object \"view/*\"]\nProtocol=TapScrollViewDelegate\n".utf8), file: "t.conf")
     #expect(reader.finish().1 == [])
   }
 
-  @Test("a pipe without a writer does not hold the daemon up", .timeLimit(.minutes(15)))
+  @Test("do not block the daemon if one is a pipe without a writer", .timeLimit(.minutes(15)))
   func pipe() throws {
     let folder = try TemporaryFolder()
     unsafe #expect(mkfifo(folder.path + "/tribuned.conf", 0o600) == 0)
     #expect(Configuration.load(from: folder.path).1 == [])
   }
 
-  @Test("the one that is shipped says nothing but the defaults, and says them all")
+  @Test("include a shipped one that lists exactly the defaults")
   func shippedFile() throws {
-    let path = repositoryFile("config/tribuned.conf")
-    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let text = try repositoryText("config/tribuned.conf")
 
     var reader = ConfigurationReader(defaults: Configuration())
-    reader.read(Array(text.utf8), file: path)
+    reader.read(Array(text.utf8), file: "tribuned.conf")
     let (asShipped, diagnostics) = reader.finish()
     #expect(asShipped == Configuration())
     #expect(diagnostics == [])

@@ -10,14 +10,14 @@ struct DaemonArgumentsTests {
       parsing: line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
   }
 
-  @Test("nothing at all is the system's bus, which nothing outlives")
+  @Test("without arguments, it runs the system's bus without a keeper")
   func nothing() throws {
     let arguments = try DaemonArguments(parsing: [])
     #expect(arguments == DaemonArguments())
     #expect(arguments.action == .serve && arguments.keeperPath == nil && !arguments.replaces)
   }
 
-  @Test("a value comes with its option or behind it", arguments: ["=", " "])
+  @Test("a value follows its option after an equals sign or a space", arguments: ["=", " "])
   func values(separator: String) throws {
     let arguments = try parse(
       ["--listen", "--keeper", "--config"].map { "\($0)\(separator)/\($0.dropFirst(2))" }.joined(
@@ -28,7 +28,7 @@ struct DaemonArgumentsTests {
     #expect(arguments.action == .serve)
   }
 
-  @Test("a keeper listens where it is told to, or where the service manager does")
+  @Test("a keeper listens at a path, or on the service manager's socket")
   func keeper() throws {
     #expect(try parse("--keep").action == .keep)
     #expect(try parse("--keep").listenPath == nil)
@@ -36,7 +36,7 @@ struct DaemonArgumentsTests {
     #expect(arguments.action == .keep && arguments.listenPath == "/run/keeper")
   }
 
-  @Test("a bus is replaced over its keeper, whichever of the two is named first")
+  @Test("a replacement names its keeper, in either order of the options")
   func replace() throws {
     for line in ["--replace --keeper=/run/keeper", "--keeper /run/keeper --replace"] {
       let arguments = try parse(line)
@@ -44,7 +44,7 @@ struct DaemonArgumentsTests {
     }
   }
 
-  @Test("what else the daemon does is asked for by name")
+  @Test("each other action has an option")
   func actions() throws {
     #expect(try parse("--check-config --user").action == .checkConfiguration)
     #expect(try parse("--check-config --user").isUserInstance)
@@ -53,7 +53,7 @@ struct DaemonArgumentsTests {
   }
 
   @Test(
-    "what makes no sense is an error that says why",
+    "wrong arguments are errors that say why",
     arguments: [
       ("--replace", "--replace needs --keeper=PATH, over which the bus is handed over"),
       ("--replace --listen=/run/bus", "--replace needs --keeper=PATH, over which the bus is handed over"),

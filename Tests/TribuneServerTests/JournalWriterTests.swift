@@ -5,7 +5,7 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// A socket such as journald's, which nobody reads unless `read` is called.
+/// A socket such as journald's, read only by `read`.
 private final class StuckJournal: Sendable {
   private let ends: [CInt]
 
@@ -47,11 +47,11 @@ struct JournalWriterTests {
     for number in 0..<5 { #expect(journal.read().first == "MESSAGE=\(number)") }
   }
 
-  @Test("waits for nobody: a journal that hangs costs entries, which are counted, and the count comes next")
+  @Test("never waits: while the journal hangs, entries are dropped, and the next entry counts them")
   func stuck() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
-    // Nobody reads: the socket fills, then the queue, and all of this returns nevertheless.
+    // Without a reader, the socket fills, then the queue. The calls return all the same.
     let count = 3 * JournalWriter.entriesMax
     for number in 0..<count { writer.write(entry("\(number)")) }
     #expect(!writer.flush(within: .milliseconds(1)))
@@ -72,7 +72,7 @@ struct JournalWriterTests {
     }
     #expect(written == written.sorted())
     #expect(dropped > 0)
-    // What waited when it was dropped comes after the count.
+    // The entries that waited at the time come after the count.
     #expect(try #require(countStandsAt) < written.count)
     #expect(writer.flush(within: .seconds(30)))
   }
@@ -97,11 +97,11 @@ struct JournalWriterTests {
     #expect(dropped >= count / 4)
   }
 
-  @Test("speaks of a queue that was full twice at most: at once, and when there is room again")
+  @Test("reports the drops of a full queue twice at most: at once, and when there is room again")
   func counts() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
-    // Once it is full, somebody writes on for each entry that is taken out.
+    // Once the queue is full, another entry follows for each that is read.
     var (written, counted, counts) = (JournalWriter.entriesMax + 100, 0, 0)
     for number in 0..<written { writer.write(entry("\(number)")) }
     while counted < written {
@@ -120,7 +120,7 @@ struct JournalWriterTests {
     #expect(counts == 2)
   }
 
-  @Test("is where the log goes, with its fields, escaped")
+  @Test("gets the entries of the log, with their fields, escaped")
   @MainActor func log() throws {
     let journal = try StuckJournal()
     let log = Log(level: .info, journal: try JournalWriter { journal.send($0) })

@@ -6,7 +6,7 @@ import TribuneServer
 
 @Suite("Lines that peers cause")
 struct LineBudgetTests {
-  @Test("So many a second, and the rest is counted")
+  @Test("are limited for each period, and the rest is counted")
   func budget() {
     var budget = LineBudget(linesPerSecond: 3)
     let start = Instant(nanoseconds: 5_000_000_000)

@@ -6,7 +6,7 @@ import TribuneServer
 
 @Suite("The log")
 struct LogTests {
-  @Test("goes to the journal only where the descriptor is the very stream that systemd connected")
+  @Test("goes to the journal only if the descriptor is the stream that systemd connected")
   func destination() throws {
     let folder = try TemporaryFolder()
     try folder.write("stream", "")
@@ -29,11 +29,11 @@ struct LogTests {
     for (stream, expected) in cases {
       #expect(Log.Destination.of(file.fileDescriptor, journalStream: stream) == expected, "\(stream)")
     }
-    // One that is not open leads nowhere.
+    // A descriptor that is not open.
     #expect(Log.Destination.of(1_000_000, journalStream: "\(device):\(inode)") == .standardError)
   }
 
-  @Test("is lines on standard error, of the levels that are wanted, with what peers wrote escaped")
+  @Test("goes to standard error in lines of the chosen levels, with the text of peers escaped")
   func lines() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -62,7 +62,7 @@ struct LogTests {
       ])
   }
 
-  @Test("does not build what it leaves out")
+  @Test("does not build messages that it leaves out")
   @MainActor func autoclosure() {
     let log = Log(level: .warning, destination: .standardError)
     var isBuilt = false
@@ -74,7 +74,7 @@ struct LogTests {
     #expect(!isBuilt)
   }
 
-  @Test("survives a standard error that nobody reads")
+  @Test("survives a closed standard error")
   func closedStandardError() async {
     await #expect(processExitsWith: .success) {
       await MainActor.run {

@@ -8,10 +8,9 @@ import TribuneWire
 
 @Suite("The outbound queue", .timeLimit(.minutes(15)))
 struct OutboundQueueTests {
-  @Test("Frames that lie behind each other are sent as one piece, others are not")
+  @Test("Frames that are adjacent in memory are sent as one piece, others are not")
   func merging() {
-    var traffic = QueuedTraffic()
-    for number in 0..<10 { traffic.queue(.post, number) }
+    var traffic = QueuedTraffic(posts: 10)
     #expect(traffic.pieceCount == 1)
     traffic.queue(.verdict, 10)
     traffic.queue(.post, 11)
@@ -39,10 +38,9 @@ struct OutboundQueueTests {
     #expect(offered == 2)
   }
 
-  @Test("What is dropped is told where it stood, before what was lost later")
+  @Test("A count stands where frames were dropped, before the count of later losses")
   func lostTwice() {
-    var traffic = QueuedTraffic()
-    for number in 0..<4 { traffic.queue(.post, number) }
+    var traffic = QueuedTraffic(posts: 4)
     let length = traffic.queue.byteCount / 4
     traffic.queue.appendLost(7)
     traffic.queue(.post, 4)
@@ -53,31 +51,16 @@ struct OutboundQueueTests {
     #expect(lost.reduce(0, +) + traffic.received.count { !$0.hasPrefix("lost ") } == 12)
   }
 
-  @Test("Dropping takes the oldest notifications, whole ones, and says how many where they stood")
-  func dropping() {
-    var traffic = QueuedTraffic()
-    for number in 0..<10 { traffic.queue(.post, number) }
-    let length = traffic.queue.byteCount / 10
-    #expect(traffic.queue.dropOldest(downTo: 4 * length) == 6)
-    #expect(traffic.queue.lostCount == 6)
-    #expect(traffic.received == ["lost 6", "6", "7", "8", "9"])
-  }
-
-  @Test("Nothing is dropped from a queue that is not over its mark", arguments: [0, 1])
-  func notOver(spare: Int) {
-    var traffic = QueuedTraffic()
-    #expect(traffic.queue.dropOldest(downTo: 0) == 0)
-    for number in 0..<3 { traffic.queue(.post, number) }
-    #expect(traffic.queue.dropOldest(downTo: traffic.queue.byteCount + spare) == 0)
-    #expect(traffic.received == ["0", "1", "2"])
-  }
-
-  @Test("One byte over the mark costs one notification")
-  func oneByteOver() {
-    var traffic = QueuedTraffic()
-    for number in 0..<3 { traffic.queue(.post, number) }
-    #expect(traffic.queue.dropOldest(downTo: traffic.queue.byteCount - 1) == 1)
-    #expect(traffic.received == ["lost 1", "1", "2"])
+  @Test(
+    "The oldest notifications are dropped whole, as few as it takes, and a count stands in their place",
+    arguments: [(10, 4 * 33, 6), (3, 3 * 33 - 1, 1), (3, 3 * 33, 0), (3, 3 * 33 + 1, 0), (0, 0, 0)])
+  func dropping(count: Int, target: Int, dropped: Int) {
+    var traffic = QueuedTraffic(posts: count)
+    #expect(traffic.queue.byteCount == count * 33)
+    #expect(traffic.queue.dropOldest(downTo: target) == UInt64(dropped))
+    #expect(traffic.queue.lostCount == UInt64(dropped))
+    let kept = (dropped..<count).map(String.init)
+    #expect(traffic.received == (dropped > 0 ? ["lost \(dropped)"] : []) + kept)
   }
 
   @Test("Questions, answers and errors are never dropped, however far over the mark the queue is")
@@ -89,7 +72,7 @@ struct OutboundQueueTests {
     #expect(traffic.queue.dropOldest(downTo: 0) == 0)
   }
 
-  @Test("What a drop costs does not grow with what waits, kept or dropped later", arguments: [0, 1 << 16])
+  @Test("The cost of a drop does not grow with the length of the queue", arguments: [0, 1 << 16])
   func dropCost(target: Int) {
     var traffic = QueuedTraffic()
     let rounds = 5000
@@ -103,7 +86,7 @@ struct OutboundQueueTests {
     #expect(traffic.queue.dropEffort < 10 * rounds)
   }
 
-  @Test("What is left between what was dropped is copied together")
+  @Test("Settling copies frames together that drops had separated")
   func gaps() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var traffic = QueuedTraffic()
@@ -118,10 +101,9 @@ struct OutboundQueueTests {
     #expect(traffic.received.count == 301)
   }
 
-  @Test("Loss is told once, with the sum, for as long as the telling has not begun")
+  @Test("Losses add up in one frame until it begins to be sent")
   func oneLost() {
-    var traffic = QueuedTraffic()
-    for number in 0..<4 { traffic.queue(.post, number) }
+    var traffic = QueuedTraffic(posts: 4)
     traffic.queue.dropOldest(downTo: 0)
     for number in 4..<6 { traffic.queue(.post, number) }
     traffic.queue.dropOldest(downTo: 0)
@@ -130,10 +112,9 @@ struct OutboundQueueTests {
     #expect(traffic.queue.lostCount == 6)
   }
 
-  @Test("A loss of which the count is half sent is told as it is, and another one after it")
+  @Test("A half-sent loss stays as it is, and the next loss gets a frame of its own")
   func lostInFlight() {
-    var traffic = QueuedTraffic()
-    for number in 0..<4 { traffic.queue(.post, number) }
+    var traffic = QueuedTraffic(posts: 4)
     traffic.queue.dropOldest(downTo: 0)
     traffic.send(35)
     for number in 4..<7 { traffic.queue(.post, number) }
@@ -142,10 +123,9 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["lost 4", "lost 3", "7"])
   }
 
-  @Test("A loss is told anew once the last telling has been read")
+  @Test("A loss gets a frame of its own once the last one has been sent")
   func lostAgain() {
-    var traffic = QueuedTraffic()
-    traffic.queue(.post, 0)
+    var traffic = QueuedTraffic(posts: 1)
     traffic.queue.dropOldest(downTo: 0)
     traffic.send(.max)
     traffic.queue(.post, 1)
@@ -154,39 +134,20 @@ struct OutboundQueueTests {
     #expect(traffic.queue.lostCount == 2)
   }
 
-  @Test("A frame of which a part has been sent is never dropped", arguments: [1, 31, 32, 33, 40])
-  func halfSent(count: Int) {
-    var traffic = QueuedTraffic()
-    for number in 0..<4 { traffic.queue(.post, number, payloadLength: 20) }
-    traffic.send(count)
-    #expect(traffic.queue.dropOldest(downTo: 0) == 3)
-    #expect(traffic.received == ["0", "lost 3"])
+  @Test(
+    "A frame is never dropped once its first byte has been sent", arguments: 0..<5, [0, 1, 31, 32, 33, 40])
+  func halfSent(wholeCount: Int, partLength: Int) {
+    var traffic = QueuedTraffic(posts: 5, payloadLength: 20)
+    traffic.send(wholeCount * traffic.queue.byteCount / 5 + partLength)
+    let keptCount = partLength > 0 ? wholeCount + 1 : wholeCount
+    #expect(traffic.queue.dropOldest(downTo: 0) == UInt64(5 - keptCount))
+    let kept = (0..<keptCount).map(String.init)
+    #expect(traffic.received == kept + (keptCount < 5 ? ["lost \(5 - keptCount)"] : []))
   }
 
-  @Test("Of a run, the frames that have been sent and the one that is being sent stay", arguments: 0..<5)
-  func halfSentRun(whole: Int) {
-    var traffic = QueuedTraffic()
-    for number in 0..<5 { traffic.queue(.post, number, payloadLength: 20) }
-    let length = traffic.queue.byteCount / 5
-    traffic.send(whole * length + 1)
-    #expect(traffic.queue.dropOldest(downTo: 0) == UInt64(4 - whole))
-    let kept = (0...whole).map(String.init)
-    #expect(traffic.received == kept + (whole < 4 ? ["lost \(4 - whole)"] : []))
-  }
-
-  @Test("What ends exactly where the kernel stopped leaves the next frame to be dropped")
-  func sentToTheEnd() {
-    var traffic = QueuedTraffic()
-    for number in 0..<3 { traffic.queue(.post, number) }
-    traffic.send(traffic.queue.byteCount / 3)
-    #expect(traffic.queue.dropOldest(downTo: 0) == 2)
-    #expect(traffic.received == ["0", "lost 2"])
-  }
-
-  @Test("A loss stands behind what was read before it, even behind a frame that is being sent")
+  @Test("A loss stands after all earlier frames, even after one that is being sent")
   func placeOfLoss() {
-    var traffic = QueuedTraffic()
-    traffic.queue(.post, 0)
+    var traffic = QueuedTraffic(posts: 1)
     traffic.queue(.verdict, 1)
     traffic.queue(.post, 2)
     traffic.queue(.post, 3)
@@ -195,7 +156,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["0", "verdict 1", "lost 2"])
   }
 
-  @Test("Short frames from many buffers go out in one piece, but for the first")
+  @Test("Short frames from many buffers go out in one piece, except the first")
   func copying() {
     var traffic = QueuedTraffic()
     traffic.pool = BufferPool(bufferCapacity: 4_096, keptMax: 4)
@@ -210,7 +171,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == (0..<20).map(String.init) + ["verdict 20", "21", "22"])
   }
 
-  @Test("A short frame that lies behind the one before it goes out in one piece with it")
+  @Test("A short frame goes out in one piece with the one before it in memory")
   func adjacent() {
     var traffic = QueuedTraffic()
     traffic.pool = BufferPool(bufferCapacity: 4_096, keptMax: 4)
@@ -226,7 +187,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["verdict 0", "verdict 1", "2", "3", "verdict 4"])
   }
 
-  @Test("A queue with little in it copies only into what the pool has left")
+  @Test("A short queue copies only into buffers that the pool has free")
   func copyingInMany() {
     let pool = BufferPool(bufferCapacity: 4_096, keptMax: 1)
     let taken = pool.take()
@@ -247,7 +208,7 @@ struct OutboundQueueTests {
     #expect(taken.count == 0)
   }
 
-  @Test("Settling changes no byte of what waits, at whatever point of a frame")
+  @Test("Settling changes no byte of what waits, wherever sending stopped")
   func settling() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for count in [0, 1, 33, 50, 100, 5000] {
@@ -270,7 +231,7 @@ struct OutboundQueueTests {
     }
   }
 
-  @Test("What waits does not keep the buffer that it came in")
+  @Test("Settling releases the buffer that a frame came in")
   func settlingReleases() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var queue = OutboundQueue()
@@ -287,10 +248,9 @@ struct OutboundQueueTests {
     #expect(queue.byteCount == 33)
   }
 
-  @Test("A queue that is emptied is as new, but for what it has lost")
+  @Test("An emptied queue is like a new one, except for its loss count")
   func removingAll() {
-    var traffic = QueuedTraffic()
-    for number in 0..<4 { traffic.queue(.post, number) }
+    var traffic = QueuedTraffic(posts: 4)
     traffic.queue.dropOldest(downTo: 0)
     traffic.send(7)
     traffic.queue.removeAll()
@@ -300,7 +260,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["9"])
   }
 
-  @Test("Taking off more than there is stops the process")
+  @Test("Consuming more than there is stops the process")
   func overconsuming() async {
     await #expect(processExitsWith: .failure) {
       var queue = OutboundQueue()
@@ -309,7 +269,7 @@ struct OutboundQueueTests {
   }
 
   @Test(
-    "Whatever happens to a queue, its reader gets each frame or learns that it was lost", arguments: Seeds.all
+    "Under random operations, the reader gets each frame or learns that it was lost", arguments: Seeds.all
   )
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)

@@ -6,14 +6,7 @@ import TribuneSystem
 
 @testable import TribuneServer
 
-/// Says to this process what systemd says to one that it passes descriptors 3 and on.
-private func pass(count: Int, names: String, to process: pid_t = getpid()) {
-  unsafe setenv("LISTEN_PID", "\(process)", 1)
-  unsafe setenv("LISTEN_FDS", "\(count)", 1)
-  unsafe setenv("LISTEN_FDNAMES", names, 1)
-}
-
-/// What can be passed, one of each kind. Whoever it is passed to owns it.
+/// Descriptors to pass, one of each kind. The receiver owns them.
 private struct Descriptors {
   private let folder: TemporaryFolder
   let listener: CInt
@@ -36,7 +29,7 @@ private struct Descriptors {
   }
 }
 
-/// A file in memory, to be passed. Whoever it is passed to owns it.
+/// A file in memory to pass. The receiver owns it.
 private func file() throws -> (descriptor: CInt, inode: UInt64) {
   let memory = try SharedFile(length: 1)
   let file = try FileDescriptor.duplicate(of: memory.rawDescriptor)
@@ -45,19 +38,19 @@ private func file() throws -> (descriptor: CInt, inode: UInt64) {
 }
 
 extension PassedAtStart {
-  /// The numbers of what is taken, which is closed.
+  /// Take a descriptor, close it and return its number.
   fileprivate func connection(_ cookie: UInt64) -> CInt? { takeConnection(cookie: cookie)?.rawValue }
   fileprivate func file(_ inode: UInt64) -> CInt? { takeFile(inode: inode)?.rawValue }
   fileprivate func listener(_ inode: UInt64) -> CInt? { takeListener(inode: inode)?.rawValue }
   fileprivate func state() -> CInt? { takeLog()?.rawValue }
 
-  /// What a keeper gives.
+  /// The items and descriptors of a keeper.
   fileprivate convenience init(_ items: [KeptItem], _ descriptors: CInt...) {
     self.init()
     take(items, descriptors)
   }
 
-  fileprivate func take(_ items: [KeptItem], _ descriptors: [CInt]) {
+  func take(_ items: [KeptItem], _ descriptors: [CInt]) {
     var given = PassedDescriptors()
     for descriptor in descriptors { given.append(owning: descriptor) }
     take(items, given)
@@ -66,7 +59,7 @@ extension PassedAtStart {
 
 @Suite("What systemd passes at the start", .timeLimit(.minutes(15)))
 struct PassedBySystemdTests {
-  @Test("has listening Unix stream sockets, under whatever name, and nothing else is one")
+  @Test("includes listening Unix stream sockets under any name, and no other kind of descriptor")
   func kinds() throws {
     let all = try Descriptors()
     let good = try PassedAtStart([(all.listener, "any name")])
@@ -84,18 +77,19 @@ struct PassedBySystemdTests {
     }
   }
 
-  @Test("is nothing where nothing was passed, or to another process")
+  @Test("is empty without variables, or with those for another process")
   func nothingPassed() async {
     await #expect(processExitsWith: .success) {
       let unasked = try PassedAtStart.take().takeListening()
-      pass(count: 1, names: "bus", to: 1)
+      unsafe setenv("LISTEN_PID", "1", 1)
+      unsafe setenv("LISTEN_FDS", "1", 1)
       let anothers = try PassedAtStart.take().takeListening()
       #expect(unasked == [])
       #expect(anothers == [])
     }
   }
 
-  @Test("is an error where the environment speaks of it without sense", arguments: ["some", "1000000"])
+  @Test("is an error if the variables are invalid", arguments: ["some", "1000000"])
   func nonsense(count: String) async {
     await #expect(processExitsWith: .success) { [count] in
       unsafe setenv("LISTEN_PID", "\(getpid())", 1)
@@ -104,7 +98,7 @@ struct PassedBySystemdTests {
     }
   }
 
-  @Test("has the log, of which the first one counts, and the lease, which is nothing to the bus")
+  @Test("includes the log, the first of several, and a lease, which the bus closes")
   func state() throws {
     let all = try Descriptors()
     let (state, inode) = try file()
@@ -121,7 +115,7 @@ struct PassedBySystemdTests {
     #expect(passed.logInode == nil && passed.state() == nil)
   }
 
-  @Test("has what version 0.1.0 has stored: connections as \"c\", and files as \"f\" with a number")
+  @Test("includes what version 0.1.0 stored: connections as \"c\", and files as \"f\" with a number")
   func former() throws {
     let (one, other) = (try WatchedConnection(), try WatchedConnection())
     let (file, inode) = try file()
@@ -138,7 +132,7 @@ struct PassedBySystemdTests {
     #expect(passed.file(inode) == nil)
   }
 
-  @Test("lets go of what has a former name and is nothing of the sort, and has it taken out of the store")
+  @Test("is closed, and removed from the store, if it has a former name and is of another kind")
   func impostors() throws {
     let all = try Descriptors()
     let connection = try WatchedConnection()
@@ -152,7 +146,7 @@ struct PassedBySystemdTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("may have sockets to listen on under names that were others' once")
+  @Test("may include listening sockets under the names that version 0.1.0 used")
   func formerNamesOfSockets() throws {
     let (one, other) = (try Descriptors(), try Descriptors())
     let passed = try PassedAtStart([(one.listener, "c"), (other.listener, "f1")])
@@ -162,7 +156,7 @@ struct PassedBySystemdTests {
     close(other.listener)
   }
 
-  @Test("is closed when nobody has taken it, also when something of it is an error")
+  @Test("is closed if the bus does not take it, even after an error")
   func closes() throws {
     let (taken, refused) = (try WatchedConnection(), try WatchedConnection())
     _ = try PassedAtStart([(taken.passed, "c")])
@@ -187,7 +181,7 @@ struct PassedByKeeperTests {
       connection.passed, file, state)
     #expect(passed.connectionCookies == [connection.cookie])
     #expect(passed.logInode == logInode)
-    #expect(passed.takeListening() == [], "the last daemon's own are taken by their files")
+    #expect(passed.takeListening() == [], "it has the sockets of systemd only")
     #expect(passed.listener(8) == nil)
     #expect(passed.listener(7) == all.listener && passed.listener(7) == nil)
     #expect(passed.connection(connection.cookie) == connection.passed)
@@ -195,7 +189,7 @@ struct PassedByKeeperTests {
     #expect(passed.state() == state)
   }
 
-  @Test("gives way to what is there already")
+  @Test("does not replace what the bus has already")
   func twice() throws {
     let (first, second) = (try WatchedConnection(), try WatchedConnection())
     let (file, inode) = try file()
@@ -207,7 +201,7 @@ struct PassedByKeeperTests {
     #expect(passed.file(inode) == file)
   }
 
-  @Test("is closed where it is not what the keeper says")
+  @Test("is closed if it is not what the keeper says")
   func impostors() throws {
     let all = try Descriptors()
     let connections = try (0..<4).map { _ in try WatchedConnection() }
@@ -224,7 +218,7 @@ struct PassedByKeeperTests {
     #expect(passed.listener(3) == nil)
   }
 
-  @Test("is less than the keeper says where this process is at its limit, and the rest is not there")
+  @Test("may lack descriptors beyond this process's limit")
   func fewer() throws {
     let connection = try WatchedConnection()
     let passed = PassedAtStart(
@@ -234,14 +228,14 @@ struct PassedByKeeperTests {
     #expect(passed.connection(connection.cookie) == connection.passed)
   }
 
-  @Test("is closed when the bus has what it goes on with, sockets that it does not listen on too")
+  @Test("is closed when the bus discards it, listening sockets included")
   func discards() throws {
     let passed = PassedAtStart([.listener(7)], try Descriptors().listener)
     passed.discard()
     #expect(passed.listener(7) == nil)
   }
 
-  @Test("is closed when nobody has taken it")
+  @Test("is closed if the bus does not take it")
   func closes() throws {
     let connections = try (0..<2).map { _ in try WatchedConnection() }
     do {

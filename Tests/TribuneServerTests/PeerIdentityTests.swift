@@ -8,15 +8,10 @@ import TribuneWire
 
 @Suite("A peer's identity")
 struct PeerIdentityTests {
-  /// What the kernel says of this process at the other end of a socket.
+  /// The credentials of this process at the other end of a socket.
   private func ownCredentials() throws -> PeerCredentials {
-    let folder = try TemporaryFolder()
-    let listener = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.bind(listener, to: folder.path + "/s")
-    try UnixSocket.listen(listener)
-    let client = try UnixSocket.make(nonblocking: false)
-    try UnixSocket.connect(client, to: folder.path + "/s")
-    return try UnixSocket.peer(of: client)
+    let pair = try UnixSocket.makePair()
+    return try UnixSocket.peer(of: pair.one)
   }
 
   @Test("has the process's name and unit beside the kernel's numbers")
@@ -27,12 +22,12 @@ struct PeerIdentityTests {
     #expect(identity.gid == getgid())
     let name = try String(contentsOfFile: "/proc/self/comm", encoding: .utf8)
     #expect(identity.process == name.dropLast())
-    // Where systemd does not run there is none.
+    // Without systemd, there is no unit.
     #expect(identity.unit.isEmpty || [".service", ".scope"].contains { identity.unit.hasSuffix($0) })
   }
 
   @Test(
-    "is numbers alone for a process that is gone, or that this namespace does not see",
+    "has numbers only if the process is gone, or outside of this namespace",
     arguments: [0, -1, .max])
   func unknownProcess(pid: Int32) throws {
     var credentials = try ownCredentials()

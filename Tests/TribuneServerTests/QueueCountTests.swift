@@ -6,9 +6,9 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@Suite("What an outbound queue counts, and how it is handed over", .timeLimit(.minutes(15)))
+@Suite("The counts of an outbound queue, and its hand-over", .timeLimit(.minutes(15)))
 struct QueueCountTests {
-  /// Queues some of everything.
+  /// A queue with frames of each kind.
   private func traffic(_ pool: BufferPool?) -> QueuedTraffic {
     var traffic = QueuedTraffic()
     traffic.pool = pool
@@ -28,7 +28,9 @@ struct QueueCountTests {
 
   private static let pieceLengths = [1, 2, 7, 33, 40, 1000, .max]
 
-  @Test("What is not sent whole is counted, at every byte", arguments: pieceLengths, [false, true])
+  @Test(
+    "Frames that are not sent whole are counted, wherever sending stopped",
+    arguments: pieceLengths, [false, true])
   func counts(pieceLength: Int, settles: Bool) {
     for pool in [nil, BufferPool(bufferCapacity: 65_536, keptMax: 4)] {
       var traffic = traffic(pool)
@@ -47,7 +49,7 @@ struct QueueCountTests {
     }
   }
 
-  @Test("A queue that is emptied counts nothing")
+  @Test("An emptied queue counts nothing")
   func removingAll() {
     var traffic = traffic(nil)
     traffic.send(20)
@@ -56,10 +58,10 @@ struct QueueCountTests {
     #expect(traffic.counted == QueuedTraffic.Unread(notifications: 0, lost: 0, others: 0, isMidFrame: false))
   }
 
-  @Test("A queue that was handed over at any byte sends the rest, and drops as the other would have")
+  @Test("After a hand-over at any byte, a queue sends the rest, and drops as it would have before")
   func handingOver() throws {
     let length = traffic(nil).unsent.count
-    // Every byte, but for most of those in the middle of what is long.
+    // Every byte, except most of those in the middle of long frames.
     let ends = traffic(nil).frameEnds
     for sent in 0...length where sent % 500 == 0 || ends.contains(where: { abs($0 - sent) < 45 }) {
       var one = traffic(nil)
@@ -85,7 +87,7 @@ struct QueueCountTests {
   }
 
   @Test(
-    "Whatever happens to a queue, it counts what its reader has not got, and can be handed over",
+    "Under random operations, a queue counts what the reader lacks, and can be handed over",
     arguments: Seeds.all)
   func simulation(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -115,7 +117,7 @@ struct QueueCountTests {
     }
   }
 
-  @Test("What can be no queue's is refused, and nothing of it queued")
+  @Test("Invalid frames of a hand-over are refused, and not queued")
   func refusals() throws {
     let (post, lost) = (ByteBuffer(capacity: 0), ByteBuffer(capacity: 0))
     post.appendFrame(Post(), serial: 1, name: "a")
@@ -137,12 +139,12 @@ struct QueueCountTests {
     }
     var queue = OutboundQueue()
     queue.append(ByteSlice(post, 0..<post.count), isNotification: true)
-    let begun = WaitingFrames(kind: .notifications, slice: ByteSlice(post, 0..<3), partialCount: 3, count: 1)
-    #expect(refusal { () throws(WireError) in try queue.restore(begun) } == .invalidValue)
+    let part = WaitingFrames(kind: .notifications, slice: ByteSlice(post, 0..<3), partialCount: 3, count: 1)
+    #expect(refusal { () throws(WireError) in try queue.restore(part) } == .invalidValue)
     #expect(queue.byteCount == post.count)
   }
 
-  @Test("Spoilt bytes are refused, or come out as they are, and never trap", arguments: [0, 5, 60])
+  @Test("Damaged bytes are refused, or sent unchanged, and never trap", arguments: [0, 5, 60])
   func spoilt(sent: Int) throws {
     var traffic = QueuedTraffic()
     traffic.queueRun(0, count: 3)

@@ -5,23 +5,28 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A queue, the frames that go into it, and the reader at its end.
+/// A queue, its frames and its reader.
 struct QueuedTraffic: ~Copyable {
-  /// What a reader has not got whole.
+  /// Counts of what the reader has not received whole.
   struct Unread: Equatable {
     var notifications: UInt64
-    /// Those of them that it has not been told are lost.
+    /// Those of the notifications that wait as losses.
     var lost: UInt64
     var others: UInt64
     var isMidFrame: Bool
   }
 
   var queue = OutboundQueue()
-  /// What the reader has got.
+  /// The bytes that the reader has received.
   var sent: [UInt8] = []
-  /// Where what is short is copied to, if it is.
+  /// The pool whose buffers short frames are copied into; nil if they are not copied.
   var pool: BufferPool?
   private var buffer = ByteBuffer(capacity: 0)
+
+  /// - Parameter posts: notifications that wait from the start, with serials from 0 on.
+  init(posts: Int = 0, payloadLength: Int = 0) {
+    for number in 0..<posts { queue(.post, number, payloadLength: payloadLength) }
+  }
 
   mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }
 
@@ -63,7 +68,7 @@ struct QueuedTraffic: ~Copyable {
     queueSlice(ByteSlice(rest, 1..<rest.count), isNotification: false, count: 1)
   }
 
-  /// Queues so many notifications at once, with serials from `number` on.
+  /// Queues `count` notifications at once, with serials from `number` on.
   mutating func queueRun(_ number: Int, count: Int) {
     let start = buffer.count
     for serial in number..<number + count { buffer.appendFrame(Post(), serial: Serial(serial), name: "a") }
@@ -89,17 +94,25 @@ struct QueuedTraffic: ~Copyable {
     queue.consume(piece.count)
   }
 
-  /// Leaves what the reader has got whole out of `sent`.
+  /// Removes what the reader has received whole from `sent`.
   mutating func forgetRead() {
-    let stream = ByteBuffer(holding: sent + unsent)
-    var position = 0
-    while position < sent.count {
-      let isHello = stream.bytes.integer(at: position, as: UInt64.self) == Hello.magic
-      let length = isHello ? Hello.length : Int(stream.bytes.integer(at: position, as: UInt32.self))
-      guard position + length <= sent.count else { break }
-      position += length
+    let (ends, count) = (Self.ends(in: ByteBuffer(holding: sent + unsent)), sent.count)
+    sent.removeFirst(ends.last { $0 <= count } ?? 0)
+  }
+
+  private static func isHello(_ stream: ByteBuffer, at position: Int) -> Bool {
+    stream.bytes.integer(at: position, as: UInt64.self) == Hello.magic
+  }
+
+  /// 0, and the ends of the hello and the frames in a stream.
+  private static func ends(in stream: ByteBuffer) -> [Int] {
+    var ends = [0]
+    while let end = ends.last, end < stream.count {
+      let length =
+        isHello(stream, at: end) ? Hello.length : Int(stream.bytes.integer(at: end, as: UInt32.self))
+      ends.append(end + length)
     }
-    sent.removeFirst(position)
+    return ends
   }
 
   var unsent: [UInt8] {
@@ -111,17 +124,14 @@ struct QueuedTraffic: ~Copyable {
     return bytes
   }
 
-  /// What the reader has not got whole, as its stream has it.
+  /// The counts, taken from the stream.
   var unread: Unread {
     let stream = ByteBuffer(holding: sent + unsent)
     var (notifications, lost, others, isMidFrame) = (UInt64(0), UInt64(0), UInt64(0), false)
-    var position = 0
-    while position < stream.count {
-      let start = position
-      let isHello = stream.bytes.integer(at: start, as: UInt64.self) == Hello.magic
-      position += isHello ? Hello.length : Int(stream.bytes.integer(at: start, as: UInt32.self))
-      guard position > sent.count else { continue }
+    let ends = Self.ends(in: stream)
+    for (start, end) in zip(ends, ends.dropFirst()) where end > sent.count {
       isMidFrame = isMidFrame || start < sent.count
+      let isHello = Self.isHello(stream, at: start)
       let header = isHello ? nil : FrameHeader.peek(stream.bytes, at: start, limits: .fromBus)
       switch header?.kind {
       case .post: notifications += 1
@@ -132,30 +142,22 @@ struct QueuedTraffic: ~Copyable {
     return Unread(notifications: notifications + lost, lost: lost, others: others, isMidFrame: isMidFrame)
   }
 
-  /// Where the frames that wait end, with the beginning of the first.
-  var frameEnds: [Int] {
-    let stream = ByteBuffer(holding: unsent)
-    var ends = [0]
-    while let end = ends.last, end < stream.count {
-      let isHello = stream.bytes.integer(at: end, as: UInt64.self) == Hello.magic
-      ends.append(end + (isHello ? Hello.length : Int(stream.bytes.integer(at: end, as: UInt32.self))))
-    }
-    return ends
-  }
+  /// 0, and the ends of the frames that wait.
+  var frameEnds: [Int] { Self.ends(in: ByteBuffer(holding: unsent)) }
 
-  /// What the queue counts of that.
+  /// The queue's own counts.
   var counted: Unread {
     Unread(
       notifications: queue.unsentNotificationCount, lost: queue.untoldLostCount,
       others: queue.unsentOtherCount, isMidFrame: queue.isMidFrame)
   }
 
-  /// Goes on with a queue that has been handed what waits.
+  /// Hands over what waits, and goes on with the new queue.
   mutating func handOver() throws(WireError) {
     var fresh = OutboundQueue()
     fresh.restore(lostCount: queue.lostCount)
     try queue.forEachWaiting { (part) throws(WireError) in
-      // The other process has the bytes alone.
+      // The other process gets only the bytes.
       let copy = ByteBuffer(capacity: part.slice.count)
       copy.append(part.slice.bytes)
       var part = part
@@ -174,13 +176,13 @@ struct QueuedTraffic: ~Copyable {
     return count
   }
 
-  /// What the reader makes of everything, once it has got what waits: a notification's number, `verdict`
-  /// and its number, or `lost` and how many.
+  /// What the reader decodes once it has received everything: a notification's number, `verdict`
+  /// with its number, or `lost` with a count.
   var received: [String] {
     let stream = ByteBuffer(holding: sent + unsent)
     var frames: [String] = []
     var position = 0
-    if stream.count >= 8, stream.bytes.integer(at: 0, as: UInt64.self) == Hello.magic {
+    if stream.count >= 8, Self.isHello(stream, at: 0) {
       frames.append("hello")
       position = Hello.length
     }

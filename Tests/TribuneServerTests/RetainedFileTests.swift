@@ -5,9 +5,9 @@ import Testing
 @testable import TribuneServer
 
 @MainActor
-@Suite("Files that are retained")
+@Suite("Retained files")
 struct RetainedFileTests {
-  @Test("stay kept until it is asked what is to go")
+  @Test("stay until the forgotten ones are taken")
   func forgotten() {
     var files = RetainedFiles()
     files["a"] = 11
@@ -21,7 +21,7 @@ struct RetainedFileTests {
     #expect(files.takeForgotten().isEmpty)
   }
 
-  @Test("stay kept if they are retained again meanwhile")
+  @Test("stay if they are retained again in time")
   func recalled() {
     var files = RetainedFiles()
     files["a"] = 11
@@ -36,7 +36,7 @@ struct RetainedFileTests {
     #expect(!isStillKept)
   }
 
-  @Test("go with the last that needs them")
+  @Test("go with the last name that needs them")
   func shared() {
     var files = RetainedFiles()
     files["a"] = 11

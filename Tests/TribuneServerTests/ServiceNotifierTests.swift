@@ -3,11 +3,12 @@
 import Foundation
 import Testing
 import TribuneServer
+import TribuneSystem
 import TribuneTestSupport
 
 @Suite("The service notifier")
 struct ServiceNotifierTests {
-  @Test("says what systemd asks for, in its words")
+  @Test("sends the assignments that systemd defines")
   func messages() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -25,15 +26,15 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("says when a reload began, on the clock that systemd compares with")
+  @Test("says when a reload began, on the monotonic clock")
   func reloading() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
         let notifier = ServiceNotifier(log: Log(destination: .standardError))
-        let before = monotonicNanoseconds() / 1000
+        let before = SystemClock.monotonicNanoseconds / 1000
         notifier.reloading()
-        let after = monotonicNanoseconds() / 1000
+        let after = SystemClock.monotonicNanoseconds / 1000
         let message = try manager.next()
         let prefix = "RELOADING=1\nMONOTONIC_USEC="
         try #require(message.hasPrefix(prefix))
@@ -43,7 +44,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("is silent where nobody wants to know")
+  @Test("is silent without a manager")
   func noManager() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -57,7 +58,7 @@ struct ServiceNotifierTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self) == "")
   }
 
-  @Test("logs a socket that leads nowhere once, and goes on")
+  @Test("logs once that a socket leads nowhere, and goes on")
   func deadSocket() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -77,7 +78,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("logs a socket again that has worked in between")
+  @Test("logs a failure again if the socket has worked in between")
   func socketThatComesAndGoes() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -97,10 +98,10 @@ struct ServiceNotifierTests {
     #expect(text.split(separator: "\n").count == 2)
   }
 
-  @Test("waits for no manager that does not read, and says what counts when it does")
+  @Test("does not wait for a manager that does not read, and tells it the latest state later")
   func managerThatDoesNotRead() async {
     await #expect(processExitsWith: .success) {
-      // What waits in the kernel is ended by nothing else.
+      // Nothing else ends a wait in the kernel.
       alarm(60)
       let manager = try NotifySocket.ofThisProcess()
       let filling = try manager.fill()
@@ -116,7 +117,7 @@ struct ServiceNotifierTests {
         return notifier
       }
       try manager.drain(filling)
-      // All the while the bus does something else.
+      // The bus is busy with something else meanwhile.
       let messages = try (1...3).map { _ in try manager.receive().text }
       #expect(messages[0] == "WATCHDOG=1")
       #expect(messages[1].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
@@ -129,7 +130,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("what the manager has not heard of a bus that ends is how it ends")
+  @Test("tells a manager that reads late only that the bus is ending")
   func endBeforeTheManagerReads() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
@@ -152,8 +153,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test(
-    "finds a manager at a name in the abstract namespace, and needs no new descriptor for each notification")
+  @Test("finds a manager in the abstract namespace, and needs no new descriptor for each notification")
   func abstractNames() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -167,7 +167,7 @@ struct ServiceNotifierTests {
         var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
         #expect(unsafe setrlimit(resource, &none) == 0)
         notifier.status("2")
-        // Others in this process may need some: the runtime, and who waits for the message.
+        // Other parts of this process may need descriptors: the runtime, and the test's own wait.
         #expect(unsafe setrlimit(resource, &usual) == 0)
         #expect(try manager.next() == "STATUS=2")
       }
@@ -194,11 +194,4 @@ struct ServiceNotifierTests {
       }
     }
   }
-}
-
-/// Nanoseconds of the monotonic clock.
-private func monotonicNanoseconds() -> UInt64 {
-  var now = timespec()
-  guard unsafe clock_gettime(CLOCK_MONOTONIC, &now) == 0 else { preconditionFailure("there is a clock") }
-  return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }

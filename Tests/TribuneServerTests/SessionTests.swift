@@ -21,7 +21,7 @@ struct SessionTests {
   }
 
   @Test(
-    "become those that their comments say, and no other",
+    "have the successors that their comments list",
     arguments: [
       ("awaitingHello", ["open", "ending", "closing", "closed"]), ("open", ["ending", "closing", "closed"]),
       ("ending", ["closing", "closed"]), ("closing", ["closed"]), ("closed", []),
@@ -31,7 +31,7 @@ struct SessionTests {
     #expect(Self.states.filter { state.mayBecome($0) }.map(Self.name) == successors)
   }
 
-  @Test("a session walks each transition, and is served in the first two only")
+  @Test("apply to a session, which is served in the first two only")
   func walk() throws {
     for first in Self.states {
       for next in Self.states where first.mayBecome(next) {
@@ -44,7 +44,7 @@ struct SessionTests {
     }
   }
 
-  @Test("a session that is closed is never anything else")
+  @Test("do not change once a session is closed")
   func final() async {
     await #expect(processExitsWith: .failure) {
       try await MainActor.run {
@@ -54,7 +54,7 @@ struct SessionTests {
     }
   }
 
-  @Test("who is to be dismissed is welcomed as before, and served no more")
+  @Test("include one for a session that will be closed, which stays greeted and takes no more frames")
   func ending() throws {
     let sessions = SessionTable()
     let session = try Self.session(.open)
@@ -66,7 +66,7 @@ struct SessionTests {
   }
 
   @Test(
-    "what nobody can be sent waits, and is watched for as long as the kernel says when it can go",
+    "tell when output is blocked, and when to wait until the socket is writable",
     arguments: [
       (Output.Writing.open, true, false, false), (.full, true, true, true), (.fullOfFiles, true, true, false),
       (.closed, false, false, false),

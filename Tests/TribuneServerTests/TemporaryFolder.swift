@@ -8,7 +8,7 @@ final class TemporaryFolder: Sendable {
   let path: String
 
   init() throws {
-    // Short, because sockets are put into it.
+    // Short, because the paths of sockets are limited.
     path = "/tmp/tribune-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
@@ -31,7 +31,7 @@ final class TemporaryFolder: Sendable {
 }
 
 extension NotifySocket {
-  /// The one that this process notifies. For a process of its own: it changes the environment.
+  /// The socket that this process notifies. Changes the environment, so the test needs a process of its own.
   static func ofThisProcess(isAbstract: Bool = false) throws -> NotifySocket {
     let folder = try TemporaryFolder()
     let socket = try NotifySocket(path: isAbstract ? nil : folder.path + "/notify", in: folder)
@@ -40,8 +40,8 @@ extension NotifySocket {
   }
 }
 
-/// The path of a file of this repository.
-func repositoryFile(_ name: String) -> String {
-  URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../\(name)")
-    .standardizedFileURL.path
+/// The text of a file of this repository.
+func repositoryText(_ name: String) throws -> String {
+  let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  return try String(contentsOf: folder.appendingPathComponent("../../\(name)"), encoding: .utf8)
 }

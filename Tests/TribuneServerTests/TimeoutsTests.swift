@@ -26,14 +26,14 @@ struct TimeoutsTests {
     #expect(timeouts.nextDue == nil)
   }
 
-  @Test("come due in their order, in whatever order they were added", arguments: Seeds.all)
+  @Test("come due in their order, regardless of the order in which they were added", arguments: Seeds.all)
   func order(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var timeouts = Timeouts()
     var expected: [(due: UInt64, kind: Timeouts.Kind)] = []
     var now: UInt64 = 0
     for number in 0..<500 {
-      // Earlier than what was added before, too.
+      // It may be earlier than those that were added before.
       let due = now + UInt64.random(in: 0...100, using: &random)
       let kind = Timeouts.Kind.allCases[number % Timeouts.Kind.allCases.count]
       timeouts.insert(kind, .listener(Int(due)), due: Instant(nanoseconds: due))
@@ -55,7 +55,7 @@ struct TimeoutsTests {
     }
   }
 
-  @Test("that are settled are gone past, up to the first that is not", arguments: [0, 1, 150, 199, 200])
+  @Test("are skipped if they are settled, up to the first that is not", arguments: [0, 1, 150, 199, 200])
   func settled(count: UInt64) {
     var timeouts = Self.timeouts(due: Array((0..<200).reversed()))
     timeouts.drop { timeout in

@@ -4,14 +4,14 @@ import Foundation
 import Testing
 import TribuneServer
 
-/// What a program of systemd wrote, and how it ended.
+/// The output and the status of one of systemd's programs.
 struct SystemdRun {
   let status: Int32
   let output: String
 
   /// Runs a program to its end, for a minute at most.
   ///
-  /// - Throws: when it is not installed, saying so.
+  /// - Throws: `Missing` if it is not installed.
   init(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)") else {
       throw Missing(program: program)
@@ -21,7 +21,7 @@ struct SystemdRun {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
     process.arguments = ["60", "/usr/bin/\(program)"] + arguments
-    // A user's manager does not come to be without a runtime folder.
+    // A user's manager needs a runtime folder.
     process.environment = ["LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": folder.path]
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
@@ -35,7 +35,7 @@ struct SystemdRun {
 
   struct Missing: Error, CustomStringConvertible {
     let program: String
-    var description: String { "/usr/bin/\(program) is not there: this test needs the package systemd" }
+    var description: String { "/usr/bin/\(program) is missing: this test needs the package systemd" }
   }
 }
 
@@ -48,11 +48,11 @@ struct UnitFilesTests {
     "tribune-delegates.service", "user/tribuned.service", "user/tribuned.socket",
   ]
 
-  /// The units as `make install` would write them, around programs that are there.
+  /// The units as `make install` would write them, for programs that exist.
   init() throws {
     folder = try TemporaryFolder()
     for unit in Self.units {
-      let text = try String(contentsOfFile: repositoryFile("systemd/\(unit)"), encoding: .utf8)
+      let text = try repositoryText("systemd/\(unit)")
       try folder.write(
         unit, text.replacing("@bindir@", with: folder.path).replacing("@confdir@", with: folder.path))
     }
@@ -73,18 +73,17 @@ struct UnitFilesTests {
     #expect(run.status == 0)
   }
 
-  @Test("name man pages that there are", arguments: units)
+  @Test("name man pages that exist", arguments: units)
   func documentation(unit: String) throws {
     let text = try String(contentsOfFile: folder.path + "/\(unit)", encoding: .utf8)
     let setting = try #require(text.split(separator: "\n").first { $0.hasPrefix("Documentation=") })
     for page in setting.dropFirst("Documentation=".count).split(separator: " ") {
       let name = try #require(try /man:([a-z.]+)\(([0-9])\)/.wholeMatch(in: page), "\(page)")
-      #expect(
-        try String(contentsOfFile: repositoryFile("docs/man/\(name.1).\(name.2).in"), encoding: .utf8) != "")
+      #expect(try repositoryText("docs/man/\(name.1).\(name.2).in") != "")
     }
   }
 
-  @Test("a mistake in them would be seen")
+  @Test("are checked by a command that sees mistakes")
   func verifyMistake() throws {
     try folder.write("tribuned.service", "[Service]\nExecStart=/bin/true\nWatchdogSecs=1\n")
     let run = try SystemdRun(
@@ -93,13 +92,13 @@ struct UnitFilesTests {
     #expect(run.status != 0)
   }
 
-  /// What `systemd-analyze security` says of a service, each setting with whether it is there.
+  /// The result of `systemd-analyze security`: each setting, and whether the service has it.
   ///
-  /// - Parameter threshold: the exposure that is too much, in tenths.
+  /// - Parameter threshold: the exposure that fails, in tenths.
   private func security(
     of service: String = "tribuned.service", threshold: Int
   ) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
-    // Of what stops late it would not ask for everything.
+    // It checks less in a service that stops late.
     let unit = try String(contentsOfFile: "\(folder.path)/\(service)", encoding: .utf8)
     try #require(unit.contains("\nDefaultDependencies=no\n"))
     try folder.write("asked/\(service)", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
@@ -118,7 +117,8 @@ struct UnitFilesTests {
     return (run, settings)
   }
 
-  @Test("expose the system's daemons to little", arguments: [("tribuned", 8), ("tribuned-keeper", 4)])
+  @Test(
+    "keep the exposure of the system's daemons low", arguments: [("tribuned", 8), ("tribuned-keeper", 4)])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
@@ -127,7 +127,7 @@ struct UnitFilesTests {
 
   @Test("explain each hardening that the system's daemon cannot have")
   func explanations() throws {
-    let service = try String(contentsOfFile: repositoryFile("systemd/tribuned.service"), encoding: .utf8)
+    let service = try repositoryText("systemd/tribuned.service")
     let comments = service.split(separator: "\n").filter { $0.hasPrefix("# ") }
     let missing = try security(threshold: 100).settings.filter { !$0.isSet }
     try #require(!missing.isEmpty)
@@ -137,19 +137,17 @@ struct UnitFilesTests {
     }
   }
 
-  /// The settings of a unit, as they are in the repository.
+  /// The lines of a unit in the repository, without comments.
   private func settings(_ unit: String) throws -> [Substring] {
-    try String(contentsOfFile: repositoryFile("systemd/\(unit)"), encoding: .utf8).split(separator: "\n")
-      .filter { !$0.hasPrefix("#") }
+    try repositoryText("systemd/\(unit)").split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 
-  /// What a setting of a unit says.
   private func value(_ key: String, of unit: String) throws -> Substring {
     let line = try #require(try settings(unit).first { $0.hasPrefix("\(key)=") }, "\(key)= of \(unit)")
     return line.dropFirst(key.count + 1)
   }
 
-  @Test("let the daemon and its keeper have a descriptor for each connection and each file")
+  @Test("allow the daemon and its keeper a descriptor for each connection and each file")
   func descriptors() throws {
     let room = Configuration().connectionsMax + 1024
     for unit in ["tribuned.service", "user/tribuned.service", "tribuned-keeper.service"] {
@@ -158,14 +156,14 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("keep for one start what version 0.1.0 has stored", arguments: ["", "user/"])
+  @Test("keep what version 0.1.0 stored, for one start", arguments: ["", "user/"])
   func stored(manager: String) throws {
     let unit = "\(manager)tribuned.service"
     #expect(try value("FileDescriptorStoreMax", of: unit) == "17500")
     #expect(try !settings(unit).contains { $0.contains("TRIBUNE_FDSTORE") })
   }
 
-  @Test("have the daemon find its keeper where that listens, and start without it where there is none")
+  @Test("give the daemon the path of its keeper, and start it even without one")
   func keeper() throws {
     let path = try value("ListenSequentialPacket", of: "tribuned-keeper.socket")
     #expect(path == "/run/tribune-keeper/socket")
@@ -181,7 +179,7 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("have the bus alone reach its keeper")
+  @Test("let only the bus reach its keeper")
   func keeperSocket() throws {
     #expect(try value("SocketMode", of: "tribuned-keeper.socket") == "0600")
     let user = try value("SocketUser", of: "tribuned-keeper.socket")
@@ -190,7 +188,7 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("let what decides see the system and reach the bus, and write nothing of the system's")
+  @Test("let delegates see the system and reach the bus, but not change the system")
   func delegates() throws {
     let settings = try settings("tribune-delegates.service")
     for setting in [
@@ -211,7 +209,7 @@ struct UnitFilesTests {
     #expect(run.status == 0, "\(run.output)")
   }
 
-  @Test("leave the peers visible, which hardening could hide")
+  @Test("leave the peers visible")
   func peersAreVisible() throws {
     let settings = try settings("tribuned.service")
     for setting in ["PrivateUsers", "ProtectProc", "DynamicUser"] {
@@ -219,7 +217,7 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("have the folder of the socket go with the socket, not with the service", arguments: ["", "user/"])
+  @Test("remove the socket's folder with the socket, not with the service", arguments: ["", "user/"])
   func runtimeDirectory(manager: String) throws {
     for (unit, isThere) in [("tribuned.service", false), ("tribuned.socket", true)] {
       #expect(try settings("\(manager)\(unit)").contains("RuntimeDirectory=tribune") == isThere, "\(unit)")
@@ -227,7 +225,7 @@ struct UnitFilesTests {
   }
 
   @Test(
-    "have the daemon restarted by the signal that hands over, and stopped by another",
+    "restart the daemon by the signal that hands over, and stop it by another one",
     arguments: ["", "user/"])
   func signals(manager: String) throws {
     let settings = try settings("\(manager)tribuned.service")
@@ -235,21 +233,16 @@ struct UnitFilesTests {
     #expect(settings.contains("RestartKillSignal=SIGTERM"))
   }
 
-  @Test("name a user that the system is told to make")
+  @Test("name the user that sysusers.d creates")
   func user() throws {
     #expect(try value("User", of: "tribuned.service") == "tribune")
-    // An empty root, so that what this machine's users are does not count.
+    let lines = try settings("tribune.sysusers")
+    try #require(lines.count == 1)
+    // With an empty root, the users of this host do not count.
     let run = try SystemdRun(
       "systemd-sysusers",
-      ["--root=\(folder.path)", "--dry-run", "--inline", "--", userLine()], in: folder)
+      ["--root=\(folder.path)", "--dry-run", "--inline", "--", String(lines[0])], in: folder)
     #expect(run.status == 0, "\(run.output)")
     #expect(run.output.contains("Creating user 'tribune' (Tribune bus)"), "\(run.output)")
-  }
-
-  private func userLine() throws -> String {
-    let text = try String(contentsOfFile: repositoryFile("systemd/tribune.sysusers"), encoding: .utf8)
-    let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-    try #require(lines.count == 1)
-    return String(lines[0])
   }
 }

@@ -5,7 +5,7 @@ import TribuneProtocols
 import TribuneServer
 import TribuneWire
 
-/// userInfo and values are held against what a protocol says of them.
+/// Checks userInfo and values against the types of a protocol.
 @Suite("Values and their types", .timeLimit(.minutes(15)))
 struct ValueCheckTests {
   private static let types =
@@ -21,7 +21,7 @@ struct ValueCheckTests {
     return try #require(library["P"]?.method(named: "p"))
   }
 
-  /// What is said of the userInfo; nil if it fits.
+  /// The message of the error; nil if the userInfo fits.
   private static func refusal(_ userInfo: String, for method: ProtocolMethod) -> String? {
     do throws(WireError) {
       try ValueCheck.check(userInfo: userInfo.utf8Bytes, for: method)
@@ -33,7 +33,7 @@ struct ValueCheckTests {
   }
 
   @Test(
-    "what fits is taken",
+    "fitting userInfo is accepted",
     arguments: [
       ("", ""), ("", "{}"), ("a: ?int", ""), ("a: ?int", "{}"), ("a: ?int", #"{"a": null}"#),
       ("a: ?int", #"{"a": 1}"#),
@@ -57,7 +57,7 @@ struct ValueCheckTests {
   }
 
   @Test(
-    "what does not fit is refused, and the field named",
+    "other userInfo is refused, and the message names the field",
     arguments: [
       ("a: int", "", "a is missing"), ("b: ?int, a: int", "{}", "a is missing"),
       ("", "[]", "userInfo is an array, and has to be an object"),
@@ -105,7 +105,7 @@ struct ValueCheckTests {
     #expect(Self.refusal(userInfo, for: try Self.method(parameters)) == expected)
   }
 
-  @Test("what is absurdly nested, or very long, is refused, and within the bounds read")
+  @Test("deep nesting and length are accepted within the limits, and refused beyond")
   func bounds() throws {
     let method = try Self.method("a: ?object, t: ?Tree, s: ?string")
     func nested(_ depth: Int) -> String {
@@ -126,7 +126,7 @@ struct ValueCheckTests {
     #expect(Self.refusal(long + " ", for: method)?.contains("longer than 1 MiB") == true)
   }
 
-  @Test("a message is no longer than a reason can be")
+  @Test("a message is as long as a reason can be at most")
   func longMessages() throws {
     let method = try Self.method("a: [string][string]int")
     let name = String(repeating: "ü", count: 3_000)
@@ -135,17 +135,14 @@ struct ValueCheckTests {
     #expect(message.hasPrefix("a.üü"))
   }
 
-  @Test("a value is held against the result, as userInfo is against the parameters")
+  @Test("a value is checked against the result, as userInfo is against the parameters")
   func values() throws {
     let method = try Self.method("a: int", result: "view: ?string, at: int")
     try ValueCheck.check(value: #"{"at": 1}"#.utf8Bytes, of: method)
     for (value, expected) in [("", "at is missing"), ("1", "the value is a number, and has to be an object")]
     {
-      do throws(WireError) {
+      #expect(throws: WireError(.invalidParameter, expected)) {
         try ValueCheck.check(value: value.utf8Bytes, of: method)
-        Issue.record("\(value) was taken")
-      } catch {
-        #expect(error == WireError(.invalidParameter, expected))
       }
     }
   }

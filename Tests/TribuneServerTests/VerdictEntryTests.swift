@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// What one delegate came to.
 private func outcome(
   _ kind: OutcomeKind, _ reason: String = "", label: String = "restore", pid: UInt32 = 42,
   process: String = "rsync", unit: String = "restore.service", id: UInt64 = 5
@@ -34,7 +33,7 @@ private func entry(
 
 @Suite("A verdict in the journal")
 struct VerdictEntryTests {
-  @Test("is one line for people")
+  @Test("has a message of one line")
   func message() {
     let veto = outcome(.vetoed, "a restore is running")
     let cases: [(VerdictEntry, String, Log.Level)] = [
@@ -80,7 +79,7 @@ struct VerdictEntryTests {
     #expect(entry(object: "").message == "backup.shouldPrune: allowed")
   }
 
-  @Test("has a field for each thing that one looks for")
+  @Test("has a field for each fact")
   func fields() {
     let outcomes = [
       outcome(.abstained, label: "", unit: ""), outcome(.vetoed, "a \"restore\"\n\u{202E}runs\u{200E}"),
@@ -113,7 +112,7 @@ struct VerdictEntryTests {
       ])
   }
 
-  @Test("says why it was overridden, under an id of its own")
+  @Test("says why it was overridden, and then has another message id")
   func overridden() {
     let fields = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
     #expect(fields.contains("MESSAGE_ID=e7932ba2c09d4f228b9e17f54e330131"))
@@ -122,7 +121,7 @@ struct VerdictEntryTests {
     #expect(fields.contains("TRIBUNE_VETO=vetoed by restore (pid 42, restore.service)"))
   }
 
-  @Test("lists 64 outcomes, vetoes before others, and counts the rest; what is said is cut")
+  @Test("lists 64 outcomes, vetoes first, counts the rest, and truncates reasons")
   func bounds() throws {
     let long = String(repeating: "é", count: 2_048)
     var outcomes = (0..<200).map { outcome(.approved, label: "\($0)") }
@@ -147,26 +146,20 @@ struct VerdictEntryTests {
     #expect(all.contains("TRIBUNE_VETOES=200"))
   }
 
-  @Test("is a line on standard error where that is no journal, for debugging only")
+  @Test("without a journal, is a line on standard error at the level debug only")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         await MainActor.run {
           let log = Log(level: .info, journal: nil)
           for verdict in [VerdictKind.allowed, .vetoed] {
-            let entry = VerdictEntry(
-              name: "a", object: "b\u{1B}",
-              asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "", unit: ""),
-              askerConnection: ConnectionID(rawValue: 3),
-              verdict: Verdict(
-                query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: true, outcomes: []),
-              vetoes: OutcomePlaces(), mode: .parallel, elapsedMicroseconds: 0)
+            let verdictEntry = entry(verdict, isUnanswered: true, object: "b\u{1B}")
             #expect(!log.wants(verdict, isOverridden: false))
             #expect(log.wants(verdict, isOverridden: true))
-            log.write(entry)
+            log.write(verdictEntry)
             log.level = .debug
             #expect(log.wants(verdict, isOverridden: false))
-            log.write(entry)
+            log.write(verdictEntry)
             log.level = .info
           }
         }
@@ -175,17 +168,18 @@ struct VerdictEntryTests {
     let end = ", as the asker does when nobody answers"
     #expect(
       text.split(separator: "\n") == [
-        "tribuned: a b\\u{1b}: allowed\(end)", "tribuned: a b\\u{1b}: vetoed\(end)",
+        "tribuned: backup.shouldPrune b\\u{1b}: allowed\(end)",
+        "tribuned: backup.shouldPrune b\\u{1b}: vetoed\(end)",
       ])
   }
 }
 
 @Suite("The message catalog", .timeLimit(.minutes(15)))
 struct CatalogTests {
-  @Test("explains each kind of entry, to the journal's own reader")
+  @Test("is valid for journalctl, and explains each kind of entry")
   func catalog() throws {
     let folder = try TemporaryFolder()
-    let text = try String(contentsOfFile: repositoryFile("systemd/tribune.catalog"), encoding: .utf8)
+    let text = try repositoryText("systemd/tribune.catalog")
     try folder.write("root/usr/lib/systemd/catalog/tribune.catalog", text)
     let root = "--root=\(folder.path)/root"
     let update = try SystemdRun("journalctl", ["--update-catalog", root], in: folder)
@@ -199,18 +193,18 @@ struct CatalogTests {
     #expect(list.output.split(separator: "\n").count == 2)
   }
 
-  @Test("names only fields that such entries have")
+  @Test("names only fields that the entries have")
   func fields() throws {
-    let text = try String(contentsOfFile: repositoryFile("systemd/tribune.catalog"), encoding: .utf8)
+    let text = try repositoryText("systemd/tribune.catalog")
     let veto = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
     let names = text.matches(of: /@([A-Z_]+)@/).map { String($0.1) }
     #expect(!names.isEmpty)
     for name in names { #expect(veto.contains { $0.hasPrefix("\(name)=") }, "\(name)") }
   }
 
-  @Test("and each field that an entry has is in the documentation")
+  @Test("describes entries whose fields are all documented")
   func documentation() throws {
-    let text = try String(contentsOfFile: repositoryFile("docs/SEMANTICS.md"), encoding: .utf8)
+    let text = try repositoryText("docs/SEMANTICS.md")
     let outcomes = (0..<70).map { _ in outcome(.vetoed, "why") }
     let all = entry(.allowed, outcomes, vetoes: Array(0..<70), override: "now").journalEntry.fields
     for field in all where !field.hasPrefix("SYSLOG_") {

@@ -3,9 +3,9 @@
 import Glibc
 import TribuneSystem
 
-/// A connection of which one end is passed on, and the other one tells whether anybody has that still.
+/// A connection of which one end is passed on. The other end shows whether that is still open.
 final class WatchedConnection {
-  /// Whoever it is passed to owns it.
+  /// The receiver owns it.
   let passed: CInt
   let cookie: UInt64
   private let peer: FileDescriptor
@@ -17,7 +17,7 @@ final class WatchedConnection {
     peer = try pair.other.duplicate()
   }
 
-  /// Waits for that: a process that another test has just started has all descriptors until it begins its program.
+  /// Waits until it is: a process that another test has just started has all descriptors until it executes its program.
   var isClosed: Bool {
     get throws {
       var byte: UInt8 = 0
@@ -26,7 +26,7 @@ final class WatchedConnection {
     }
   }
 
-  /// Sends something to the end that was passed on.
+  /// Sends a byte to the end that was passed on.
   func write() throws {
     let count = unsafe send(peer.rawValue, "x", 1, CInt(MSG_NOSIGNAL))
     guard count == 1 else { throw Errno.current }

@@ -13,7 +13,7 @@ struct MemoryFileTests {
     TRIBUNE_F_SEAL_SEAL, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW, TRIBUNE_F_SEAL_WRITE,
   ]
 
-  @Test("What is put into a file is read and mapped from it", arguments: [1, 4095, 4096, 65_536, 1_048_583])
+  @Test("The contents of a file can be read and mapped", arguments: [1, 4095, 4096, 65_536, 1_048_583])
   func contents(length: Int) throws {
     let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     let file = try MemoryFile(holding: bytes.raw)
@@ -28,7 +28,7 @@ struct MemoryFileTests {
     #expect(isEqual)
   }
 
-  @Test("What is mapped stays when the file is closed")
+  @Test("A mapping stays when its file is closed")
   func mappedAlone() throws {
     func map() throws -> MappedBytes {
       let file = try MemoryFile(holding: [1, 2, 3].raw)
@@ -38,7 +38,7 @@ struct MemoryFileTests {
     #expect([UInt8](mapped.bytes) == [1, 2, 3])
   }
 
-  @Test("Nobody can change a file that was made, and it is closed when a program is started")
+  @Test("A file cannot be changed once it is made, and is close-on-exec")
   func sealed() throws {
     let file = try MemoryFile(holding: [1, 2, 3].raw)
     let descriptor = file.rawDescriptor
@@ -51,33 +51,33 @@ struct MemoryFileTests {
     #expect(taken.length == 3)
   }
 
-  @Test("A file that lacks any of the seals is not taken", arguments: seals)
+  @Test("A file that lacks one of the seals is refused", arguments: seals)
   func unsealed(missing: CInt) throws {
-    let file = try Self.made(length: 10, seals: Self.seals.filter { $0 != missing }.reduce(0, |))
+    let file = try memoryFile(length: 10, seals: Self.seals.filter { $0 != missing }.reduce(0, |))
     let flaw = Self.flaw(of: file, length: 10)
     #expect(flaw == .notSealed)
   }
 
   @Test(
-    "A file of another length than was said is not taken", arguments: [(0, 10), (9, 10), (11, 10), (10, 0)])
+    "A file of another length than announced is refused", arguments: [(0, 10), (9, 10), (11, 10), (10, 0)])
   func otherLength(length: Int, said: Int) throws {
-    let file = try Self.made(length: length)
+    let file = try memoryFile(length: length)
     let flaw = Self.flaw(of: file, length: said)
     #expect(flaw == .hasLength(length))
   }
 
-  @Test("A file that nothing was written to is read as zeros")
+  @Test("A file that was never written to is read as zeros")
   func sparse() throws {
-    let made = try Self.made(length: 70_000)
+    let made = try memoryFile(length: 70_000)
     let file = try MemoryFile(checking: made, length: 70_000)
     let copy = ByteBuffer(capacity: 0)
     try MemoryFile.append(file, to: copy)
     #expect(copy.array == [UInt8](repeating: 0, count: 70_000))
   }
 
-  @Test("What can only be written to is not taken")
+  @Test("A write-only file is refused")
   func writeOnly() throws {
-    let file = try Self.made(length: 10)
+    let file = try memoryFile(length: 10)
     let path = "/proc/self/fd/\(file.rawValue)"
     let other = FileDescriptor(owning: try retrying { unsafe open(path, O_WRONLY | O_CLOEXEC) })
     let flaw = Self.flaw(of: other, length: 10)
@@ -85,15 +85,16 @@ struct MemoryFileTests {
   }
 
   @Test(
-    "What is no file in memory is not taken", arguments: ["/dev/null", "/dev/zero", "/proc/self/exe", "/tmp"])
+    "A file that is not in memory is refused",
+    arguments: ["/dev/null", "/dev/zero", "/proc/self/exe", "/tmp"])
   func noMemory(path: String) throws {
     let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
-    // A temporary file in memory has seals of a kind, but cannot have the others.
+    // A file of tmpfs can have some of the seals only.
     let flaw = Self.flaw(of: file, length: 0)
     #expect(flaw != nil)
   }
 
-  /// What keeps a file from being taken.
+  /// Why a file is refused; nil if it is not.
   private static func flaw(of file: consuming FileDescriptor, length: Int) -> MemoryFile.Flaw? {
     let taken = Result { [descriptor = file.release()] () throws(MemoryFile.Flaw) in
       try MemoryFile(checking: FileDescriptor(owning: descriptor), length: length)
@@ -101,14 +102,14 @@ struct MemoryFileTests {
     guard case .failure(let flaw) = taken else { return nil }
     return flaw
   }
+}
 
-  /// A file without contents.
-  private static func made(length: Int, seals: CInt = seals.reduce(0, |)) throws -> FileDescriptor {
-    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
-    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", flags) })
-    let descriptor = file.rawValue
-    _ = try retrying { ftruncate(descriptor, off_t(length)) }
-    if seals != 0 { _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) } }
-    return file
-  }
+/// A file in memory, full of zeros.
+func memoryFile(length: Int, seals: CInt = MemoryFileTests.seals.reduce(0, |)) throws -> FileDescriptor {
+  let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
+  let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", flags) })
+  let descriptor = file.rawValue
+  _ = try retrying { ftruncate(descriptor, off_t(length)) }
+  if seals != 0 { _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) } }
+  return file
 }

@@ -8,9 +8,9 @@ import TribuneWire
 
 @Suite("Descriptors that are passed", .timeLimit(.minutes(15)))
 struct PassedDescriptorTests {
-  @Test("A file goes with the first byte of its frame, and is closed when a program is started")
+  @Test("A file goes with the first byte of its frame, and is close-on-exec")
   func withItsFrame() throws {
-    let ends = try SocketPair()
+    let ends = try UnixSocket.makePair()
     let file = try MemoryFile(holding: [1, 2, 3].raw)
     let frame = ByteBuffer(capacity: 8, attachment: file)
     frame.append([10, 11, 12].raw)
@@ -18,14 +18,14 @@ struct PassedDescriptorTests {
     let gather = GatherList(capacity: 2)
     gather.append(0..<3, of: frame)
     gather.append(0..<2, of: rest)
-    #expect(try gather.send(to: ends.here) == 5)
-    // What goes on behind the first byte has nothing with it any more.
+    #expect(try gather.send(to: ends.one) == 5)
+    // A send that begins after the first byte passes no file.
     gather.append(1..<3, of: frame)
-    #expect(try gather.send(to: ends.here) == 2)
+    #expect(try gather.send(to: ends.one) == 2)
 
     var passed = PassedDescriptors()
     let received = ByteBuffer(capacity: 1)
-    let result = try UnixSocket.receive(from: ends.there, into: received, &passed)
+    let result = try UnixSocket.receive(from: ends.other, into: received, &passed)
     #expect(result == .bytes(1))
     let count = passed.count
     #expect(count == 1)
@@ -40,29 +40,24 @@ struct PassedDescriptorTests {
     #expect(copy.array == [1, 2, 3])
 
     received.reserve(100)
-    while try !UnixSocket.isDrained(ends.here) {
-      _ = try UnixSocket.receive(from: ends.there, into: received, &passed)
+    while try !UnixSocket.isDrained(ends.one) {
+      _ = try UnixSocket.receive(from: ends.other, into: received, &passed)
     }
     #expect(received.array == [10, 11, 12, 13, 14, 11, 12])
     let isEmpty = passed.isEmpty
     #expect(isEmpty)
   }
 
-  @Test("Descriptors are taken in the order in which they came")
+  @Test("Descriptors are taken in the order in which they were sent")
   func order() throws {
-    let ends = try SocketPair()
-    let gather = GatherList(capacity: 1)
+    let ends = try UnixSocket.makePair()
     for length in 1...20 {
-      let frame = ByteBuffer(
-        capacity: 8, attachment: try MemoryFile(holding: [UInt8](repeating: 0, count: length).raw))
-      frame.append([0].raw)
-      gather.append(0..<1, of: frame)
-      #expect(try gather.send(to: ends.here) == 1)
+      try send(MemoryFile(holding: [UInt8](repeating: 0, count: length).raw), to: ends.one)
     }
     var passed = PassedDescriptors()
     let received = ByteBuffer(capacity: 100)
-    while try !UnixSocket.isDrained(ends.here) {
-      _ = try UnixSocket.receive(from: ends.there, into: received, &passed)
+    while try !UnixSocket.isDrained(ends.one) {
+      _ = try UnixSocket.receive(from: ends.other, into: received, &passed)
     }
     let count = passed.count
     #expect(count == 20)
@@ -74,47 +69,35 @@ struct PassedDescriptorTests {
     #expect(length == 20)
   }
 
-  @Test("What nobody took is closed: the other end of a pipe sees that")
+  @Test("Descriptors that are not taken are closed")
   func closed() throws {
-    let ends = try SocketPair()
+    let ends = try UnixSocket.makePair()
     var pipeEnds: [CInt] = [-1, -1]
     _ = try retrying { unsafe pipe(&pipeEnds) }
     let readEnd = FileDescriptor(owning: pipeEnds[0])
     let passedEnd = PassedEnd(FileDescriptor(owning: pipeEnds[1]))
-    try send(passedEnd, to: ends.here)
+    try send(passedEnd, to: ends.one)
     do {
       var passed = PassedDescriptors()
       let received = ByteBuffer(capacity: 8)
-      let result = try UnixSocket.receive(from: ends.there, into: received, &passed)
+      let result = try UnixSocket.receive(from: ends.other, into: received, &passed)
       #expect(result == .bytes(1))
       let count = passed.count
       #expect(count == 1)
     }
-    try send(passedEnd, to: ends.here)
-    #expect(try UnixSocket.receive(from: ends.there, into: ByteBuffer(capacity: 8)) == .descriptors)
+    try send(passedEnd, to: ends.one)
+    #expect(try UnixSocket.receive(from: ends.other, into: ByteBuffer(capacity: 8)) == .descriptors)
     passedEnd.close()
     var byte: UInt8 = 0
     #expect(unsafe read(readEnd.rawValue, &byte, 1) == 0)
   }
 
-  private func send(_ end: PassedEnd, to socket: borrowing FileDescriptor) throws {
-    let frame = ByteBuffer(capacity: 8, attachment: end)
+  private func send(_ file: any AttachedFile, to socket: borrowing FileDescriptor) throws {
+    let frame = ByteBuffer(capacity: 8, attachment: file)
     frame.append([0].raw)
     let gather = GatherList(capacity: 1)
     gather.append(0..<1, of: frame)
     #expect(try gather.send(to: socket) == 1)
-  }
-}
-
-private struct SocketPair: ~Copyable {
-  let here: FileDescriptor
-  let there: FileDescriptor
-
-  init() throws {
-    var ends: [CInt] = [-1, -1]
-    _ = try retrying { unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) }
-    here = FileDescriptor(owning: ends[0])
-    there = FileDescriptor(owning: ends[1])
   }
 }
 

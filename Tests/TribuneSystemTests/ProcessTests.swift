@@ -3,15 +3,15 @@
 import Testing
 import TribuneSystem
 
-@Suite("What a process asks of its host", .timeLimit(.minutes(15)))
+@Suite("Time, libraries, standard error and wake-ups", .timeLimit(.minutes(15)))
 struct ProcessTests {
-  @Test("local time, and back", arguments: [0, 1_700_000_000, 1_772_366_445, 4_102_444_800])
+  @Test("local time converts both ways", arguments: [0, 1_700_000_000, 1_772_366_445, 4_102_444_800])
   func localTime(seconds: UInt64) throws {
     let time = try #require(LocalTime(microsecondsSince1970: seconds * 1_000_000 + 999_999))
     #expect(time.microsecondsSince1970 == seconds * 1_000_000)
   }
 
-  @Test("a day out of its month, and a time that cannot be had")
+  @Test("a day outside of its month is normalized, and a time before 1970 is nil")
   func strangeTimes() {
     let lastOfFebruary = LocalTime(year: 2024, month: 2, day: 29)
     let beforeMarch = LocalTime(year: 2024, month: 3, day: 0)
@@ -20,7 +20,7 @@ struct ProcessTests {
     #expect(LocalTime(microsecondsSince1970: .max) != nil)
   }
 
-  @Test("a library's functions")
+  @Test("a library's functions can be called, and errors name what is missing")
   func libraries() throws {
     let library = try DynamicLibrary("libc.so.6")
     let absolute: @convention(c) (CInt) -> CInt = unsafe try library.function("abs")
@@ -35,7 +35,7 @@ struct ProcessTests {
     #expect(absent?.description.contains("libtribune-absent.so.0") == true)
   }
 
-  @Test("more on standard error than a pipe takes at once, whole")
+  @Test("more text than a pipe takes at once gets to standard error whole")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -46,7 +46,7 @@ struct ProcessTests {
     #expect(result.standardErrorContent.count >= 300_004)
   }
 
-  @Test("a signal that came before the wait ends it, and is cleared")
+  @Test("an earlier signal ends a wait, and is cleared by it")
   func wakeup() throws {
     let wakeup = try Wakeup()
     wakeup.signal()

@@ -8,9 +8,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Files in memory that are written to where they are mapped", .timeLimit(.minutes(15)))
+@Suite("Shared files in memory, written to through mappings", .timeLimit(.minutes(15)))
 struct SharedFileTests {
-  @Test("What is stored in one mapping is in every other, and in the file")
+  @Test("A store into one mapping is seen in the others, and in the file")
   func shared() throws {
     let file = try SharedFile(length: 65_536)
     let one = try SharedMapping(file)
@@ -33,7 +33,7 @@ struct SharedFileTests {
     #expect(SharedFile.start(of: descriptor, length: 12) == [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
   }
 
-  @Test("Bytes can be stored elsewhere in the mapping that they lie in")
+  @Test("Bytes can be copied within a mapping, even to where they overlap")
   func within() throws {
     let mapping = try mapped()
     mapping.store([1, 2, 3, 4, 5].raw, at: 10)
@@ -43,14 +43,7 @@ struct SharedFileTests {
     #expect(Array(mapping.bytes(in: 10..<17)) == [1, 2, 1, 2, 3, 4, 5])
   }
 
-  @Test("A mapping stays when the file is closed")
-  func mappedAlone() throws {
-    let mapping = try mapped()
-    mapping.store(7, at: 4088)
-    #expect(mapping.load(at: 4088) == 7)
-  }
-
-  @Test("It is left out of a dump of the process, which would be as long")
+  @Test("A mapping is left out of core dumps")
   func dumped() throws {
     let mapping = try SharedMapping(SharedFile(length: 7 << 20))
     // Each mapping's lines end with its flags.
@@ -63,7 +56,7 @@ struct SharedFileTests {
     #expect(mapping.load(at: 0) == 0)
   }
 
-  @Test("A copy has the same bytes, and nothing that is written to the other one")
+  @Test("A copy has the same bytes, and does not change with the original")
   func copied() throws {
     let file = try SharedFile(length: 1 << 20)
     let original = try SharedMapping(file)
@@ -74,14 +67,14 @@ struct SharedFileTests {
     original.store([9, 9, 9].raw, at: 200_000)
     #expect(copy.length == 1 << 20)
     #expect(ftruncate(copy.rawDescriptor, 9_999) == -1 && errno == EPERM)
-    // What was never written to takes no memory.
+    // Pages that were never written to take no memory.
     #expect(copy.data(from: 200_000).map { $0.lowerBound > 1_000_000 } == true)
     let mapping = try SharedMapping(copy)
     for part in parts { #expect(Array(mapping.bytes(in: part..<part + 3)) == [1, 2, 3]) }
     #expect(Array(mapping.bytes(in: 200_000..<200_003)) == [0, 0, 0])
   }
 
-  @Test("Nobody can make it longer or shorter")
+  @Test("The length of a file cannot be changed")
   func sealed() throws {
     let file = try SharedFile(length: 10_000)
     #expect(ftruncate(file.rawDescriptor, 9_999) == -1 && errno == EPERM)
@@ -90,7 +83,7 @@ struct SharedFileTests {
     #expect(fcntl(file.rawDescriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
-  @Test("What is discarded reads as zeros and takes no memory, and nothing else is lost")
+  @Test("A discarded range reads as zeros and takes no memory, and the rest stays")
   func discarded() throws {
     let page = sysconf(CInt(_SC_PAGESIZE))
     let file = try SharedFile(length: 4 * page)
@@ -111,15 +104,15 @@ struct SharedFileTests {
   }
 
   @Test(
-    "A file that lacks any of the seals is not taken",
+    "A file that lacks one of the seals is refused",
     arguments: [TRIBUNE_F_SEAL_SEAL, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW])
   func unsealed(missing: CInt) throws {
     let all = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
-    #expect(Self.flaw(of: try Self.made(seals: all & ~missing)) == .notSealed)
-    #expect(Self.flaw(of: try Self.made(seals: all)) == nil)
+    #expect(Self.flaw(of: try memoryFile(length: 4096, seals: all & ~missing)) == .notSealed)
+    #expect(Self.flaw(of: try memoryFile(length: 4096, seals: all)) == nil)
   }
 
-  @Test("What can only be read, and what is no file in memory, is not taken")
+  @Test("A read-only file is refused, and so is one that is not in memory")
   func others() throws {
     let file = try SharedFile(length: 4096)
     let path = "/proc/self/fd/\(file.rawDescriptor)"
@@ -134,7 +127,7 @@ struct SharedFileTests {
     }
   }
 
-  @Test("Nothing outside of what is mapped is reached")
+  @Test("An access out of bounds stops the process")
   func bounds() async {
     await #expect(processExitsWith: .failure) { try touch { _ = $0.load(at: 4096) } }
     await #expect(processExitsWith: .failure) { try touch { _ = $0.load(at: -8) } }
@@ -156,7 +149,7 @@ struct SharedFileTests {
     }
   }
 
-  /// What keeps a file from being taken.
+  /// Why a file is refused; nil if it is not.
   private static func flaw(of file: consuming FileDescriptor) -> SharedFile.Flaw? {
     do throws(SharedFile.Flaw) {
       _ = try SharedFile(checking: file)
@@ -164,15 +157,6 @@ struct SharedFileTests {
     } catch {
       return error
     }
-  }
-
-  private static func made(seals: CInt) throws -> FileDescriptor {
-    let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
-    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", flags) })
-    let descriptor = file.rawValue
-    _ = try retrying { ftruncate(descriptor, 4096) }
-    if seals != 0 { _ = try retrying { fcntl(descriptor, TRIBUNE_F_ADD_SEALS, seals) } }
-    return file
   }
 }
 

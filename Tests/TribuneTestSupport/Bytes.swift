@@ -3,7 +3,7 @@
 package import TribuneWire
 
 extension Array where Element == UInt8 {
-  /// The bytes where they lie.
+  /// The bytes, not copied.
   package var raw: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }
@@ -15,7 +15,7 @@ extension Array where Element == UInt8 {
 }
 
 extension ByteBuffer {
-  /// A copy of what has been written.
+  /// A copy of the bytes.
   package var array: [UInt8] { Array(bytes) }
 
   package convenience init(holding bytes: [UInt8]) {

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// The service manager's end of sd_notify(3).
 package final class NotifySocket: Sendable {
-  /// A notification, and the descriptors that came with it, which whoever takes it closes.
+  /// A notification with its descriptors, which the receiver has to close.
   package struct Message {
     package let text: String
     package let descriptors: [CInt]
@@ -15,7 +15,7 @@ package final class NotifySocket: Sendable {
 
   private static let patienceMilliseconds: CInt = 60_000
 
-  /// What `$NOTIFY_SOCKET` says: a path, or `@` and a name in the abstract namespace.
+  /// The value for `$NOTIFY_SOCKET`: a path, or `@` and a name in the abstract namespace.
   package let address: String
   private let descriptor: FileDescriptor
   private let folder: (any AnyObject & Sendable)?
@@ -23,7 +23,7 @@ package final class NotifySocket: Sendable {
 
   /// - Parameters:
   ///   - path: nil for a name in the abstract namespace.
-  ///   - folder: goes with the socket.
+  ///   - folder: is kept until the socket is closed.
   package init(path: String?, in folder: (any AnyObject & Sendable)? = nil) throws {
     self.folder = folder
     descriptor = try Self.makeDatagram()
@@ -36,14 +36,14 @@ package final class NotifySocket: Sendable {
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
   }
 
-  // MARK: Taking
+  // MARK: Receiving
 
-  /// All notifications that were taken, in order.
+  /// All notifications so far, in order.
   package var received: [String] { taken.withLock { $0 } }
 
   /// The next notification.
   ///
-  /// - Throws: `Errno.again` when none comes.
+  /// - Throws: `Errno.again` if none arrives.
   package func receive() throws -> Message {
     guard try waits(milliseconds: Self.patienceMilliseconds) else { throw Errno.again }
     let bytes = ByteBuffer(capacity: 65_536)
@@ -61,7 +61,7 @@ package final class NotifySocket: Sendable {
     return message.text
   }
 
-  /// Takes so many, or all that have come.
+  /// Receives that many notifications, or all that are there.
   package func drain(_ count: Int? = nil) throws {
     if let count {
       for _ in 0..<count { _ = try next() }
@@ -70,13 +70,13 @@ package final class NotifySocket: Sendable {
     }
   }
 
-  /// Whether a notification is there, or comes within that time.
+  /// Whether a notification is there, or arrives within that time.
   package func waits(milliseconds: CInt) throws -> Bool {
     var watched = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
     return try retrying { unsafe poll(&watched, 1, milliseconds) } > 0
   }
 
-  /// Waits for a notification with this assignment, going past others.
+  /// Waits for a notification with this assignment; others are skipped.
   ///
   /// - Returns: the whole notification.
   @discardableResult
@@ -84,7 +84,7 @@ package final class NotifySocket: Sendable {
     try wait { $0.split(separator: "\n").contains(Substring(assignment)) }
   }
 
-  /// Waits for a notification that is meant, going past others.
+  /// Waits for a notification that fulfils a condition; others are skipped.
   @discardableResult
   package func wait(until isMeant: (String) -> Bool) throws -> String {
     while true {
@@ -95,9 +95,9 @@ package final class NotifySocket: Sendable {
 
   // MARK: Filling
 
-  /// Leaves no room for another notification, as a manager does that is sent much and reads nothing.
+  /// Fills the socket's queue, as if the manager had stopped reading.
   ///
-  /// - Returns: how many that took.
+  /// - Returns: the number of notifications in it.
   package func fill() throws -> Int {
     let sender = try Self.makeDatagram()
     try UnixSocket.connect(sender, to: address)
@@ -116,7 +116,7 @@ package final class NotifySocket: Sendable {
 }
 
 extension FileDescriptor {
-  /// Has the kernel give a socket an abstract name of its own (unix(7), "autobind").
+  /// Binds the socket to an abstract name that the kernel chooses (unix(7), "autobind").
   package func takeName() throws {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -130,7 +130,7 @@ extension FileDescriptor {
     }
   }
 
-  /// The name that `takeName()` got, without the zero that all abstract names begin with.
+  /// The name from `takeName()`, without the zero byte at its beginning.
   package func abstractName() throws -> String {
     var address = sockaddr_un()
     var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A generator that its seed determines, on every machine: what a failing test printed replays it.
+/// A random number generator. The seed that a failing test prints replays it anywhere.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -14,11 +14,11 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Whether something happens that has a chance of one in `count`.
+  /// True with a probability of one in `count`.
   package mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
   package mutating func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T {
-    // Small numbers and the ends of the range break more than the middle does.
+    // Small numbers and the ends of the range find more mistakes than the middle does.
     switch Int.random(in: 0..<4, using: &self) {
     case 0: T(truncatingIfNeeded: next() % 4)
     case 1: oneIn(2) ? .max : .min
@@ -26,7 +26,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     }
   }
 
-  /// Text that can hold anything that is text.
+  /// Any text.
   package mutating func text(lengthMax: Int = 40) -> String {
     var text = ""
     for _ in 0..<Int.random(in: 0...lengthMax, using: &self) {

@@ -5,10 +5,10 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Observing what its poster waits for.
+/// Acknowledging awaited notifications.
 @Suite(.timeLimit(.minutes(15)))
 struct AcknowledgingTests {
-  @Test func theBusIsToldWhatWasSaidFirst() async throws {
+  @Test func theFirstReportIsTheOneThatTheBusReceives() async throws {
     let told = try await conversation { peer in
       let observe = try peer.confirmObservation()
       #expect(try observe.decode(Observe.self) == Observe(options: .awaited))
@@ -32,30 +32,24 @@ struct AcknowledgingTests {
       ])
   }
 
-  @Test func lettingGoIsFailing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+  @Test func releasingAnAcknowledgementReportsAFailure() async throws {
+    let told = try await conversation(busEndsFirst: true) { peer in
       try peer.confirmObservation()
       try peer.postAwaited("a.willB", serial: 1)
       return try peer.restOfDones(1)
+    } client: { connection in
+      let notifications = try await connection.observe("a.*", awaited: true)
+      for try await delivery in notifications {
+        #expect(delivery.acknowledgement != nil)
+        break
+      }
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a.*", awaited: true)
-    for try await delivery in notifications {
-      #expect(delivery.acknowledgement != nil)
-      break
-    }
-    #expect(try await script.value == ["1 failed: the acknowledgement was let go"])
-    await connection.close()
+    #expect(told == ["1 failed: the acknowledgement was let go"])
   }
 
-  @Test(arguments: [
-    (false, true, "window.willClose", "not awaited by its observer"),
-    (true, false, "window.willClose", "not awaited by its poster"),
-    (false, false, "window.willClose", "plain"),
-  ])
-  func onlyBothSidesMakeItAwaited(observer: Bool, poster: Bool, name: String, what: String) async throws {
+  @Test(arguments: [(false, true), (true, false), (false, false)])
+  func aNotificationIsAwaitedOnlyIfBothSidesWantIt(observer: Bool, poster: Bool) async throws {
+    let name = "window.willClose"
     let told = try await conversation { peer in
       try peer.confirmObservation()
       if poster {
@@ -74,7 +68,7 @@ struct AcknowledgingTests {
     #expect(told == [])
   }
 
-  @Test func anOptionThatIsNotKnownYetDoesNotHideThatItIsAwaited() async throws {
+  @Test func anUnknownOptionDoesNotHideThatAPostIsAwaited() async throws {
     let told = try await conversation { peer in
       try peer.confirmObservation()
       let newer = ByteBuffer(capacity: 64)
@@ -90,14 +84,14 @@ struct AcknowledgingTests {
     #expect(told == ["1 done"])
   }
 
-  /// What each of two sequences says, nil for letting go; and what the bus is told, once.
+  /// The reports of two sequences, nil for releasing the acknowledgement; and the report that the bus receives.
   @Test(arguments: [
     ([true, true], "1 done"),
     ([false, true], "1 failed: no room"),
     ([true, false], "1 failed: no room"),
     ([nil, true], "1 failed: the acknowledgement was let go"),
   ])
-  func ofSeveralSequencesTheBusIsToldOnce(says: [Bool?], told: String) async throws {
+  func theBusReceivesOneReportForAllSequences(says: [Bool?], told: String) async throws {
     let gate = Gate()
     let dones = try await conversation { peer in
       for _ in 0..<4 { try peer.confirmObservation() }
@@ -128,7 +122,7 @@ struct AcknowledgingTests {
     #expect(dones == [told])
   }
 
-  @Test func oneThatHasNotSaidAnythingKeepsTheOthersWaiting() async throws {
+  @Test func theReportWaitsForTheLastSequence() async throws {
     let gate = Gate()
     let kinds = try await conversation(busEndsFirst: true) { peer in
       for _ in 0..<2 { try peer.confirmObservation() }
@@ -149,7 +143,7 @@ struct AcknowledgingTests {
     #expect(kinds == [.post, .done])
   }
 
-  @Test func whatIsDroppedUnreadHasFailed() async throws {
+  @Test func aDroppedNotificationIsReportedAsFailed() async throws {
     let bus = try ScriptedBus()
     let script: Playing<[String]> = try bus.play { peer in
       try peer.greet()
@@ -166,12 +160,12 @@ struct AcknowledgingTests {
     await connection.close()
   }
 
-  @Test func whatASequenceHoldsUnreadIsLetGoWithIt() async throws {
+  @Test func releasingASequenceReportsItsUnreadNotificationsAsFailed() async throws {
     let told = try await conversation(busEndsFirst: true) { peer in
       try peer.postOneAwaited()
     } client: { connection in
       var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
-      // The reply lies behind what was posted.
+      // The reply comes after the notification.
       try await connection.postAcknowledged("ping")
       #expect(notifications != nil)
       notifications = nil
@@ -179,7 +173,7 @@ struct AcknowledgingTests {
     #expect(told == ["1 failed: the acknowledgement was let go"])
   }
 
-  @Test func aCancelledSequenceStillBringsWhatItHoldsAndCanSayHowItWent() async throws {
+  @Test func aCancelledSequenceStillDeliversItsBufferAndAcknowledgesIt() async throws {
     let told = try await conversation(busEndsFirst: true) { peer in
       try peer.postOneAwaited()
     } client: { connection in
@@ -193,7 +187,7 @@ struct AcknowledgingTests {
     #expect(told == ["1 done"])
   }
 
-  @Test func nobodyIsLeftWaitingForAnObservationThatIsBeingTakenBack() async throws {
+  @Test func anObservationThatIsBeingTakenBackReportsAFailure() async throws {
     let told = try await conversation { peer in
       let observe = try peer.confirmObservation()
       let cancel = try peer.next(.cancel)
@@ -201,7 +195,7 @@ struct AcknowledgingTests {
       try peer.postAwaited("b.willC", serial: 1)
       try peer.postAwaited("a.willB", serial: 2)
       try peer.send(Okay(), serial: cancel.serial)
-      // Now the bus knows, and waits for others alone.
+      // The bus does not wait for the observation any more.
       try peer.postAwaited("a.willB", serial: 3)
       return try peer.restOfDones()
     } client: { connection in
@@ -211,7 +205,7 @@ struct AcknowledgingTests {
     #expect(told == ["2 failed: the observation was taken back"])
   }
 
-  @Test func whatADelegateReceivesIsNotAwaited() async throws {
+  @Test func notificationsToDelegatesAreNotAwaited() async throws {
     let told = try await conversation { peer in
       _ = try peer.attach()
       try peer.postAwaited("window.willClose", object: "window/42", serial: 1)
@@ -227,22 +221,19 @@ struct AcknowledgingTests {
     #expect(told == [])
   }
 
-  @Test func sayingHowItWentAfterTheEndDoesNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func acknowledgingAfterTheEndDoesNothing() async throws {
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       try peer.confirmObservation()
       try peer.postAwaited("a.willB", serial: 1)
       try peer.confirmPost()
+    } client: { connection in
+      var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
+      try await connection.postAcknowledged("ping")
+      #expect(await connection.closed()?.code == .connectionLost)
+      let acknowledgement = try #require(try await iterator.next()?.acknowledgement)
+      acknowledgement.done()
+      #expect(await failure { try await iterator.next() }?.code == .connectionLost)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    var iterator = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
-    try await connection.postAcknowledged("ping")
-    try await script.value
-    #expect(await connection.closed()?.code == .connectionLost)
-    let acknowledgement = try #require(try await iterator.next()?.acknowledgement)
-    acknowledgement.done()
-    #expect(await failure { try await iterator.next() }?.code == .connectionLost)
   }
 }
 
@@ -253,8 +244,9 @@ extension Delivery {
 }
 
 extension ScriptedPeer {
-  /// Posts one notification that is awaited to an observer, then confirms a post of the client's; gives what the
-  /// client says of the one.
+  /// Posts an awaited notification to an observer, then confirms a post of the client.
+  ///
+  /// - Returns: the client's report.
   fileprivate func postOneAwaited() throws -> [String] {
     try confirmObservation()
     try postAwaited("a.willB", serial: 1)
@@ -268,7 +260,7 @@ extension ScriptedPeer {
       object: object)
   }
 
-  /// What the client says of awaited notifications: so many times, or until it ends. Posts are confirmed meanwhile.
+  /// The client's next reports, or all until it ends. Confirms posts meanwhile.
   fileprivate func restOfDones(_ count: Int = .max) throws -> [String] {
     var dones: [String] = []
     while dones.count < count, let frame = try nextIfAny() {

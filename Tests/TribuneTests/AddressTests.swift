@@ -12,7 +12,7 @@ struct AddressTests {
   }
 
   @Test(arguments: ["", "unix:", "/run/tribune/bus", "tcp:localhost", "unix:/a\0b", "UNIX:/a"])
-  func whatIsNoAddressIsRefused(text: String) async {
+  func aTextThatIsNoAddressIsRefused(text: String) async {
     #expect(await failure { try Address(text) }?.code == .invalidAddress)
   }
 

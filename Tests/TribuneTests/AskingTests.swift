@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import TribuneWire
 
@@ -55,10 +54,7 @@ struct AskingTests {
       var asks: [ScriptedPeer.Frame] = []
       for _ in 0..<20 { asks.append(try peer.next(.ask)) }
       for ask in asks.reversed() {
-        let verdict = TribuneWire.Verdict(
-          query: QueryID(rawValue: UInt64(ask.payload) ?? 0), verdict: .allowed, isUnanswered: true,
-          outcomes: [])
-        try peer.send(verdict, serial: ask.serial)
+        try peer.reply(to: ask, query: UInt64(ask.payload) ?? 0)
       }
     } client: { connection in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -74,32 +70,26 @@ struct AskingTests {
   }
 
   @Test func cancellingTheTaskCancelsTheQueryOnTheBus() async throws {
-    let bus = try ScriptedBus()
-    let connected = Task { try await Connection.connect(to: bus.address) }
     let asked = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let ask = try peer.next(.ask)
       asked.open()
       let cancel = try peer.next(.cancel)
       #expect(try cancel.decode(Cancel.self).target == ask.serial)
-      // What the bus says to both finds nobody who waits, and does no harm.
+      // Nobody waits for the bus's replies to either, and they do no harm.
       try peer.send(Refusal(.cancelled), serial: ask.serial, text: "taken back")
       try peer.send(Okay(), serial: cancel.serial)
       try peer.confirmPost()
-      try peer.readToEnd()
+    } client: { connection in
+      let task = Task { await failure { try await connection.ask("window.shouldClose") } }
+      await asked.opened()
+      task.cancel()
+      #expect(await task.value == .taskCancelled)
+      try await connection.postAcknowledged("ping")
     }
-    let connection = try await connected.value
-    let task = Task { await failure { try await connection.ask("window.shouldClose") } }
-    await asked.opened()
-    task.cancel()
-    #expect(await task.value == TribuneError(.cancelled, "the task was cancelled"))
-    try await connection.postAcknowledged("ping")
-    await connection.close()
-    try await script.value
   }
 
-  @Test func aTaskThatIsCancelledAlreadyAsksNothing() async throws {
+  @Test func aCancelledTaskAsksNothing() async throws {
     try await expectSilence { connection in
       let gate = Gate()
       let task = Task {
@@ -112,36 +102,13 @@ struct AskingTests {
     }
   }
 
-  @Test func theAskerIsToldWhoAsksForMoreTime() async throws {
-    try await conversation { peer in
-      let ask = try peer.next(.ask)
-      try peer.send(
-        TribuneWire.Progress(query: QueryID(rawValue: 5), delegate: identity(3, "steward"), timeout: 20_000),
-        serial: ask.serial, text: "half done")
-      try peer.send(
-        TribuneWire.Verdict(
-          query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: false, outcomes: []),
-        serial: ask.serial)
-    } client: { connection in
-      let told = Mutex<[Tribune.Progress]>([])
-      _ = try await connection.ask("a") { progress in told.withLock { $0.append(progress) } }
-      let progress = told.withLock { $0 }
-      #expect(progress.map(\.status) == ["half done"])
-      #expect(progress.first?.label == "steward")
-      #expect(progress.first?.timeout == .seconds(20))
-    }
-  }
-
-  @Test func aLostConnectionFailsWhatWasAsked() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func aLostConnectionFailsItsQueries() async throws {
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.next(.ask)
+    } client: { connection in
+      #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
+      #expect(await connection.closed()?.code == .connectionLost)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
-    #expect(await connection.closed()?.code == .connectionLost)
-    try await script.value
   }
 
   @Test func listsEndWithTheirOkay() async throws {

@@ -5,10 +5,10 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Posting what others have to do something about first.
+/// Posting awaited notifications.
 @Suite(.timeLimit(.minutes(15)))
 struct AwaitedPostTests {
-  @Test func theReplyNamesThoseWhoHaveNotDoneIt() async throws {
+  @Test func theReplyNamesTheObserversThatAreNotDone() async throws {
     let posted = try await conversation { peer in
       let post = try peer.next(.post)
       #expect([post.name, post.object, post.payload] == ["disk.willUnmount", "disk/1", "{}"])
@@ -60,7 +60,7 @@ struct AwaitedPostTests {
 
   /// The bus's reply may have been on its way when the task was cancelled.
   @Test(arguments: [false, true])
-  func cancellingTheTaskEndsTheWaitingOnTheBus(replyCrosses: Bool) async throws {
+  func cancellingTheTaskCancelsTheAwaitedPostOnTheBus(replyCrosses: Bool) async throws {
     let posted = Gate()
     try await conversation { peer in
       let post = try peer.next(.post)
@@ -84,21 +84,18 @@ struct AwaitedPostTests {
     }
   }
 
-  @Test func aLostConnectionEndsTheWaiting() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func aLostConnectionFailsAwaitedPosts() async throws {
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.next(.post)
+    } client: { connection in
+      #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .connectionLost)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .connectionLost)
-    try await script.value
   }
 
-  @Test func whatTheBusRefusesIsThrown() async throws {
+  @Test func refusalsAndWrongRepliesAreThrown() async throws {
     try await conversation { peer in
       try peer.send(Refusal(.limitExceeded), serial: try peer.next(.post).serial, text: "enough")
-      // That it has it is no answer to who has done it.
+      // This confirms the post, but does not say who is done.
       try peer.send(Okay(), serial: try peer.next(.post).serial)
     } client: { connection in
       #expect(
@@ -108,7 +105,7 @@ struct AwaitedPostTests {
     }
   }
 
-  @Test func aReplyToSomethingElseIsPassedOver() async throws {
+  @Test func aReplyToNoAwaitedPostIsIgnored() async throws {
     try await conversation { peer in
       let reply = Awaited(acknowledged: 1, missing: [])
       try peer.send(reply, serial: 1000)

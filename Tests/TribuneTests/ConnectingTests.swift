@@ -7,24 +7,20 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct ConnectingTests {
-  @Test func aConnectionKnowsWhoItIsAndWhomItSpeaksTo() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      try peer.readToEnd()
+  @Test func aConnectionKnowsItsIdAndItsBus() async throws {
+    try await conversation { _ in
+    } client: { connection in
+      #expect(connection.id == ":7")
+      #expect(connection.bus.pid == 4242)
+      #expect(connection.bus.software == "scripted 1")
+      #expect(connection.bus.payloadMax == 1 << 20)
+      #expect(connection.bus.deadlineDefault == .seconds(30))
+      await connection.close()
+      #expect(await connection.closed() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    #expect(connection.id == ":7")
-    #expect(connection.bus.pid == 4242)
-    #expect(connection.bus.software == "scripted 1")
-    #expect(connection.bus.payloadMax == 1 << 20)
-    #expect(connection.bus.deadlineDefault == .seconds(30))
-    await connection.close()
-    try await script.value
-    #expect(await connection.closed() == nil)
   }
 
-  @Test func whereNobodyListensTheBusIsUnreachable() async throws {
+  @Test func aBusThatDoesNotListenIsUnreachable() async throws {
     let error = await failure { try await Connection.connect(to: Address(path: "/tmp/no-such-folder/bus")) }
     #expect(error?.code == .unreachable)
     #expect(error?.message.contains("/tmp/no-such-folder/bus") == true)
@@ -35,7 +31,7 @@ struct ConnectingTests {
     #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
   }
 
-  @Test func aListenerThatSaysNothingIsWaitedForAsLongAsWasSaid() async throws {
+  @Test func connectingWaitsForTheHelloUntilItsLimit() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in try peer.readToEnd() }
     let error = await failure { try await Connection.connect(to: bus.address, within: .milliseconds(20)) }
@@ -59,7 +55,7 @@ struct ConnectingTests {
     try await script.value
   }
 
-  /// A bus that is killed has accepted, and perhaps said hello, and says nothing more.
+  /// A bus that is killed may have accepted the connection, and sent its hello.
   @Test(arguments: [false, true], [Duration.zero, .seconds(100)])
   func aBusThatEndsBeforeItsWelcomeIsTriedAgain(saysHello: Bool, patience: Duration) async throws {
     let bus = try ScriptedBus()
@@ -82,37 +78,46 @@ struct ConnectingTests {
     #expect(try await script.value == "a.b")
   }
 
-  @Test func aBusWithoutACommonVersionIsTold() async throws {
+  @Test(
+    arguments: [
+      ([UInt8]("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .protocolViolation, nil),
+      ([0], .protocolViolation, nil),
+      ([UInt8](repeating: 0xF1, count: 16), .protocolViolation, nil),
+      (greeting(Hello(version: 9, minimumVersion: 8)), .unsupportedVersion, nil),
+      (greeting(Hello()) { $0.appendFrame(Okay(), serial: 1) }, .protocolViolation, nil),
+      (
+        greeting(Hello()) {
+          $0.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough")
+        },
+        .limitExceeded, "1000 are enough"
+      ),
+    ] as [([UInt8], TribuneError.Code, String?)])
+  func anythingButAWelcomeEndsConnecting(
+    greeting: [UInt8], code: TribuneError.Code, message: String?
+  ) async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
-      let hello = ByteBuffer(capacity: 16)
-      Hello(version: 9, minimumVersion: 8).append(to: hello)
-      try peer.send(hello)
+      try peer.send(greeting)
       try peer.readToEnd()
     }
-    #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .unsupportedVersion)
+    let error = await failure { try await Connection.connect(to: bus.address) }
+    #expect(error?.code == code)
+    if let message { #expect(error?.message == message) }
     try await script.value
   }
 
-  @Test func whyTheBusTakesNobodyIsTold() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.readHello()
-      let out = ByteBuffer(capacity: 256)
-      Hello().append(to: out)
-      out.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough")
-      try peer.send(out)
-    }
-    let error = await failure { try await Connection.connect(to: bus.address) }
-    #expect(error == TribuneError(.limitExceeded, "1000 are enough"))
-    try await script.value
+  private static func greeting(_ hello: Hello, _ write: (ByteBuffer) -> Void = { _ in }) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 256)
+    hello.append(to: buffer)
+    write(buffer)
+    return [UInt8](buffer.bytes)
   }
 
   @Test func cancellingTheTaskEndsConnecting() async throws {
     let bus = try ScriptedBus()
     let task = Task { await failure { try await Connection.connect(to: bus.address) } }
-    // The bus says nothing; it sees the client come, and go when the task is cancelled.
+    // The bus sends nothing. It sees that the client connects, and that it leaves when the task is cancelled.
     let script = try bus.play { peer in
       try peer.readHello()
       task.cancel()
@@ -161,23 +166,20 @@ struct ConnectingTests {
   }
 
   @Test func closingWritesWhatWasPosted() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Int> = try bus.play { peer in
-      try peer.greet()
+    let count = try await conversation { peer in
       var count = 0
       while try peer.nextIfAny() != nil { count += 1 }
       return count
+    } client: { connection in
+      for number in 0..<5000 { try await connection.post("window.didMove", userInfo: UserInfo("\(number)")) }
+      await connection.close()
+      #expect(await failure { try await connection.post("too.late") }?.code == .connectionLost)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    for number in 0..<5000 { try await connection.post("window.didMove", userInfo: UserInfo("\(number)")) }
-    await connection.close()
-    #expect(try await script.value == 5000)
-    #expect(await failure { try await connection.post("too.late") }?.code == .connectionLost)
-    await connection.close()
+    #expect(count == 5000)
   }
 }
 
-/// What the call throws; nil when it succeeds.
+/// The error that the call throws; nil if it succeeds.
 func failure<Value>(_ call: () async throws -> Value) async -> TribuneError? {
   do {
     _ = try await call()

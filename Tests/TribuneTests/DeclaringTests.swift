@@ -42,7 +42,7 @@ struct DeclaringTests {
     }
   }
 
-  @Test func whatCannotBeDeclaredNeverLeaves() async throws {
+  @Test func invalidDeclarationsAreNotSent() async throws {
     try await expectSilence { connection in
       let long = String(repeating: "P", count: 256)
       #expect(await failure { try await connection.declare("", as: "P") }?.code == .invalidObject)

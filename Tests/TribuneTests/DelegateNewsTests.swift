@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import TribuneWire
 
 @testable import Tribune
 
-/// What delegates are told besides questions.
+/// Deliveries to delegates besides questions.
 @Suite(.timeLimit(.minutes(15)))
 struct DelegateNewsTests {
-  @Test func aDelegateIsToldWhatItsObjectWillDoAndDidInOrder() async throws {
+  @Test func aDelegateReceivesTheNotificationsOfItsObjectInOrder() async throws {
     let delegate = Listener()
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42", text: "1")
-      // About another object, under a name it does not respond to, and ones that announce nothing.
+      // Another object, a name that it does not respond to, and names without will or did.
       try peer.post("window.didClose", object: "window/43")
       try peer.post("disk.didFill", object: "window/42")
       try peer.post("window.close", object: "window/42")
@@ -28,13 +27,13 @@ struct DelegateNewsTests {
       try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
       let moves = (0..<100).map { "window.didMove \($0)" }
       #expect(
-        await delegate.next(104)
-          == ["window.willClose 1", "lost 3", "window.didFailToClose "] + moves + ["replaced by heir"])
+        await delegate.told.next(104)
+          == ["window.willClose 1", "lost 3", "window.didFailToClose"] + moves + ["replaced by heir"])
     }
-    #expect(delegate.rest == [])
+    #expect(delegate.told.rest == [])
   }
 
-  @Test func oneThatRespondsToNoneOfThemIsToldNothing() async throws {
+  @Test func aDelegateThatRespondsToNoNotificationReceivesNone() async throws {
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.send(Lost(count: 3))
@@ -44,7 +43,7 @@ struct DelegateNewsTests {
       let delegate = Listener()
       try await connection.attach(
         delegate, to: "window/42", respondingTo: ["window.shouldClose", "a.did.*.b"])
-      #expect(await delegate.next(1) == ["replaced by heir"])
+      #expect(await delegate.told.next(1) == ["replaced by heir"])
     }
   }
 
@@ -58,7 +57,7 @@ struct DelegateNewsTests {
       try await connection.attach(delegate, respondingTo: ["**"])
       var iterator = try await connection.observe("window.*").makeAsyncIterator()
       #expect(try await iterator.next()?.object == "window/42")
-      #expect(await delegate.next(1) == ["window.didClose "])
+      #expect(await delegate.told.next(1) == ["window.didClose"])
     }
   }
 
@@ -79,7 +78,7 @@ struct DelegateNewsTests {
       } else {
         try await connection.attach(listener, respondingTo: ["window.*"])
       }
-      let told = isOnAnActor ? await clerk.next(2 * count) : await listener.next(2 * count)
+      let told = await (isOnAnActor ? clerk.told : listener.told).next(2 * count)
       for number in 1...count {
         let asked = try #require(told.firstIndex(of: "asked \(number)"))
         let moved = try #require(told.firstIndex(of: "window.didMove \(number)"))
@@ -88,7 +87,7 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func aQuestionDoesNotWaitForWhatIsTold() async throws {
+  @Test func aQuestionDoesNotWaitForNotifications() async throws {
     let answered = Gate()
     try await conversation { peer in
       let attachment = try peer.attach()
@@ -99,13 +98,13 @@ struct DelegateNewsTests {
     } client: { connection in
       let delegate = Listener(holdingBack: true)
       try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.next(2).sorted() == ["asked 1", "window.willClose "])
+      #expect(await delegate.told.next(2).sorted() == ["asked 1", "window.willClose"])
       delegate.goOn()
       await answered.opened()
     }
   }
 
-  @Test func neverTwoAreToldAtATimeAndWhatIsTooMuchIsDroppedAndTold() async throws {
+  @Test func notificationsComeOneAtATimeAndTheOldestAreDropped() async throws {
     let isTold = Gate()
     let count = 5000
     try await conversation { peer in
@@ -117,18 +116,18 @@ struct DelegateNewsTests {
     } client: { connection in
       let delegate = Listener(holdingBack: true)
       try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.next(1) == ["window.willMove "])
+      #expect(await delegate.told.next(1) == ["window.willMove"])
       isTold.open()
-      // The reply lies behind everything that was posted, and still only the first is told.
+      // The reply comes after all notifications, but only the first one is delivered.
       try await connection.postAcknowledged("ping")
-      #expect(delegate.rest == [])
+      #expect(delegate.told.rest == [])
       delegate.goOn()
       let kept = (count - 4096..<count).map { "window.didMove \($0)" }
-      #expect(await delegate.next(4097) == ["lost \(count - 4096)"] + kept)
+      #expect(await delegate.told.next(4097) == ["lost \(count - 4096)"] + kept)
     }
   }
 
-  @Test func whoHasDetachedIsToldNothingMore() async throws {
+  @Test func aDetachedDelegateReceivesNothingMore() async throws {
     let delegate = Listener(holdingBack: true)
     try await conversation { peer in
       _ = try peer.attach()
@@ -138,14 +137,14 @@ struct DelegateNewsTests {
       try peer.send(Okay(), serial: cancel.serial)
     } client: { connection in
       let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.next(1) == ["window.didMove 0"])
+      #expect(await delegate.told.next(1) == ["window.didMove 0"])
       try await attachment.detach()
       delegate.goOn()
     }
-    #expect(delegate.rest == [])
+    #expect(delegate.told.rest == [])
   }
 
-  @Test func theAttachmentOfADelegateThatIsGoneIsTakenBackAtTheNextNotification() async throws {
+  @Test func theNextNotificationTakesBackTheAttachmentOfADeallocatedDelegate() async throws {
     let gone = Gate()
     let takenBack = Gate()
     try await conversation { peer in
@@ -164,7 +163,7 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func howADelegateIsSetReachesTheBusAndDetachingTheReplacedChangesNothing() async throws {
+  @Test func settingReachesTheBusAndDetachingAReplacedDelegateChangesNothing() async throws {
     let rest = try await conversation { peer in
       let set = try peer.next(.attach)
       #expect(
@@ -179,33 +178,30 @@ struct DelegateNewsTests {
       let delegate = Listener()
       let attachment = try await connection.set(
         delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
-      // How the query ends nobody tells it any more.
+      // The bus no longer reports to it how the query ends.
       #expect(
-        await Set(delegate.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
+        await Set(delegate.told.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
       try await attachment.detach()
     }
     #expect(rest == [])
   }
 
   @Test(arguments: [true, false])
-  func aQueryThatIsOpenWhenTheConnectionEndsCountsAsCancelled(isAnswered: Bool) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  func theEndOfTheConnectionCancelsOpenQueries(isAnswered: Bool) async throws {
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       if isAnswered { _ = try peer.next(.answer) }
+    } client: { connection in
+      let delegate = Listener(answering: isAnswered ? .approve : nil)
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      let told = await delegate.told.next(2)
+      #expect(told == ["asked 1", "concluded 1 cancelled"])
+      #expect(await connection.closed()?.code == .connectionLost)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    let delegate = Listener(answering: isAnswered ? .approve : nil)
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    try await script.value
-    let told = await delegate.next(2)
-    #expect(told == ["asked 1", "concluded 1 cancelled"])
-    #expect(await connection.closed()?.code == .connectionLost)
   }
 
-  @Test func whatADelegateIsAskedSaysWhatItIs() async throws {
+  @Test func aQuestionSaysWhetherItIsADryRunAndWantsAValue() async throws {
     let answered = Gate()
     try await conversation { peer in
       let attachment = try peer.attach()
@@ -227,7 +223,7 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func aValueThatTheBusDoesNotTakeIsAFailure() async throws {
+  @Test func aValueOverTheBusesLimitIsAFailure() async throws {
     let answered = Gate()
     try await conversation(payloadMax: 10) { peer in
       let attach = try peer.next(.attach)
@@ -244,7 +240,7 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func attachingIsNotTriedForEver() async throws {
+  @Test func attachingGivesUpAfterEightAttempts() async throws {
     let tries = try await conversation { peer in
       var tries = 0
       while let attach = try peer.nextIfAny() {
@@ -260,7 +256,7 @@ struct DelegateNewsTests {
     #expect(tries == 8)
   }
 
-  @Test func whatCannotBeConformedToNeverLeaves() async throws {
+  @Test func invalidProtocolNamesAreNotSent() async throws {
     try await expectSilence { connection in
       let delegate = Listener()
       for (protocols, code) in [
@@ -275,81 +271,52 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func itsReplacementIsToldAlsoWhileTheConnectionIsMadeAnew() async throws {
+  @Test func aDelegateLearnsOfItsReplacementAlsoDuringAnInterruption() async throws {
     let delegate = Listener()
     let attached = AttachedDelegate(
       delegate, object: "", patterns: [try Pattern("window.willClose")], renewal: [])
-    attached.keepPlace()
+    attached.reservePosition()
     let starts = attached.replace(by: DelegateInfo(delegateEntry(78, "other")))
     #expect(starts)
     attached.startTelling()
-    #expect(await delegate.next(2) == ["interrupted", "replaced by other"])
+    #expect(await delegate.told.next(2) == ["interrupted", "replaced by other"])
   }
 }
 
-/// A delegate that notes what it is told.
+/// A delegate that notes its questions, conclusions and notifications.
 private final class Listener: Delegate {
-  private let told: (stream: AsyncStream<String>, continuation: AsyncStream<String>.Continuation)
-  private let held = Mutex<[String]>([])
+  let told = Notes()
   private let reply: Tribune.Answer?
-  private let pause: AsyncStream<Void>?
-  private let pauseEnd: AsyncStream<Void>.Continuation?
+  private let isHeldBack: Bool
+  private let (pause, pauseEnd) = AsyncStream<Void>.makeStream()
 
   /// - Parameters:
-  ///   - isHeldBack: whether it is at the first that it is told until `goOn()`.
-  ///   - reply: what it answers; nil is nothing, until its task is cancelled.
+  ///   - isHeldBack: whether its notifications take until `goOn()`.
+  ///   - reply: the answer to questions; nil for none before the task is cancelled.
   init(holdingBack isHeldBack: Bool = false, answering reply: Tribune.Answer? = .approve) {
-    told = AsyncStream.makeStream()
     self.reply = reply
-    let (stream, continuation) = AsyncStream<Void>.makeStream()
-    pause = isHeldBack ? stream : nil
-    pauseEnd = isHeldBack ? continuation : nil
+    self.isHeldBack = isHeldBack
   }
 
-  func goOn() { pauseEnd?.finish() }
+  func goOn() { pauseEnd.finish() }
 
   func answer(_ question: Tribune.Question) async -> Tribune.Answer {
-    note("asked \(question.query)")
+    told.note("asked \(question.query)")
     if let reply { return reply }
-    for await _ in AsyncStream<Void>.makeStream().stream {}
+    await cancellation()
     return .abstain
   }
 
   func concluded(_ conclusion: Conclusion) {
-    note("concluded \(conclusion.query) \(conclusion.ending.rawValue)")
+    told.note("concluded \(conclusion.query) \(conclusion.ending.rawValue)")
   }
 
   func received(_ delivery: Delivery) async {
-    switch delivery {
-    case .notification(let notification): note("\(notification.name) \(notification.userInfo)")
-    case .lost(let count): note("lost \(count)")
-    case .interrupted: note("interrupted")
-    }
-    if let pause { for await _ in pause {} }
+    told.note(delivery.word)
+    if isHeldBack { for await _ in pause {} }
   }
 
-  func replaced(by delegate: DelegateInfo) {
-    note("replaced by \(delegate.label)")
-  }
-
-  /// The next of what it is told.
-  func next(_ count: Int) async -> [String] {
-    var next: [String] = []
-    for await line in told.stream {
-      next.append(line)
-      held.withLock { _ = $0.removeFirst() }
-      if next.count == count { break }
-    }
-    return next
-  }
-
-  /// What nobody has taken with `next(_:)`.
-  var rest: [String] { held.withLock { $0 } }
-
-  private func note(_ line: String) {
-    held.withLock { $0.append(line) }
-    told.continuation.yield(line)
-  }
+  func replaced(by delegate: DelegateInfo) { told.note("replaced by \(delegate.label)") }
 }
 
 /// A data source whose values say how it was asked.
@@ -360,28 +327,14 @@ private final class Source: Delegate {
   }
 }
 
-/// A delegate on an actor of its own, that notes what it is told.
+/// A delegate on an actor of its own, that notes its questions and notifications.
 private actor Clerk: Delegate {
-  private let told: (stream: AsyncStream<String>, continuation: AsyncStream<String>.Continuation)
-
-  init() { told = AsyncStream.makeStream() }
+  let told = Notes()
 
   func answer(_ question: Tribune.Question) -> Tribune.Answer {
-    told.continuation.yield("asked \(question.query)")
+    told.note("asked \(question.query)")
     return .approve
   }
 
-  func received(_ delivery: Delivery) {
-    guard case .notification(let notification) = delivery else { return }
-    told.continuation.yield("\(notification.name) \(notification.userInfo)")
-  }
-
-  nonisolated func next(_ count: Int) async -> [String] {
-    var next: [String] = []
-    for await line in told.stream {
-      next.append(line)
-      if next.count == count { break }
-    }
-    return next
-  }
+  func received(_ delivery: Delivery) { told.note(delivery.word) }
 }

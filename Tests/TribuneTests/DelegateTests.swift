@@ -15,7 +15,7 @@ struct DelegateTests {
     (.failed("no display"), .failed, "no display"),
     (.veto(String(repeating: "é", count: 3000)), .veto, String(repeating: "é", count: 2048)),
   ])
-  func whatADelegateSaysReachesTheBus(answer: Tribune.Answer, kind: AnswerKind, text: String) async throws {
+  func answersReachTheBus(answer: Tribune.Answer, kind: AnswerKind, text: String) async throws {
     let delegate = Teller { question in
       #expect(question.query == 1)
       #expect(question.name == "window.shouldClose")
@@ -44,7 +44,7 @@ struct DelegateTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func howADelegateIsAttachedReachesTheBus() async throws {
+  @Test func theTermsOfAnAttachmentReachTheBus() async throws {
     try await conversation { peer in
       let attach = try peer.next(.attach)
       #expect(attach.object == "window/42")
@@ -96,27 +96,23 @@ struct DelegateTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func aQuestionThatIsWithdrawnCancelsItsTaskAndIsNotAnswered() async throws {
+  @Test func withdrawingAQuestionCancelsItsTaskAndDiscardsItsAnswer() async throws {
     let asked = Gate()
     let rest = try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       asked.wait()
       try peer.conclude(1, of: attachment, .cancelled)
-      var kinds: [FrameKind?] = []
-      while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
-      return kinds
+      return try peer.restOfKinds()
     } client: { connection in
-      let forever = Meeting(of: .max)
       let delegate = Teller { _ in
         asked.open()
-        await forever.arrive()
+        await cancellation()
         #expect(Task.isCancelled)
         return .approve
       }
       try await connection.attach(delegate, respondingTo: ["window.*"])
-      try await delegate.answered()
-      #expect(await delegate.conclusion() == Conclusion(query: 1, ending: .cancelled))
+      #expect(await delegate.told.next(2) == ["answered", "concluded 1 cancelled"])
     }
     #expect(rest == [])
   }
@@ -124,7 +120,7 @@ struct DelegateTests {
   @Test(arguments: [
     (ConclusionKind.allowed, Conclusion.Ending.allowed), (.vetoed, .vetoed), (.cancelled, .cancelled),
   ])
-  func whoWasAskedLearnsHowItEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
+  func aDelegateLearnsHowAQueryEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
@@ -133,11 +129,11 @@ struct DelegateTests {
     } client: { connection in
       let delegate = Teller { _ in .approve }
       try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.conclusion() == Conclusion(query: 1, ending: ending))
+      #expect(await delegate.told.next(2) == ["answered", "concluded 1 \(ending.rawValue)"])
     }
   }
 
-  @Test func aDelegateIsNotRetainedAndWhenItIsGoneItsAttachmentGoes() async throws {
+  @Test func aDelegateIsNotRetainedAndItsAttachmentEndsWithIt() async throws {
     let gone = Gate()
     try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
@@ -155,10 +151,10 @@ struct DelegateTests {
     }
   }
 
-  @Test func attachingCrossesTheTakingBackOfTheSameThing() async throws {
+  @Test func attachingIsTriedAgainIfTheSameAttachmentIsBeingTakenBack() async throws {
     try await conversation { peer in
       let first = try peer.next(.attach)
-      // An attachment that this client knows no more: it was taking it back when it asked.
+      // An attachment that this client no longer has, because it was taking it back.
       try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: first.serial)
       let second = try peer.next(.attach)
       try peer.send(Okay(registration: second.serial, delegate: 77), serial: second.serial)
@@ -169,7 +165,7 @@ struct DelegateTests {
     }
   }
 
-  @Test func aDeferralReachesTheBusAndOnlyWhileItWaits() async throws {
+  @Test func aDeferralReachesTheBusOnlyBeforeTheAnswer() async throws {
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
@@ -188,13 +184,13 @@ struct DelegateTests {
         return .approve
       }
       try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.conclusion()?.ending == .allowed)
+      #expect(await delegate.told.next(2) == ["answered", "concluded 1 allowed"])
       let question = try #require(kept.withLock { $0 })
       #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
     }
   }
 
-  @Test func detachingWithdrawsWhatIsNotAnswered() async throws {
+  @Test func detachingWithdrawsUnansweredQuestions() async throws {
     let asked = Gate()
     try await conversation { peer in
       let attachment = try peer.attach()
@@ -204,17 +200,16 @@ struct DelegateTests {
       try peer.send(Okay(), serial: cancel.serial)
       #expect(try peer.nextIfAny() == nil)
     } client: { connection in
-      let forever = Meeting(of: .max)
       let delegate = Teller { _ in
         asked.open()
-        await forever.arrive()
+        await cancellation()
         return .approve
       }
       let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
       await asked.opened()
       try await attachment.detach()
       try await attachment.detach()
-      try await delegate.answered()
+      #expect(await delegate.told.next() == "answered")
     }
   }
 
@@ -236,7 +231,7 @@ struct DelegateTests {
     }
   }
 
-  @Test func whatCannotBeAttachedNeverLeaves() async throws {
+  @Test func invalidAttachmentsAreNotSent() async throws {
     try await expectSilence { connection in
       let delegate = Teller { _ in .approve }
       func code(
@@ -281,40 +276,24 @@ extension ScriptedPeer {
   }
 }
 
-/// A delegate that answers as it is told to, and tells what was asked of it.
+/// A delegate that answers as a test says, and notes that it has answered and how queries ended.
 private final class Teller: Delegate {
+  let told = Notes()
   private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
-  private let answers: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)
-  private let conclusions:
-    (stream: AsyncStream<Conclusion>, continuation: AsyncStream<Conclusion>.Continuation)
 
-  init(_ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer) {
-    self.body = body
-    answers = AsyncStream.makeStream()
-    conclusions = AsyncStream.makeStream()
-  }
+  init(_ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer) { self.body = body }
 
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
-    defer { answers.continuation.yield() }
+    defer { told.note("answered") }
     return try await body(question)
   }
 
   func concluded(_ conclusion: Conclusion) {
-    conclusions.continuation.yield(conclusion)
-  }
-
-  /// Returns when one more question has been answered.
-  func answered() async throws {
-    for await _ in answers.stream { return }
-  }
-
-  func conclusion() async -> Conclusion? {
-    for await conclusion in conclusions.stream { return conclusion }
-    return nil
+    told.note("concluded \(conclusion.query) \(conclusion.ending.rawValue)")
   }
 }
 
-/// Where tasks wait for each other, or until they are cancelled.
+/// Where tasks wait for each other.
 private actor Meeting {
   private let size: Int
   private var arrived: [CheckedContinuation<Void, Never>] = []
@@ -322,18 +301,9 @@ private actor Meeting {
   init(of size: Int) { self.size = size }
 
   func arrive() async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        arrived.append(continuation)
-        if arrived.count == size || Task.isCancelled { open() }
-      }
-    } onCancel: {
-      Task { await self.open() }
+    await withCheckedContinuation { continuation in
+      arrived.append(continuation)
+      if arrived.count == size { for task in arrived { task.resume() } }
     }
-  }
-
-  private func open() {
-    for continuation in arrived { continuation.resume() }
-    arrived = []
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import TribuneSystem
 
-/// Something that a script's own thread blocks on until a test lets it go on.
+/// Blocks a script's thread until a test opens it.
 final class Gate: Sendable {
   private let readEnd: FileDescriptor
   private let writeEnd: FileDescriptor

@@ -30,7 +30,7 @@ struct HoldTests {
     #expect(rest == [])
   }
 
-  @Test func aHoldThatExpiresSaysSoAndNeedsNoRelease() async throws {
+  @Test func anExpiredHoldSaysSoAndNeedsNoRelease() async throws {
     let before = SystemClock.monotonicNanoseconds
     let rest = try await conversation { peer in
       let hold = try peer.takeHold()
@@ -43,46 +43,38 @@ struct HoldTests {
       let hold = try await connection.hold("a.shouldB", why: "c", expiresIn: .seconds(3600))
       #expect(await hold.expired())
       try await hold.release()
-      // What is over stays as it ended.
       #expect(await hold.expired())
     }
     #expect(rest == [])
   }
 
   @Test func aHoldEndsWithItsConnection() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.takeHold()
+    } client: { connection in
+      let hold = try await connection.hold("a.shouldB", why: "c")
+      #expect(await hold.expired() == false)
+      #expect(await connection.closed()?.code == .connectionLost)
+      try await hold.release()
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    let hold = try await connection.hold("a.shouldB", why: "c")
-    #expect(await hold.expired() == false)
-    #expect(await connection.closed()?.code == .connectionLost)
-    try await hold.release()
-    try await script.value
   }
 
-  @Test func aHoldThatIsReleasedWhileItsConnectionClosesHasEnded() async throws {
-    let bus = try ScriptedBus()
+  @Test func aHoldEndsIfItIsReleasedWhileItsConnectionCloses() async throws {
     let released = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.takeHold()
-      // Nothing is closed on this side until then, so that closing goes on.
+      // The bus keeps its side open until then, so the client is still closing.
       released.wait()
+    } client: { connection in
+      let hold = try await connection.hold("a.shouldB", why: "c")
+      connection.link.abandon()
+      #expect(await failure { try await hold.release() }?.code == .connectionLost)
+      #expect(await hold.expired() == false)
+      released.open()
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    let hold = try await connection.hold("a.shouldB", why: "c")
-    connection.link.abandon()
-    #expect(await failure { try await hold.release() }?.code == .connectionLost)
-    #expect(await hold.expired() == false)
-    released.open()
-    await connection.close()
-    try await script.value
   }
 
-  @Test func cancellingATaskThatWaitsForTheExpiryEndsItsWaiting() async throws {
+  @Test func cancellingATaskEndsItsWaitForTheExpiry() async throws {
     let rest = try await conversation { peer in
       _ = try peer.takeHold()
       return try peer.restOfKinds()
@@ -109,7 +101,7 @@ struct HoldTests {
     }
   }
 
-  @Test func whatCannotBeHeldNeverLeaves() async throws {
+  @Test func invalidHoldsAreNotSent() async throws {
     try await expectSilence { connection in
       func code(
         _ pattern: String = "a", object: String? = nil, why: String = "b", expiresIn: Duration? = nil
@@ -144,7 +136,7 @@ extension ScriptedPeer {
     return hold
   }
 
-  /// What the client still sends until it ends.
+  /// The kinds of all further frames of the client.
   func restOfKinds() throws -> [FrameKind?] {
     var kinds: [FrameKind?] = []
     while let frame = try nextIfAny() { kinds.append(frame.header.kind) }

@@ -118,13 +118,11 @@ struct HostileBusTests {
 
   @Test(arguments: rubbish, [false, true])
   func rubbishEndsTheConnectionWithATypedError(rubbish: Rubbish, byteByByte: Bool) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .zero) { peer in
       try peer.confirmObservation()
       _ = try peer.next(.ask)
       if byteByByte {
-        // What comes behind the point where the client has seen enough finds it gone.
+        // The client may have left before the last byte.
         do {
           for byte in rubbish.bytes { try peer.send([byte]) }
         } catch let error as Errno {
@@ -133,65 +131,32 @@ struct HostileBusTests {
       } else {
         try peer.send(rubbish.bytes)
       }
-      try peer.readToEnd()
+    } client: { connection in
+      let notifications = try await connection.observe()
+      let error = await failure { try await connection.ask("a") }
+      #expect(error?.code == .protocolViolation)
+      #expect(await connection.closed() == error)
+      var iterator = notifications.makeAsyncIterator()
+      let ending = await failure { try await iterator.next() }
+      #expect(ending == error)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    let notifications = try await connection.observe()
-    let error = await failure { try await connection.ask("a") }
-    #expect(error?.code == .protocolViolation)
-    #expect(await connection.closed() == error)
-    var iterator = notifications.makeAsyncIterator()
-    let ending = await failure { try await iterator.next() }
-    #expect(ending == error)
-    try await script.value
   }
 
-  @Test(arguments: [
-    [UInt8]("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [0], [UInt8](repeating: 0xF1, count: 16),
-  ])
-  func whatIsNoBusIsToldApart(bytes: [UInt8]) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.readHello()
-      try peer.send(bytes)
-      try peer.readToEnd()
-    }
-    #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .protocolViolation)
-    try await script.value
-  }
-
-  @Test func anotherFrameThanAWelcomeIsNoGreeting() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.readHello()
-      let out = ByteBuffer(capacity: 64)
-      Hello().append(to: out)
-      out.appendFrame(Okay(), serial: 1)
-      try peer.send(out)
-      try peer.readToEnd()
-    }
-    #expect(await failure { try await Connection.connect(to: bus.address) }?.code == .protocolViolation)
-    try await script.value
-  }
-
-  @Test func aBusThatTakesNothingMoreIsLostThoughItStays() async throws {
-    let bus = try ScriptedBus()
+  @Test func aBusThatNoLongerReadsIsLost() async throws {
     let (ended, asked) = (Gate(), Gate())
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       peer.endReading()
       ended.open()
       asked.wait()
+    } client: { connection in
+      await ended.opened()
+      #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
+      #expect(await connection.closed()?.code == .connectionLost)
+      asked.open()
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    await ended.opened()
-    #expect(await failure { try await connection.ask("a") }?.code == .connectionLost)
-    #expect(await connection.closed()?.code == .connectionLost)
-    asked.open()
-    try await script.value
   }
 
-  @Test func whatNobodyWaitsForIsPassedOver() async throws {
+  @Test func repliesThatNobodyWaitsForAreIgnored() async throws {
     try await conversation { peer in
       try peer.send(Okay(registration: 5, delegate: 6), serial: 1000)
       try peer.send(Refusal(.notAsked), serial: 1000, text: "nobody waits")
@@ -214,7 +179,7 @@ struct HostileBusTests {
     }
   }
 
-  @Test func aLongFrameArrivesInWhateverPiecesItIsCut() async throws {
+  @Test func aLongFrameArrivesInPiecesOfAnySize() async throws {
     let text = String(repeating: "0123456789", count: 30_000)
     try await conversation { peer in
       try peer.confirmObservation()

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import Tribune
 
-/// The state of a connection as a value, without sockets and with a time of its own.
+/// The state of a connection as a value, without sockets and with a made clock.
 @Suite struct LinkStateTests {
   private let now = ContinuousClock.now
   private let broken = TribuneError(.connectionLost, "writing failed")
@@ -67,7 +67,7 @@ import TribuneWire
     #expect(state.noteLastWords(.closed, .restarted) == false)
     #expect(state.endOfStream(received: 0).word == "end connectionLost: writing failed")
 
-    // A caller that is late.
+    // A caller fails that still wrote to the lost connection.
     var survivor = openState()
     _ = survivor.endOfStream(received: 0)
     survivor.noteFailedWrite(broken)
@@ -86,7 +86,7 @@ import TribuneWire
     (ErrorCode.restarted, false, false), (.shuttingDown, true, false), (.tooManyConnections, true, false),
     (.outOfMemory, true, false), (.helloTimeout, true, false), (.tooSlow, true, true),
   ])
-  func whatTheBusSaysLastDecidesWhetherItIsLookedFor(
+  func theBusesLastErrorDecidesWhetherTheClientReconnects(
     _ code: ErrorCode, isFinalWhenOpen: Bool, isFinalWhenInterrupted: Bool
   ) {
     var state = openState()
@@ -104,21 +104,22 @@ import TribuneWire
 
   @Test func closingEndsWritingOnceNobodyWritesAndStopsAtItsDeadline() throws {
     var state = openState()
-    let batch = try #require(post(&state).batch)
+    let duty = try post(&state)
+    let batch = try #require(duty?.batch)
     #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
     #expect(state.close(by: now.advanced(by: .seconds(9))) == false)
     #expect(state.nextStep(at: now).word == "close")
-    #expect(state.callerWrote(batch, bytes: 0, .whole).wake == true)
+    #expect(state.wrote(batch, bytes: 0, .whole).wake == true)
     #expect(state.nextStep(at: now).word == "close, end writing")
     #expect(state.nextStep(at: now).word == "close")
     #expect(state.nextStep(at: now.advanced(by: .seconds(5))).word == "end")
   }
 
-  @Test func whoClosesBetweenTwoConnectionsWaitsForPostsUntilTheDeadline() throws {
+  @Test func closingBetweenTwoConnectionsWaitsForPostsUntilTheDeadline() throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
     #expect(state.settleInterruption(at: now) != nil)
-    _ = post(&state)
+    _ = try post(&state)
     #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
     #expect(!state.isAsking && state.isServing)
     let due = state.takeDue(at: now)
@@ -128,7 +129,7 @@ import TribuneWire
     #expect(state.word == "closing")
   }
 
-  @Test func whoClosesBetweenTwoConnectionsWithoutPostsIsOver() {
+  @Test func closingBetweenTwoConnectionsWithoutPostsIsOverAtOnce() {
     var state = openState()
     _ = state.endOfStream(received: 0)
     #expect(state.settleInterruption(at: now) != nil)
@@ -141,25 +142,25 @@ import TribuneWire
   @Test func aBurstOfPostsIsLeftToTheThread() throws {
     var outbox = Outbox(survives: true)
     for serial in 1...16 as ClosedRange<Serial> {
-      let duty = outbox.append(Post(), serial: serial, name: "a", at: 5)
+      let duty = outbox.append(Post(), .init(name: "a"), serial: serial, at: 5)
       let written = outbox.wrote(try #require(duty.batch), bytes: 0, .whole)
       #expect(!written.wake)
     }
-    let duty = outbox.append(Post(), serial: 17, name: "a", at: 5)
+    let duty = outbox.append(Post(), .init(name: "a"), serial: 17, at: 5)
     #expect(duty.isWake)
     let left = outbox.nextForThread()
     _ = outbox.wrote(try #require(left), bytes: 0, .whole)
     let nothing = outbox.nextForThread()
     #expect(nothing == nil && outbox.isIdle)
-    let next = outbox.append(Post(), serial: 18, name: "a", at: 6)
+    let next = outbox.append(Post(), .init(name: "a"), serial: 18, at: 6)
     #expect(next.batch != nil)
   }
 
   @Test func theThreadContinuesWhatACallerCouldNotWrite() throws {
     var outbox = Outbox(survives: true)
-    let duty = outbox.append(Post(), serial: 1, name: "a")
+    let duty = outbox.append(Post(), .init(name: "a"), serial: 1)
     let batch = try #require(duty.batch)
-    let second = outbox.append(Post(), serial: 2, name: "b")
+    let second = outbox.append(Post(), .init(name: "b"), serial: 2)
     #expect(second.batch == nil)
     let written = outbox.wrote(batch, bytes: 0, .fullOfFiles)
     #expect(written.wake && outbox.isFullOfFiles && !outbox.isStuck && !outbox.isIdle)
@@ -169,12 +170,12 @@ import TribuneWire
     #expect(outbox.isStuck && !outbox.isFullOfFiles)
   }
 
-  @Test func whatIsAppendedForAPeerThatIsGoneForGoodIsDropped() throws {
+  @Test func framesForABrokenConnectionAreDropped() throws {
     var outbox = Outbox(survives: false)
-    let duty = outbox.append(Post(), serial: 1, name: "a")
+    let duty = outbox.append(Post(), .init(name: "a"), serial: 1)
     let written = outbox.wrote(try #require(duty.batch), bytes: 0, .failed(.connectionReset))
     #expect(!written.wake)
-    let second = outbox.append(Post(), serial: 2, name: "b")
+    let second = outbox.append(Post(), .init(name: "b"), serial: 2)
     #expect(second.batch == nil && outbox.unwritten == 0 && outbox.isIdle && !outbox.hasUnsent)
   }
 
@@ -184,7 +185,7 @@ import TribuneWire
     var state = openState()
     let result = await Reply<Okay>.wait { reply -> Okay? in
       let batch = ask(&state, .okay(reply), serial: 1, deadline: 0).batch
-      if let batch { _ = state.callerWrote(batch, bytes: 0, .whole) }
+      if let batch { _ = state.wrote(batch, bytes: 0, .whole) }
       _ = state.endOfStream(received: 0)
       apply(state.settleInterruption(at: now) ?? [])
       return nil
@@ -199,7 +200,7 @@ import TribuneWire
       _ = state.endOfStream(received: 0)
       // Its caller is still writing.
       #expect(state.settleInterruption(at: now) == nil)
-      if let batch { #expect(state.callerWrote(batch, bytes: 0, .stuck).wake == true) }
+      if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }
       #expect(state.settleInterruption(at: now)?.isEmpty == true)
       let due = state.takeDue(at: now)
       #expect(due.actions.isEmpty && due.next == now.advanced(by: .seconds(1)))
@@ -210,23 +211,90 @@ import TribuneWire
     #expect(state.takeDue(at: now).next == nil)
   }
 
-  @Test func whoTakesSomethingBackBeforeTheInterruptionIsSettledIsAnswered() async throws {
+  @Test func takingBackBeforeTheInterruptionIsSettledIsConfirmedByTheNextBus() async throws {
     var state = openState()
+    let declaration = try await declare(&state)
     let result = await Reply<Okay>.wait { reply -> Okay? in
       _ = state.endOfStream(received: 0)
-      let serial = state.nextSerial()
-      state.requests[serial] = .takingBack(reply)
-      _ = state.outbox.append(Cancel(target: 1), serial: serial)
+      let actions = state.takeBack(declaration, reply)
+      #expect(actions?.count == 1)
       apply(state.settleInterruption(at: now) ?? [])
       #expect(state.reopen(at: now) != nil)
       #expect(state.outbox.hasUnsent, "the next bus is not asked")
-      apply([state.okay(serial, Okay())])
+      for serial in state.requests.keys { apply([state.okay(serial, Okay())]) }
       return nil
     }
     #expect(result.failure == nil)
   }
 
-  @Test func whatWasMissedCountsForEachConnectionThatWasLost() throws {
+  @Test func takingBackTwiceChangesNothingAndIsNotWaitedFor() async throws {
+    var state = openState()
+    let declaration = try await declare(&state)
+    let result = await Reply<Okay>.wait { reply -> Okay? in
+      #expect(state.takeBack(declaration, reply) != nil)
+      #expect(state.takeBack(declaration, reply) == nil)
+      apply(state.end(nil))
+      return nil
+    }
+    #expect(result.failure == .closed)
+  }
+
+  @Test func acknowledgementsAndDeferralsAreForTheConnectionThatAskedForThem() async throws {
+    var state = openState()
+    let delegate = Nobody()
+    let attached = AttachedDelegate(delegate, object: "", patterns: [], renewal: [])
+    let attachment = try await register(&state, Attach(patterns: ["a.should"])) {
+      (reply: Reply<LinkState.Attached?>) in .attachment(reply, attached)
+    }
+    let serial = try #require(attachment?.serial)
+    let question = Tribune.Question("a.should", query: 5, delegate: 3)
+    let asked = state.receive(question, attachment: serial)
+    #expect(asked.delegate === delegate)
+    _ = try state.deferAnswer(to: question, by: 1, status: [])
+    let done = Done(poster: ConnectionID(rawValue: 9), post: 1)
+    let before = state.outbox.unwritten
+    _ = state.acknowledge(done, reason: [], in: 0)
+    let after = state.outbox.unwritten
+    #expect(after > before)
+    _ = state.endOfStream(received: 0)
+    _ = state.acknowledge(done, reason: [], in: 0)
+    #expect(state.outbox.unwritten == after)
+    #expect(throws: TribuneError.self) { try state.deferAnswer(to: question, by: 1, status: []) }
+  }
+
+  @Test(arguments: [false, true])
+  func aCallWaitsForCapacityUntilItsDeadlineAtMost(isInterrupted: Bool) async throws {
+    var state = openState()
+    let long = Link.Message(name: "a.b", payload: [UInt8](repeating: 0, count: 1 << 20))
+    let duty = try state.post(Post(), long, at: nil)
+    let batch = try #require(duty?.batch)
+    let second = try state.post(Post(), long, at: nil)
+    #expect(second == nil)
+    if isInterrupted {
+      _ = state.endOfStream(received: 0)
+      _ = state.wrote(batch, bytes: 0, .stuck)
+      #expect(state.settleInterruption(at: now) != nil)
+    }
+    let deadline = now.advanced(by: .seconds(1))
+    let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
+      let id = state.nextSerial()
+      let ready: Void? = try state.awaitCapacity(id, until: deadline, reply)
+      #expect(ready == nil)
+      if isInterrupted {
+        let early = state.takeDue(at: now)
+        #expect(early.actions.isEmpty && early.next == deadline)
+        apply(state.takeDue(at: deadline).actions)
+      } else {
+        #expect(state.outbox.nextCapacityDeadline == deadline)
+        apply([state.failOverdue(at: now), state.failOverdue(at: deadline)])
+      }
+      return nil
+    }
+    #expect(result.failure == .neverSent)
+    #expect(state.outbox.nextCapacityDeadline == nil)
+  }
+
+  @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)
     #expect(state.settleInterruption(at: now) != nil)
@@ -236,7 +304,7 @@ import TribuneWire
       #expect(state.noteLost(5) == true)
       apply(state.abandonRenewal(isWelcomed: true, because: broken))
     }
-    // The two oldest are too many, and nobody asks about them.
+    // The two oldest are over the limit, and the client does not ask about them.
     let interruption = try #require(state.interruption)
     #expect(interruption.predecessors.map(\.predecessor.rawValue) == [9, 10, 11, 12])
     #expect(interruption.missed == 0 && !interruption.isLossKnown)
@@ -251,18 +319,19 @@ import TribuneWire
     #expect(state.noteLost(1) == false)
   }
 
-  @Test func theRefusalOfWhatWasTakenBackMeanwhileEndsNothing() {
-    for isTakenBack in [true, false] {
-      var state = openState()
-      state.registrations[1] = .declaration
-      state.registered[1] = []
-      _ = state.nextSerial()
+  @Test(arguments: [true, false])
+  func onlyTheRefusalOfWhatIsStillRegisteredEndsTheConnection(isTakenBack: Bool) async throws {
+    var state = openState()
+    let declaration = try await declare(&state)
+    _ = await Reply<Okay>.wait { reply -> Okay? in
       _ = state.endOfStream(received: 0)
       #expect(state.settleInterruption(at: now) != nil)
       _ = state.beginRenewal()
-      if isTakenBack { #expect(state.forget(1) != nil) }
-      _ = state.receiveRefusal(of: 1, TribuneError(.refused, "no"), now: 0)
+      if isTakenBack { #expect(state.takeBack(declaration, reply) != nil) }
+      let actions = state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0)
       #expect(state.word == (isTakenBack ? "interrupted" : "ended refused"))
+      apply(actions + state.end(nil))
+      return isTakenBack ? nil : Okay()
     }
   }
 
@@ -295,8 +364,27 @@ private func openState(patience: Duration = .seconds(1)) -> LinkState {
   return state
 }
 
-private func post(_ state: inout LinkState) -> Outbox.Duty {
-  state.outbox.append(Post(), serial: state.nextSerial(), name: "a.b")
+private func post(_ state: inout LinkState) throws(TribuneError) -> Outbox.Duty? {
+  try state.post(Post(), Link.Message(name: "a.b"), at: nil)
+}
+
+/// Registers something, which the bus confirms.
+private func register<Value: Sendable>(
+  _ state: inout LinkState, _ fields: some FrameFields, _ request: (Reply<Value>) -> LinkState.Request
+) async throws(TribuneError) -> Value {
+  let serial = state.nextSerial()
+  return try await Reply<Value>.wait { reply throws(TribuneError) -> Value? in
+    let duty = try state.send(request(reply), fields, Link.Message(object: "a"), serial: serial, at: .now)
+    if let batch = duty.batch { _ = state.wrote(batch, bytes: 0, .whole) }
+    apply([state.okay(serial, Okay())])
+    return nil
+  }.get()
+}
+
+private func declare(_ state: inout LinkState) async throws(TribuneError) -> Serial {
+  try await register(&state, Declare(protocolName: "P")) { (reply: Reply<Serial>) in
+    .registration(reply, .declaration)
+  }
 }
 
 private func ask(
@@ -311,10 +399,16 @@ private func ask(
   }
 }
 
-/// Resumes calls; there are no other actions in these tests.
+/// Resumes calls.
 private func apply(_ actions: [LinkState.Action]) {
   for action in actions {
-    if case .okay(let reply, let result) = action { reply.resume(returning: result) }
+    switch action {
+    case .okay(let reply, let result): reply.resume(returning: result)
+    case .attachment(let reply, let result, _): reply.resume(returning: result)
+    case .registration(let reply, let result): reply.resume(returning: result)
+    case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
+    default: break
+    }
   }
 }
 

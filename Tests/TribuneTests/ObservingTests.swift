@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct ObservingTests {
-  @Test func anObservationBringsWhatMatchesInOrder() async throws {
+  @Test func anObservationDeliversMatchesInOrder() async throws {
     let observed = try await conversation { peer in
       let observe = try peer.confirmObservation()
       try peer.post("window.willClose", object: "window/1", text: "1")
@@ -31,15 +31,13 @@ struct ObservingTests {
 
   @Test func oneCopyReachesEachStreamThatItMatchesOnce() async throws {
     let gate = Gate()
-    let cancels = try await conversation { peer in
+    let rest = try await conversation { peer in
       for _ in 0..<3 { try peer.confirmObservation() }
       gate.wait()
       try peer.post("window.didClose", object: "window/1")
       try peer.post("window.didClose", object: "window/2")
       try peer.post("disk.didFill")
-      var cancels = 0
-      while let frame = try peer.nextIfAny() { cancels += frame.header.kind == .cancel ? 1 : 0 }
-      return cancels
+      return try peer.restOfKinds()
     } client: { connection in
       let both = try await connection.observe(anyOf: ["window.*", "window.didClose", "window.*"])
       let one = try await connection.observe(object: "window/2")
@@ -55,10 +53,10 @@ struct ObservingTests {
       #expect(try await bothIterator.next() == nil)
       #expect(try await oneIterator.next() == nil)
     }
-    #expect(cancels == 3)
+    #expect(rest == [.cancel, .cancel, .cancel])
   }
 
-  @Test func oneMonitorOfSeveralPatternsBringsEachMessageOnce() async throws {
+  @Test func aMonitorOfSeveralPatternsDeliversEachMessageOnce() async throws {
     let gate = Gate()
     try await conversation { peer in
       for _ in 0..<2 { try peer.confirm(try peer.next(.monitor)) }
@@ -91,16 +89,14 @@ struct ObservingTests {
     let kinds = try await conversation { peer in
       try peer.confirmObservation()
       try peer.post("a.b")
-      var kinds: [FrameKind?] = []
-      while let frame = try peer.nextIfAny() { kinds.append(frame.header.kind) }
-      return kinds
+      return try peer.restOfKinds()
     } client: { connection in
       let first = try await connection.observe("a.b")
       let second = try await connection.observe("a.b")
       var iterator = first.makeAsyncIterator()
       #expect(try await iterator.next()?.object == "")
       await first.cancel()
-      // The other one keeps it.
+      // The other sequence keeps the observation.
       try await connection.post("c")
       await second.cancel()
     }
@@ -132,7 +128,7 @@ struct ObservingTests {
   }
 
   @Test(arguments: ["", "a.**.b", "a b", "***"])
-  func whatIsNoPatternNeverLeaves(pattern: String) async throws {
+  func invalidPatternsAreNotSent(pattern: String) async throws {
     try await expectSilence { connection in
       #expect(await failure { try await connection.observe(pattern) }?.code == .invalidPattern)
       #expect(await failure { try await connection.observe(anyOf: ["a", pattern]) }?.code == .invalidPattern)
@@ -142,7 +138,7 @@ struct ObservingTests {
     }
   }
 
-  @Test func whatIsNotReadInTimeIsDroppedOldestFirstAndTold() async throws {
+  @Test func theOldestUnreadAreDroppedAndReported() async throws {
     try await conversation { peer in
       try peer.confirmObservation()
       for number in 0..<10 { try peer.post("a", text: "\(number)") }
@@ -151,10 +147,10 @@ struct ObservingTests {
       try peer.confirmPost()
     } client: { connection in
       let notifications = try await connection.observe(limit: 3)
-      // The reply lies behind everything that was posted.
+      // The reply comes after all notifications.
       try await connection.postAcknowledged("ping")
       var iterator = notifications.makeAsyncIterator()
-      // Held at the end: 9, the bus's own loss of 5, and 10.
+      // Buffered at the end: 9, the bus's own loss of 5, and 10.
       #expect(try await iterator.next() == .lost(9))
       #expect(try await iterator.next()?.text == "9")
       #expect(try await iterator.next() == .lost(5))
@@ -162,7 +158,7 @@ struct ObservingTests {
     }
   }
 
-  @Test func moreThanCanBeCountedIsAsMuchAsCanBeCounted() async throws {
+  @Test func lossesAddUpToTheLargestNumberAtMost() async throws {
     try await conversation { peer in
       try peer.confirmObservation()
       for _ in 0..<4 { try peer.send(Lost(count: .max)) }
@@ -176,24 +172,21 @@ struct ObservingTests {
   }
 
   @Test func aLostConnectionEndsTheSequenceWithItsError() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(busEndsFirst: true) { peer in
       try peer.confirmObservation()
       try peer.post("a", text: "before")
       try peer.send(Refusal(.tooSlow), text: "you never read")
+    } client: { connection in
+      let notifications = try await connection.observe()
+      var iterator = notifications.makeAsyncIterator()
+      #expect(try await iterator.next()?.text == "before")
+      #expect(await failure { try await iterator.next() } == TribuneError(.tooSlow, "you never read"))
+      #expect(await connection.closed()?.code == .tooSlow)
+      #expect(await failure { try await connection.post("a") }?.code == .tooSlow)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe()
-    var iterator = notifications.makeAsyncIterator()
-    #expect(try await iterator.next()?.text == "before")
-    #expect(await failure { try await iterator.next() } == TribuneError(.tooSlow, "you never read"))
-    #expect(await connection.closed()?.code == .tooSlow)
-    #expect(await failure { try await connection.post("a") }?.code == .tooSlow)
-    try await script.value
   }
 
-  @Test func cancellingATaskThatReadsEndsItsReading() async throws {
+  @Test func cancellingATaskEndsItsReading() async throws {
     try await conversation { peer in
       _ = try peer.confirmObservation()
     } client: { connection in

@@ -19,16 +19,6 @@ struct PostingTests {
     #expect(posted == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
   }
 
-  @Test func anAcknowledgedPostReturnsWhenTheBusHasIt() async throws {
-    try await conversation { peer in
-      let frame = try peer.next(.post)
-      #expect(frame.header.flags.contains(.acknowledge))
-      try peer.send(Okay(), serial: frame.serial)
-    } client: { connection in
-      try await connection.postAcknowledged("window.didClose")
-    }
-  }
-
   @Test(arguments: [
     (Tribune.PostOptions(), Post()),
     (.init(style: .asap), Post(style: .asSoonAsPossible)),
@@ -42,24 +32,25 @@ struct PostingTests {
       Post(options: [.coalesceByName, .retain, .immediately], style: .asSoonAsPossible)
     ),
   ])
-  func aPostSaysWhatIsToBeDoneWithIt(options: Tribune.PostOptions, fields: Post) async throws {
+  func theOptionsOfAPostReachTheBus(options: Tribune.PostOptions, fields: Post) async throws {
     let lengths = try await conversation { peer in
       let plain = try peer.next(.post)
       #expect(try plain.decode(Post.self) == fields)
       let acknowledged = try peer.next(.post)
       #expect(try acknowledged.decode(Post.self) == fields)
+      #expect(acknowledged.header.flags == .acknowledge)
       try peer.send(Okay(), serial: acknowledged.serial)
       return [plain.header.fieldsLength, acknowledged.header.fieldsLength]
     } client: { connection in
       try await connection.post("a.b", options: options)
       try await connection.postAcknowledged("a.b", options: options)
     }
-    // A plain one has no fields at all.
+    // A plain post has no fields.
     let length = options == .init() ? 0 : 10
     #expect(lengths == [length, length])
   }
 
-  @Test func whatTheBusRefusesAPostForIsThrown() async throws {
+  @Test func theRefusalOfAPostIsThrown() async throws {
     try await conversation { peer in
       let frame = try peer.next(.post)
       try peer.send(Refusal(.limitExceeded), serial: frame.serial, text: "enough")
@@ -79,7 +70,7 @@ struct PostingTests {
     ("a", "line\nbreak", .invalidObject),
     ("a", String(repeating: "x", count: 256), .invalidObject),
   ])
-  func whatIsNoNameOrObjectNeverLeaves(name: String, object: String, code: TribuneError.Code) async throws {
+  func invalidNamesAndObjectsAreNotSent(name: String, object: String, code: TribuneError.Code) async throws {
     try await expectSilence { connection in
       #expect(await failure { try await connection.post(name, object: object) }?.code == code)
       #expect(await failure { try await connection.postAcknowledged(name, object: object) }?.code == code)
@@ -88,7 +79,7 @@ struct PostingTests {
     }
   }
 
-  @Test func userInfoOverTheBusesLimitNeverLeaves() async throws {
+  @Test func userInfoOverTheBusesLimitIsNotSent() async throws {
     let length = try await conversation(payloadMax: 70_000) { peer in
       try peer.next(.post).header.payloadLength
     } client: { connection in
@@ -100,7 +91,7 @@ struct PostingTests {
     #expect(length == 70_000)
   }
 
-  @Test func whatManyTasksPostArrivesWholeAndInEachTasksOrder() async throws {
+  @Test func postsOfManyTasksArriveInEachTasksOrder() async throws {
     let received = try await conversation { peer in
       var received: [String: [Int]] = [:]
       while let frame = try peer.nextIfAny() {
@@ -123,73 +114,86 @@ struct PostingTests {
   }
 
   @Test func postingWaitsForABusThatDoesNotRead() async throws {
-    let bus = try ScriptedBus()
     let gate = Gate()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let names = try await conversation { peer in
       gate.wait()
       var names: [String] = []
       while let frame = try peer.nextIfAny() { names.append(frame.name) }
       return names
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    let filled = try await connection.fillUp()
-    #expect(connection.unwritten > Outbox.highMark)
-    // Did it not wait, it would succeed.
-    let cancelled = Task { await failure { try await connection.post("cancelled") } }
-    cancelled.cancel()
-    #expect(await cancelled.value?.code == .cancelled)
+    } client: { connection in
+      try await connection.fillUp()
+      #expect(connection.unwritten > Outbox.highMark)
+      // If it did not wait, it would succeed.
+      let cancelled = Task { await failure { try await connection.post("cancelled") } }
+      cancelled.cancel()
+      #expect(await cancelled.value?.code == .cancelled)
 
-    let waiting = Task { try await connection.post("waited") }
-    gate.open()
-    try await waiting.value
-    await connection.close()
-    #expect(try await script.value == Array(repeating: "filler", count: filled) + ["waited"])
+      let waiting = Task { try await connection.post("waited") }
+      gate.open()
+      try await waiting.value
+    }
+    #expect(names == ["filler", "filler", "waited"])
   }
 
-  @Test func whoWaitsForRoomIsToldThatTheConnectionIsLost() async throws {
-    let bus = try ScriptedBus()
+  @Test func waitingForCapacityCountsAgainstTheDeadline() async throws {
     let gate = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    let left = try await conversation { peer in
+      gate.wait()
+      for _ in 0..<2 { _ = try peer.next(.post) }
+      let ask = try peer.next(.ask)
+      try peer.reply(to: ask)
+      return try ask.decode(Ask.self).deadline
+    } client: { connection in
+      try await connection.fillUp()
+      // An immediate task waits for capacity when it first suspends.
+      let verdict = Task.immediate {
+        try await connection.ask("a.waiting", userInfo: "{}", deadline: .seconds(60))
+      }
+      let late = Duration.milliseconds(20)
+      #expect(
+        await failure { try await connection.ask("a.late", userInfo: "{}", deadline: late) } == .neverSent)
+      #expect(
+        await failure { try await connection.postAwaited("a.late", userInfo: "{}", deadline: late) }
+          == .neverSent)
+      gate.open()
+      #expect(try await verdict.value.isAllowed)
+    }
+    #expect(left <= 60_000 - 40 && left > 0)
+  }
+
+  @Test func theEndOfTheConnectionFailsCallsThatWaitForCapacity() async throws {
+    let gate = Gate()
+    try await conversation(busEndsFirst: true) { peer in
       gate.wait()
       try peer.send(Refusal(.shuttingDown), text: "good night")
+    } client: { connection in
+      try await connection.fillUp()
+      let waiting = Task { await failure { try await connection.post("a") } }
+      gate.open()
+      #expect(await waiting.value == TribuneError(.shuttingDown, "good night"))
     }
-    let connection = try await Connection.connect(to: bus.address)
-    _ = try await connection.fillUp()
-    let waiting = Task { await failure { try await connection.post("a") } }
-    gate.open()
-    #expect(await waiting.value == TribuneError(.shuttingDown, "good night"))
-    try await script.value
   }
 
-  @Test func closingDoesNotWaitForEverForABusThatDoesNotRead() async throws {
-    let bus = try ScriptedBus()
+  @Test func closingGivesUpOnABusThatDoesNotRead() async throws {
     let gate = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(busEndsFirst: true) { peer in
       gate.wait()
+    } client: { connection in
+      try await connection.fillUp()
+      _ = connection.link.state.withLock { $0.close(by: .now) }
+      connection.link.wakeup.signal()
+      #expect(await connection.closed() == nil)
+      gate.open()
     }
-    let connection = try await Connection.connect(to: bus.address)
-    _ = try await connection.fillUp()
-    _ = connection.link.state.withLock { $0.close(by: .now) }
-    connection.link.wakeup.signal()
-    #expect(await connection.closed() == nil)
-    gate.open()
-    try await script.value
   }
 }
 
 extension Connection {
   fileprivate var unwritten: Int { link.state.withLock { $0.outbox.unwritten } }
 
-  /// Posts to a bus that does not read until a post would wait: more by far than the mark and what the
-  /// kernel takes.
-  ///
-  /// - Returns: how many there were.
-  fileprivate func fillUp() async throws -> Int {
+  /// Posts twice to a bus that does not read: much more than the high mark and what the kernel takes.
+  fileprivate func fillUp() async throws {
     let payload = UserInfo(repeatElement(0, count: 900_000))
     for _ in 0..<2 { try await post("filler", userInfo: payload) }
-    return 2
   }
 }

@@ -13,7 +13,7 @@ struct QueryTests {
       (nil, false, false, []), ("it burns", false, false, .overrides), (nil, true, false, .isDryRun),
       (nil, false, true, .tellsProgress), ("it burns", true, true, [.overrides, .isDryRun, .tellsProgress]),
     ] as [(String?, Bool, Bool, QueryFlags)])
-  func whatIsDifferentAboutAQueryReachesTheBus(
+  func theFlagsOfAQueryReachTheBus(
     override: String?, isDryRun: Bool, tellsProgress: Bool, flags: QueryFlags
   ) async throws {
     let asked = try await conversation { peer in
@@ -44,7 +44,7 @@ struct QueryTests {
     }
   }
 
-  @Test func theAskerIsToldWhoIsAskedWhoDefersAndWhatCameOfIt() async throws {
+  @Test func theAskerReceivesTheProgressOfEachDelegate() async throws {
     try await conversation { peer in
       let ask = try peer.next(.ask)
       let stages: [(ProgressStage, OutcomeKind, String)] = [
@@ -57,22 +57,21 @@ struct QueryTests {
             outcome: outcome),
           serial: ask.serial, text: text)
       }
-      try peer.send(
-        TribuneWire.Verdict(query: QueryID(rawValue: 5), verdict: .vetoed, isUnanswered: false, outcomes: []),
-        serial: ask.serial)
+      try peer.reply(to: ask)
     } client: { connection in
       let told = Mutex<[Tribune.Progress]>([])
       _ = try await connection.ask("a.shouldB") { progress in told.withLock { $0.append(progress) } }
       let progress = told.withLock { $0 }
       #expect(progress.map(\.stage) == [.asked, .deferred, .settled(.vetoed)])
       #expect(progress.map(\.status) == ["", "half done", "no"])
+      #expect(progress.allSatisfy { $0.query == 5 && $0.label == "steward" && $0.timeout == .seconds(5) })
     }
   }
 
   @Test(arguments: [
     (true, QueryMode.collect), (false, .first),
   ])
-  func aQueryForValuesBringsThemInTheChainsOrder(collects: Bool, mode: QueryMode) async throws {
+  func aValueQueryReturnsTheValuesInTheChainsOrder(collects: Bool, mode: QueryMode) async throws {
     let asked = try await conversation { peer in
       let ask = try peer.next(.ask)
       #expect([ask.name, ask.object, ask.payload] == ["browser.rows", "browser/1", "{}"])
@@ -96,19 +95,16 @@ struct QueryTests {
         }
       #expect(reply.query == 5)
       #expect(reply.outcomes.map(\.kind) == [.abstained, .answered, .answered])
-      // One that is empty is a value, too.
+      // An empty value is one, too.
       #expect(reply.values == ["42", .none])
       #expect(reply.value == "42")
     }
     #expect(asked == Ask(deadline: 2000, mode: mode, parent: 12))
   }
 
-  @Test func noValueIsNoError() async throws {
+  @Test func aMissingValueIsNoError() async throws {
     try await conversation { peer in
-      let ask = try peer.next(.ask)
-      try peer.send(
-        TribuneWire.Verdict(query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: true, outcomes: []),
-        serial: ask.serial)
+      try peer.reply(to: try peer.next(.ask))
       let second = try peer.next(.ask)
       try peer.send(Refusal(.recursion), serial: second.serial, text: "it asks itself")
     } client: { connection in
@@ -120,7 +116,7 @@ struct QueryTests {
     }
   }
 
-  @Test func whatRunsUnderADelegateDefersForIt() async throws {
+  @Test func aProgramDefersOnBehalfOfADelegate() async throws {
     try await conversation { peer in
       let deferral = try peer.next(.defer)
       #expect(deferral.header.flags == .acknowledge)
@@ -140,7 +136,7 @@ struct QueryTests {
     }
   }
 
-  @Test func whatAQueryWouldMeetIsTold() async throws {
+  @Test func explainReturnsWhatAQueryWouldMeet() async throws {
     try await conversation { peer in
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.chain))

@@ -7,22 +7,18 @@ import TribuneWire
 
 @testable import Tribune
 
-/// What becomes of a connection whose bus is gone and comes back.
+/// Reconnecting to a bus that is gone and comes back.
 @Suite(.timeLimit(.minutes(15)))
 struct ReconnectingTests {
-  @Test func whatWasMissedIsToldBetweenWhatHadComeAndWhatComes() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func lossesAreReportedBetweenTheOldAndTheNewNotifications() async throws {
+    try await conversationOverRestarts { peer in
       try peer.confirmObservation()
       try peer.post("a.one")
       try peer.send(Lost(count: 5))
       try peer.post("a.two")
-      // Half a frame, as of a bus that is killed.
+      // A partial frame, as from a bus that is killed.
       try peer.send([UInt8](repeating: 1, count: 8))
-      peer.close()
-      let next = try bus.accept()
-      try next.greet(as: 8)
+      let next = try peer.restart()
       try next.confirmObservation()
       try next.post("a.early")
       let succeed = try next.next(.succeed)
@@ -32,35 +28,25 @@ struct ReconnectingTests {
       try next.confirm(succeed)
       try next.post("a.three")
       try next.readToEnd()
+    } client: { connection, events in
+      let notifications = try await connection.observe("a.*")
+      #expect(
+        try await notifications.words(6) == ["a.one", "lost 5", "a.two", "lost 3", "a.early", "a.three"])
+      await events.expectReconnection(lost: "3")
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    let notifications = try await connection.observe("a.*")
-    var iterator = notifications.makeAsyncIterator()
-    var seen: [String] = []
-    for _ in 0..<6 { seen.append(try await iterator.next()?.word ?? "end") }
-    #expect(seen == ["a.one", "lost 5", "a.two", "lost 3", "a.early", "a.three"])
-    #expect(await events.next() == "disconnected connectionLost")
-    #expect(await events.next() == "reconnected 3")
-    await connection.close()
-    try await script.value
   }
 
-  @Test func aBusThatKnowsNothingMoreIsToldOfAsSuch() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func aBusWithoutStateInterruptsEverySequence() async throws {
+    try await conversationOverRestarts { peer in
       try peer.confirmObservation()
       try peer.confirm(try peer.next(.monitor))
       try peer.confirm(try peer.next(.attach), as: 3)
       try peer.send(Refusal(.restarted), text: "a frame was under way")
-      peer.close()
-      let next = try bus.accept()
-      try next.greet(as: 1)
+      let next = try peer.restart(as: 1)
       try next.confirmObservation()
       try next.confirm(try next.next(.monitor))
       try next.confirm(try next.next(.attach), as: 1)
-      // The new bus has others to serve, too.
+      // The new bus delivers before it has answered about the old connection.
       try next.post("a.didB", text: "new")
       let post = ByteBuffer(capacity: 64)
       post.appendFrame(Post(), serial: 1, name: "a.didB")
@@ -69,42 +55,36 @@ struct ReconnectingTests {
         text: String(repairing: post.bytes))
       try next.send(Refusal(.notFound), serial: try next.next(.succeed).serial, text: "no such connection")
       try next.readToEnd()
+    } client: { connection, events in
+      let delegate = Hesitant()
+      var notifications = try await connection.observe("a.*").makeAsyncIterator()
+      var traffic = try await connection.monitor().makeAsyncIterator()
+      try await connection.attach(delegate, respondingTo: ["a.didB"])
+      #expect(try await notifications.next() == .interrupted)
+      #expect(try await notifications.next()?.word == "a.didB new")
+      guard case .interrupted = try await traffic.next() else {
+        Issue.record("the monitor was told something else")
+        return
+      }
+      guard case .item = try await traffic.next() else {
+        Issue.record("the monitor was not told what came behind")
+        return
+      }
+      #expect(await delegate.told.next() == "interrupted")
+      #expect(await delegate.told.next() == "a.didB new")
+      await events.expectReconnection(lost: "unknown")
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    let delegate = Hesitant()
-    var notifications = try await connection.observe("a.*").makeAsyncIterator()
-    var traffic = try await connection.monitor().makeAsyncIterator()
-    try await connection.attach(delegate, respondingTo: ["a.didB"])
-    #expect(try await notifications.next() == .interrupted)
-    #expect(try await notifications.next()?.word == "a.didB new")
-    guard case .interrupted = try await traffic.next() else {
-      Issue.record("the monitor was told something else")
-      return
-    }
-    guard case .item = try await traffic.next() else {
-      Issue.record("the monitor was not told what came behind")
-      return
-    }
-    #expect(await delegate.told.next() == "interrupted")
-    #expect(await delegate.told.next() == "a.didB new")
-    #expect(await events.next() == "disconnected connectionLost")
-    #expect(await events.next() == "reconnected unknown")
-    await connection.close()
-    try await script.value
   }
 
-  @Test func whatWasSentFailsAndWhatWasNotWaits() async throws {
-    let bus = try ScriptedBus()
+  @Test func sentRequestsFailAndUnsentOnesWait() async throws {
     let isAsked = Gate()
     let isWanted = Gate()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
+    let frames = try await conversationOverRestarts { peer in
       _ = try peer.next(.ask)
       isAsked.open()
       peer.close()
-      // It is found, and says nothing for a while.
-      let next = try bus.accept()
+      // The next bus accepts, and says nothing for a while.
+      let next = try peer.bus.accept()
       try next.readHello()
       isWanted.wait()
       try next.greet(as: 8, isHelloRead: true)
@@ -116,54 +96,45 @@ struct ReconnectingTests {
         case .ask:
           let left = try frame.decode(Ask.self).deadline
           #expect(left <= 60_000 - 20 && left > 0)
-          try next.send(
-            TribuneWire.Verdict(
-              query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
-            serial: frame.serial)
+          try next.reply(to: frame)
         default: try next.confirm(frame)
         }
       }
       return frames
+    } client: { connection, events in
+      async let inFlight = failure { try await connection.ask("a.inFlight") }
+      await isAsked.opened()
+      #expect(await inFlight == .unknownOutcome)
+      #expect(await events.next() == "disconnected connectionLost")
+      // No bus is there to send these to. An immediate task has queued its frame when it first suspends.
+      let cancelled = Task.immediate { await failure { try await connection.ask("a.cancelled") } }
+      cancelled.cancel()
+      #expect(await cancelled.value == .taskCancelled)
+      let unobserved = Task.immediate { await failure { _ = try await connection.observe("a.cancelled") } }
+      unobserved.cancel()
+      #expect(await unobserved.value == .taskCancelled)
+      let verdict = Task.immediate { try await connection.ask("a.waiting", deadline: .seconds(60)) }
+      // Its deadline also says how long the query before it has waited.
+      #expect(
+        await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .neverSent)
+      try await connection.post("a.posted")
+      let posted = Task.immediate { try await connection.postAcknowledged("a.acknowledged") }
+      isWanted.open()
+      #expect(try await verdict.value.isAllowed)
+      try await posted.value
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    async let inFlight = failure { try await connection.ask("a.inFlight") }
-    await isAsked.opened()
-    #expect(await inFlight == .unknownOutcome)
-    #expect(await events.next() == "disconnected connectionLost")
-    // No bus is there to send these to. An immediate task has queued its frame when it first suspends.
-    let cancelled = Task.immediate { await failure { try await connection.ask("a.cancelled") } }
-    cancelled.cancel()
-    #expect(await cancelled.value == .taskCancelled)
-    let unobserved = Task.immediate { await failure { _ = try await connection.observe("a.cancelled") } }
-    unobserved.cancel()
-    #expect(await unobserved.value == .taskCancelled)
-    let verdict = Task.immediate { try await connection.ask("a.waiting", deadline: .seconds(60)) }
-    // Its deadline also says how long the query before it has waited.
-    #expect(
-      await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .neverSent)
-    try await connection.post("a.posted")
-    let posted = Task.immediate { try await connection.postAcknowledged("a.acknowledged") }
-    isWanted.open()
-    #expect(try await verdict.value.isAllowed)
-    try await posted.value
-    await connection.close()
-    #expect(try await script.value == ["ask a.waiting", "post a.posted", "post a.acknowledged"])
+    #expect(frames == ["ask a.waiting", "post a.posted", "post a.acknowledged"])
   }
 
-  @Test func anAnswerToTheLastConnectionsQuestionGoesNowhere() async throws {
-    let bus = try ScriptedBus()
+  @Test func anAnswerToAQuestionOfTheLastConnectionIsDiscarded() async throws {
     let isAnswered = Gate()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversationOverRestarts { peer in
       try peer.confirm(try peer.next(.attach), as: 3)
       try peer.ask(1, of: 3, under: 1)
-      // The same once more, as from a bus that does not know what it had sent.
+      // The same again, as from a bus that does not know that it had asked.
       try peer.ask(1, of: 3, under: 1)
       try peer.confirmPost()
-      peer.close()
-      let next = try bus.accept()
-      try next.greet(as: 8)
+      let next = try peer.restart()
       let attach = try next.next(.attach)
       try next.confirm(attach, as: 3)
       try next.confirmSuccession(of: 7, received: 0)
@@ -174,33 +145,27 @@ struct ReconnectingTests {
       #expect(answer.payload == "2")
       isAnswered.open()
       try next.readToEnd()
+    } client: { connection, events in
+      let delegate = Hesitant()
+      try await connection.attach(delegate, respondingTo: ["a.should"])
+      #expect(await delegate.told.next() == "asked 1")
+      try await connection.postAcknowledged("a.goOn")
+      await events.expectReconnection()
+      #expect(await delegate.told.next() == "asked 2")
+      // The answer to the first question is discarded.
+      delegate.answer(1)
+      #expect(await delegate.told.next() == "concluded cancelled")
+      delegate.answer(2)
+      await isAnswered.opened()
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    let delegate = Hesitant()
-    try await connection.attach(delegate, respondingTo: ["a.should"])
-    #expect(await delegate.told.next() == "asked 1")
-    try await connection.postAcknowledged("a.goOn")
-    #expect(await events.next() == "disconnected connectionLost")
-    #expect(await events.next() == "reconnected 0")
-    #expect(await delegate.told.next() == "asked 2")
-    // First the first is answered, in vain.
-    delegate.answer(1)
-    #expect(await delegate.told.next() == "concluded cancelled")
-    delegate.answer(2)
-    await isAnswered.opened()
-    await connection.close()
-    try await script.value
   }
 
   @Test(arguments: [nil, ErrorCode.tooManyConnections, .shuttingDown, .restarted])
   func aBusThatIsNotReadyIsTriedAgain(refusal: ErrorCode?) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversationOverRestarts { peer in
       peer.close()
       for _ in 0..<3 {
-        let next = try bus.accept()
+        let next = try peer.bus.accept()
         try next.readHello()
         if let refusal {
           let out = ByteBuffer(capacity: 256)
@@ -210,115 +175,85 @@ struct ReconnectingTests {
         }
         next.close()
       }
-      let last = try bus.accept()
-      try last.greet(as: 8)
+      let last = try peer.restart()
       try last.confirmSuccession(of: 7, received: 0)
       try last.readToEnd()
+    } client: { _, events in
+      await events.expectReconnection()
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    #expect(await events.next() == "disconnected connectionLost")
-    #expect(await events.next() == "reconnected 0")
-    await connection.close()
-    try await script.value
   }
 
-  @Test func aSecondLossOnTheWayIsAccountedFor() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+  @Test func aSecondLossWhileReconnectingIsAccountedFor() async throws {
+    try await conversationOverRestarts { peer in
       try peer.confirmObservation()
       try peer.post("a.one")
-      peer.close()
-      let second = try bus.accept()
-      try second.greet(as: 8)
+      let second = try peer.restart()
       try second.confirmObservation()
       try second.post("a.two")
       try second.post("a.three")
       _ = try second.next(.succeed)
-      second.close()
-      let third = try bus.accept()
-      try third.greet(as: 9)
+      let third = try second.restart(as: 9)
       try third.confirmObservation()
       try third.confirmSuccession(of: 7, received: 1)
       let succeed = try third.next(.succeed)
-      // What had come over that is not told: nobody could have said what was missed before it.
+      // The second connection's notifications count as missed, because the loss before them was never known.
       #expect(
         try succeed.decode(Succeed.self) == Succeed(predecessor: ConnectionID(rawValue: 8), received: 0))
       try third.send(Lost(count: 4))
       try third.confirm(succeed)
       try third.post("a.four")
       try third.readToEnd()
+    } client: { connection, events in
+      let notifications = try await connection.observe("a.*")
+      await events.expectReconnection(lost: "4")
+      #expect(try await notifications.words(3) == ["a.one", "lost 4", "a.four"])
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    let notifications = try await connection.observe("a.*")
-    #expect(await events.next() == "disconnected connectionLost")
-    #expect(await events.next() == "reconnected 4")
-    var iterator = notifications.makeAsyncIterator()
-    var seen: [String] = []
-    for _ in 0..<3 { seen.append(try await iterator.next()?.word ?? "end") }
-    #expect(seen == ["a.one", "lost 4", "a.four"])
-    await connection.close()
-    try await script.value
   }
 
   @Test func aBusThatDoesNotComeBackEndsTheConnection() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .milliseconds(50), busEndsFirst: true) { peer in
       try peer.confirmObservation()
-      // From then on somebody listens, and says nothing.
+      // The socket still listens, but nobody accepts.
       peer.close()
+    } client: { connection in
+      let notifications = try await connection.observe()
+      let error = await connection.closed()
+      #expect(error?.code == .connectionLost)
+      #expect(error?.message.contains("50ms") == true)
+      var iterator = notifications.makeAsyncIterator()
+      #expect(await failure { try await iterator.next() } == error)
+      #expect(await failure { try await connection.post("a") } == error)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .milliseconds(50))
-    let notifications = try await connection.observe()
-    let error = await connection.closed()
-    #expect(error?.code == .connectionLost)
-    #expect(error?.message.contains("50ms") == true)
-    var iterator = notifications.makeAsyncIterator()
-    #expect(await failure { try await iterator.next() } == error)
-    #expect(await failure { try await connection.post("a") } == error)
-    try await script.value
   }
 
   @Test func closingWhileTheBusIsGoneDoesNotWaitForIt() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversationOverRestarts { peer in
       peer.close()
+    } client: { connection, events in
+      #expect(await events.next() == "disconnected connectionLost")
+      await connection.close()
+      #expect(await connection.closed() == nil)
     }
-    let events = Events()
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .seconds(600)) {
-      events.note($0)
-    }
-    #expect(await events.next() == "disconnected connectionLost")
-    await connection.close()
-    #expect(await connection.closed() == nil)
-    try await script.value
   }
 
-  @Test func closingHasWhatWasPostedFindABus() async throws {
-    let bus = try ScriptedBus()
+  @Test func closingWaitsForABusThatTakesThePosts() async throws {
     let isClosing = Gate()
-    let script: Playing<String?> = try bus.play { peer in
-      try peer.greet()
+    let name = try await conversationOverRestarts { peer in
       peer.close()
-      let next = try bus.accept()
+      let next = try peer.bus.accept()
       isClosing.wait()
       try next.greet(as: 8)
       try next.confirmSuccession(of: 7, received: 0)
       let post = try next.nextIfAny()
       try next.readToEnd()
       return post?.name
+    } client: { connection, events in
+      #expect(await events.next() == "disconnected connectionLost")
+      try await connection.post("last.words")
+      let closing = Task.immediate { await connection.close() }
+      isClosing.open()
+      await closing.value
     }
-    let events = Events()
-    let connection = try await connect(to: bus, events)
-    #expect(await events.next() == "disconnected connectionLost")
-    try await connection.post("last.words")
-    let closing = Task.immediate { await connection.close() }
-    isClosing.open()
-    await closing.value
-    #expect(try await script.value == "last.words")
+    #expect(name == "last.words")
   }
 }

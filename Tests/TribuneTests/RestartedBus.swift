@@ -6,40 +6,48 @@ import TribuneWire
 
 @testable import Tribune
 
-/// How long the bus is looked for guards against hanging only.
-func connect(to bus: ScriptedBus, _ events: Events = Events()) async throws -> Connection {
-  try await Connection.connect(to: bus.address, reconnectingFor: .seconds(100)) { events.note($0) }
+/// The conversation of a client with a bus that greets it, follows a script, and may restart (`ScriptedPeer.restart`).
+///
+/// The connection is closed after the client's part.
+///
+/// - Returns: what the script returns.
+func conversationOverRestarts<Value: Sendable>(
+  _ script: @escaping @Sendable (ScriptedPeer) throws -> Value,
+  client: (Connection, Notes) async throws -> Void
+) async throws -> Value {
+  let bus = try ScriptedBus()
+  let playing: Playing<Value> = try bus.play { peer in
+    try peer.greet()
+    return try script(peer)
+  }
+  let events = Notes()
+  // The limit guards against hanging only.
+  let connection = try await Connection.connect(to: bus.address, reconnectingFor: .seconds(100)) {
+    events.note($0)
+  }
+  try await client(connection, events)
+  await connection.close()
+  return try await playing.value
 }
 
-/// What a connection was told, one word each.
-final class Events: Sendable {
-  private let (stream, continuation) = AsyncStream<String>.makeStream()
-
+extension Notes {
   func note(_ event: ConnectionEvent) {
     switch event {
-    case .disconnected(let error): continuation.yield("disconnected \(error.code)")
-    case .reconnected(let lost): continuation.yield("reconnected \(lost.map { "\($0)" } ?? "unknown")")
+    case .disconnected(let error): note("disconnected \(error.code)")
+    case .reconnected(let lost): note("reconnected \(lost.map { "\($0)" } ?? "unknown")")
     }
   }
 
-  func next() async -> String? {
-    for await event in stream { return event }
-    return nil
+  /// Expects that the connection is lost and comes back.
+  func expectReconnection(lost: String = "0", sourceLocation: SourceLocation = #_sourceLocation) async {
+    #expect(await next() == "disconnected connectionLost", sourceLocation: sourceLocation)
+    #expect(await next() == "reconnected \(lost)", sourceLocation: sourceLocation)
   }
 }
 
-/// Answers when it is told to, with the number of the question.
+/// Vetoes each question when the test says so, with the question's number.
 final class Hesitant: Delegate {
-  final class Told: Sendable {
-    fileprivate let (stream, continuation) = AsyncStream<String>.makeStream()
-
-    func next() async -> String? {
-      for await word in stream { return word }
-      return nil
-    }
-  }
-
-  let told = Told()
+  let told = Notes()
   private let gates = [Gate(), Gate()]
   private let count = Mutex(0)
 
@@ -48,20 +56,27 @@ final class Hesitant: Delegate {
       count += 1
       return count
     }
-    told.continuation.yield("asked \(number)")
+    told.note("asked \(number)")
     await gates[number - 1].opened()
     return .veto("\(number)")
   }
 
-  /// Has it answer that question.
   func answer(_ number: Int) { gates[number - 1].open() }
 
-  func received(_ delivery: Delivery) { told.continuation.yield(delivery.word) }
+  func received(_ delivery: Delivery) { told.note(delivery.word) }
 
-  func concluded(_ conclusion: Conclusion) { told.continuation.yield("concluded \(conclusion.ending)") }
+  func concluded(_ conclusion: Conclusion) { told.note("concluded \(conclusion.ending)") }
 }
 
 extension ScriptedPeer {
+  /// Ends the connection, and greets the next one of the client.
+  func restart(as id: UInt64 = 8) throws -> ScriptedPeer {
+    close()
+    let next = try bus.accept()
+    try next.greet(as: id)
+    return next
+  }
+
   func confirm(_ frame: Frame, as id: UInt64 = 0) throws {
     try send(Okay(registration: frame.serial, delegate: id), serial: frame.serial)
   }
@@ -86,19 +101,5 @@ extension ScriptedPeer {
         query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), timeout: 60_000,
         asker: asker),
       sender: ConnectionID(rawValue: 9), serial: serial, name: "a.should")
-  }
-}
-
-extension Delivery {
-  var word: String {
-    switch self {
-    case .notification(let notification):
-      [
-        notification.name, notification.userInfo.isEmpty ? nil : notification.userInfo.description,
-        notification.isRetained ? "retained" : nil,
-      ].compactMap { $0 }.joined(separator: " ")
-    case .lost(let count): "lost \(count)"
-    case .interrupted: "interrupted"
-    }
   }
 }

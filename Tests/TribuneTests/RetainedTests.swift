@@ -5,20 +5,20 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Observing what was posted before.
+/// Observing retained notifications.
 @Suite(.timeLimit(.minutes(15)))
 struct RetainedTests {
-  @Test func theSnapshotComesFirstAndGoesToItsOwnSequenceAlone() async throws {
+  @Test func theSnapshotComesFirstAndOnlyToItsOwnSequence() async throws {
     let observed = try await conversation { peer in
       let plain = try peer.confirmObservation()
       let observe = try peer.next(.observe)
       try peer.retained("a.b", object: "o", text: "1", under: observe)
-      // For those who observe already: the snapshot that is on its way has it.
+      // For the plain observer. The snapshot, which is not complete, has it, too.
       try peer.post("a.c", text: "2")
       try peer.retained("a.c", text: "2", under: observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
       try peer.post("a.c", text: "3")
-      // The snapshot is over.
+      // This comes after the snapshot.
       try peer.retained("a.d", text: "4", under: observe)
       try peer.post("a.b", text: "5")
       return [try plain.decode(Observe.self), try observe.decode(Observe.self)]
@@ -43,13 +43,13 @@ struct RetainedTests {
     #expect(observed == [Observe(), Observe(options: .retained)])
   }
 
-  @Test func severalPatternsBringEachOnceAndAllOfItBeforeTheChanges() async throws {
+  @Test func theSnapshotOfSeveralPatternsHasEachOnceAndComesBeforeTheChanges() async throws {
     let patterns = try await conversation { peer in
       let first = try peer.next(.observe)
       try peer.retained("a.b", text: "1", under: first)
       try peer.send(Okay(registration: first.serial), serial: first.serial)
       let second = try peer.next(.observe)
-      // One that was there is changed, one comes, and one matches the second pattern alone.
+      // A change of a.b, a new name, and a name that only the second pattern matches.
       try peer.post("a.b", text: "2")
       try peer.post("a.new", text: "3")
       try peer.post("x.b", text: "4")
@@ -62,26 +62,16 @@ struct RetainedTests {
       return [first.name, second.name]
     } client: { connection in
       let notifications = try await connection.observe(anyOf: ["a.*", "**", "a.*"], retained: true)
-      var iterator = notifications.makeAsyncIterator()
-      var seen: [String] = []
-      for _ in 0..<6 {
-        switch try await iterator.next() {
-        case .notification(let notification)?:
-          seen.append(
-            "\(notification.name) \(notification.userInfo)" + (notification.isRetained ? " retained" : ""))
-        case .lost(let count)?: seen.append("lost \(count)")
-        case .interrupted?: seen.append("interrupted")
-        case nil: seen.append("end")
-        }
-      }
-      #expect(seen == ["a.b 1 retained", "x.b 4 retained", "a.b 2", "a.new 3", "lost 7", "x.b 5"])
+      #expect(
+        try await notifications.words(6)
+          == ["a.b 1 retained", "x.b 4 retained", "a.b 2", "a.new 3", "lost 7", "x.b 5"])
       await connection.close()
-      #expect(try await iterator.next() == nil)
+      #expect(try await notifications.words(1) == ["end"])
     }
     #expect(patterns == ["a.*", "**"])
   }
 
-  @Test func whatIsOverTheLimitIsToldAsLost() async throws {
+  @Test func aSnapshotOverTheLimitIsReportedAsLost() async throws {
     try await conversation { peer in
       let observe = try peer.next(.observe)
       for number in 0..<10 { try peer.retained("a.n\(number)", text: "\(number)", under: observe) }
@@ -93,7 +83,7 @@ struct RetainedTests {
     }
   }
 
-  @Test func eachSequenceThatWantsItHasASnapshotOfItsOwn() async throws {
+  @Test func eachSequenceHasASnapshotOfItsOwn() async throws {
     let rest = try await conversation { peer in
       for number in 1...2 {
         let observe = try peer.next(.observe)
@@ -115,7 +105,7 @@ struct RetainedTests {
     #expect(rest == [.cancel, .cancel])
   }
 
-  @Test func aSnapshotThatIsRefusedIsThrown() async throws {
+  @Test func theRefusalOfASnapshotIsThrown() async throws {
     let rest = try await conversation { peer in
       let observe = try peer.next(.observe)
       try peer.send(Refusal(.limitExceeded), serial: observe.serial, text: "read first")
@@ -127,7 +117,7 @@ struct RetainedTests {
     #expect(rest == [])
   }
 
-  @Test func oneThatIsCancelledInTheMiddleIsTakenBack() async throws {
+  @Test func cancellingTheTaskDuringASnapshotTakesTheObservationBack() async throws {
     let begun = Gate()
     try await conversation { peer in
       let observe = try peer.next(.observe)
@@ -135,7 +125,7 @@ struct RetainedTests {
       begun.open()
       let cancel = try peer.next(.cancel)
       #expect(try cancel.decode(Cancel.self).target == observe.serial)
-      // What was on its way finds nobody.
+      // The rest of the snapshot is discarded.
       try peer.retained("a.c", under: observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
       try peer.send(Okay(), serial: cancel.serial)
@@ -149,7 +139,7 @@ struct RetainedTests {
     }
   }
 
-  @Test func aSnapshotThatNobodyWantedIsPassedOver() async throws {
+  @Test func aSnapshotThatNobodyAskedForIsIgnored() async throws {
     try await conversation { peer in
       let observe = try peer.next(.observe)
       try peer.retained("a.b", under: observe)
@@ -166,7 +156,7 @@ struct RetainedTests {
     }
   }
 
-  @Test func theBusListsWhatItHasRetained() async throws {
+  @Test func retainedNotificationsAreListed() async throws {
     try await conversation { peer in
       let list = try peer.next(.list)
       #expect(try list.decode(List.self) == List(.retained))

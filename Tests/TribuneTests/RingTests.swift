@@ -5,9 +5,9 @@ import Testing
 @testable import Tribune
 
 struct RingTests {
-  /// Each number adds so many; a negative one takes so many.
+  /// A positive step adds so many elements, a negative one takes so many.
   @Test(arguments: [[8, -8, 8], [5, -3, 5, -3, 5, -3, 20, -22], [1, -1, 1, -1], [100, -50, 100, -100, 7]])
-  func whatGoesInFirstComesOutFirst(steps: [Int]) {
+  func elementsLeaveInTheOrderInWhichTheyCame(steps: [Int]) {
     var ring = Ring<Int>()
     var expected: [Int] = []
     var next = 0

@@ -8,7 +8,7 @@ import TribuneWire
 
 @testable import Tribune
 
-/// A bus end that says exactly what a test wants it to, on a socket of its own.
+/// The bus's end of a connection, scripted by a test, on a socket of its own.
 final class ScriptedBus: Sendable {
   let address: Address
   private let directory: String
@@ -32,10 +32,9 @@ final class ScriptedBus: Sendable {
     _ = unsafe rmdir(directory)
   }
 
-  /// Plays the bus to one client, on a thread of its own, which it begins at once: a client's patience counts
-  /// from when it connects, however much else the test's threads have to do.
+  /// Plays the bus to one client, and closes the connection after the script.
   ///
-  /// When the script has ended, the client's connection is closed.
+  /// It has a thread of its own, so that busy test threads do not use up the client's patience.
   func play<Value: Sendable>(
     _ script: @escaping @Sendable (ScriptedPeer) throws -> Value
   ) throws -> Playing<Value> {
@@ -46,12 +45,12 @@ final class ScriptedBus: Sendable {
     return playing
   }
 
-  /// The next client, or the next connection of the same.
+  /// The next connection.
   func accept() throws -> ScriptedPeer {
     let deadline = ContinuousClock.now.advanced(by: ScriptedPeer.patience)
     while ContinuousClock.now < deadline {
       if try isReadable(listener), let socket = try UnixSocket.accept(listener) {
-        return ScriptedPeer(socket)
+        return ScriptedPeer(socket, of: self)
       }
     }
     throw ScriptedPeer.Failure("nobody connected")
@@ -67,7 +66,7 @@ final class Playing<Value: Sendable>: Sendable {
     result.finish()
   }
 
-  /// What the script returns, once it has ended; to be asked for once.
+  /// Waits for the script's result. Can be read once.
   var value: Value {
     get async throws {
       for try await value in results { return value }
@@ -78,12 +77,13 @@ final class Playing<Value: Sendable>: Sendable {
 
 /// The conversation of a client with a bus that greets it and then follows a script.
 ///
-/// When the client has done its part, its connection is closed, and the bus reads on to the end. A bus that ends
-/// first reads nothing behind its script; the connection is closed when that has ended.
+/// After the client's part, the connection is closed, and the bus reads to the end. If the bus ends first, it reads
+/// nothing after its script, and the connection is closed then.
 ///
 /// - Returns: what the script returns.
 func conversation<Value: Sendable>(
-  payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [], busEndsFirst: Bool = false,
+  payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [],
+  reconnectingFor patience: Duration = .seconds(10), busEndsFirst: Bool = false,
   _ script: @escaping @Sendable (ScriptedPeer) throws -> Value,
   client: (Connection) async throws -> Void
 ) async throws -> Value {
@@ -94,7 +94,7 @@ func conversation<Value: Sendable>(
     if !busEndsFirst { try peer.readToEnd() }
     return value
   }
-  let connection = try await Connection.connect(to: bus.address)
+  let connection = try await Connection.connect(to: bus.address, reconnectingFor: patience)
   try await client(connection)
   if !busEndsFirst { await connection.close() }
   let value = try await playing.value
@@ -102,7 +102,7 @@ func conversation<Value: Sendable>(
   return value
 }
 
-/// Expects that a client says nothing to a bus that greets it, until its connection is closed.
+/// Expects that a client sends nothing before its connection is closed.
 func expectSilence(
   sourceLocation: SourceLocation = #_sourceLocation, of client: (Connection) async throws -> Void
 ) async throws {
@@ -110,12 +110,12 @@ func expectSilence(
   #expect(isSilent, sourceLocation: sourceLocation)
 }
 
-/// Waits a second at most.
+/// Waits for up to a second.
 private func isReadable(_ descriptor: borrowing FileDescriptor) throws -> Bool {
   try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1)).isReadable
 }
 
-/// One client, as the bus sees it. Everything here blocks, and fails after 50 seconds.
+/// A client, as the bus sees it. All methods block, and fail after 50 seconds.
 final class ScriptedPeer {
   static let patience = Duration.seconds(50)
 
@@ -140,17 +140,21 @@ final class ScriptedPeer {
     var serial: Serial { header.serial }
   }
 
+  let bus: ScriptedBus
   private let socket: FileDescriptor
   private var input = ByteBuffer(capacity: 1 << 16)
-  /// Bytes of it that are done with.
+  /// Bytes at the start of `input` that have been handled.
   private var consumed = 0
   private let slices = GatherList(capacity: 1)
-  /// What came along and was not taken.
+  /// Descriptors that no frame has taken.
   private var passed = PassedDescriptors()
 
-  fileprivate init(_ socket: consuming FileDescriptor) { self.socket = socket }
+  fileprivate init(_ socket: consuming FileDescriptor, of bus: ScriptedBus) {
+    self.socket = socket
+    self.bus = bus
+  }
 
-  /// Reads the client's hello, and says the bus's hello and welcome.
+  /// Reads the client's hello, and sends the bus's hello and welcome.
   func greet(
     as id: UInt64 = 7, payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [],
     isHelloRead: Bool = false
@@ -171,7 +175,7 @@ final class ScriptedPeer {
     consumed = Hello.length
   }
 
-  /// The client's next frame, which has to be of that kind.
+  /// The client's next frame, which must be of this kind.
   func next(_ kind: FrameKind) throws -> Frame {
     guard let frame = try nextIfAny() else {
       throw Failure("the client ended before a frame of kind \(kind)")
@@ -205,7 +209,7 @@ final class ScriptedPeer {
   /// Ends the connection.
   func close() { UnixSocket.shutdown(socket) }
 
-  /// Lets the client write no more, and stays connected.
+  /// Makes the client's writes fail, and stays connected.
   func endReading() {
     _ = shutdown(socket.rawValue, CInt(SHUT_RD))
   }
@@ -224,14 +228,22 @@ final class ScriptedPeer {
     try send(Post(), sender: ConnectionID(rawValue: 9), serial: 1, name: name, object: object, text: text)
   }
 
-  /// Takes the client's next frame for an observation, and confirms it.
+  /// Confirms the client's next frame, an observation.
   @discardableResult func confirmObservation() throws -> Frame {
     let observe = try next(.observe)
     try send(Okay(registration: observe.serial), serial: observe.serial)
     return observe
   }
 
-  /// Confirms the client's next frame, a post that waits for that.
+  /// Sends the verdict on a query that nobody answered.
+  func reply(to ask: Frame, _ verdict: VerdictKind = .allowed, query: UInt64 = 5) throws {
+    try send(
+      TribuneWire.Verdict(
+        query: QueryID(rawValue: query), verdict: verdict, isUnanswered: true, outcomes: []),
+      serial: ask.serial)
+  }
+
+  /// Confirms the client's next frame, an acknowledged post.
   func confirmPost() throws {
     let post = try next(.post)
     try send(Okay(), serial: post.serial)
@@ -243,7 +255,7 @@ final class ScriptedPeer {
     try send(out)
   }
 
-  /// The file that came with a frame.
+  /// Takes the file that came with a frame.
   func takeFile(length: Int) throws -> MemoryFile {
     guard case .descriptor(let descriptor)? = passed.popFirst() else { throw Failure("no descriptor came") }
     return try MemoryFile(checking: descriptor, length: length)
@@ -252,7 +264,7 @@ final class ScriptedPeer {
   /// Whether descriptors came that were not taken.
   var hasDescriptors: Bool { !passed.isEmpty }
 
-  /// Sends what lies in a buffer, with what is attached to it.
+  /// Sends the bytes of a buffer, with its attachment.
   func send(_ out: ByteBuffer) throws {
     var sent = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
@@ -267,7 +279,7 @@ final class ScriptedPeer {
     }
   }
 
-  /// - Returns: false when the client has ended.
+  /// - Returns: false if the client has ended.
   @discardableResult private func receive() throws -> Bool {
     let rest = ByteBuffer(capacity: input.count - consumed + 1 << 16)
     rest.append(input.bytes(in: consumed..<input.count))
@@ -275,7 +287,7 @@ final class ScriptedPeer {
     consumed = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
     while ContinuousClock.now < deadline {
-      // Testing makes a thrown error expensive, so that waiting comes before trying.
+      // It waits first, because thrown errors are expensive under Swift Testing.
       guard try isReadable(socket) else { continue }
       do {
         switch try UnixSocket.receive(from: socket, into: input, &passed) {

@@ -9,14 +9,14 @@ import TribuneWire
 
 @testable import Tribune
 
-/// userInfo in files, to a bus and from one that may cheat.
+/// userInfo in files, to a bus and from a bus that may cheat.
 @Suite(.timeLimit(.minutes(15)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
   private static let long = [UInt8](repeating: 0x61, count: floor)
 
   @Test(arguments: [false, true])
-  func longUserInfoIsSentInAFileToABusThatTakesOne(acknowledged: Bool) async throws {
+  func longUserInfoIsSentInAFileToABusThatTakesFiles(acknowledged: Bool) async throws {
     let received = try await conversation(capabilities: .descriptors) { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.flags == (acknowledged ? [.acknowledge, .descriptor] : .descriptor))
@@ -38,7 +38,7 @@ struct SharedFileTests {
   }
 
   @Test(arguments: [(floor - 1, true), (floor, false)])
-  func whatIsShortOrTheBusTakesNoFileIsSentAsItIs(
+  func otherUserInfoIsSentInTheFrame(
     length: Int, takesFiles: Bool
   ) async throws {
     try await conversation(capabilities: takesFiles ? .descriptors : []) { peer in
@@ -50,7 +50,7 @@ struct SharedFileTests {
     }
   }
 
-  @Test func whatIsTooLongIsRefusedBeforeThereIsAFile() async throws {
+  @Test func userInfoOverTheLimitIsRefusedBeforeItIsInAFile() async throws {
     try await conversation(payloadMax: 70_000, capabilities: .descriptors) { peer in
       try peer.readToEnd()
       #expect(!peer.hasDescriptors)
@@ -83,26 +83,27 @@ struct SharedFileTests {
     }
   }
 
-  @Test func aBusThatDoesNotReadIsGivenBoundedMemory() async throws {
-    let posted = Counter()
+  @Test func filesForABusThatDoesNotReadAreBounded() async throws {
+    let posted = Atomic(0)
     try await conversation(payloadMax: 1 << 30, capabilities: .descriptors) { peer in
       for number in 0..<40 {
         let frame = try peer.next(.post)
         #expect(frame.object == "\(number)")
         _ = try peer.takeFile(length: 4 << 20)
-        // 64 MiB in the socket, what waits to be written, and the one that is being posted.
-        #expect(posted.value <= number + 1 + 16 + 3)
+        // 64 MiB in the socket, frames that wait to be written, and the frame that is being posted.
+        let count = posted.load(ordering: .sequentiallyConsistent)
+        #expect(count <= number + 1 + 16 + 3)
       }
     } client: { connection in
       let userInfo = UserInfo([UInt8](repeating: 1, count: 4 << 20))
       for number in 0..<40 {
         try await connection.post("a.b", object: "\(number)", userInfo: userInfo)
-        posted.increment()
+        posted.add(1, ordering: .sequentiallyConsistent)
       }
     }
   }
 
-  @Test func aFileIsMappedAndReadAsWhatItHolds() async throws {
+  @Test func userInfoInAFileReadsLikeAnyOther() async throws {
     try await conversation(capabilities: .descriptors) { peer in
       try peer.confirmObservation()
       try peer.send(try Self.post(length: Self.floor, file: try MemoryFile(holding: Self.long.rawBytes)))
@@ -130,9 +131,7 @@ struct SharedFileTests {
 
   @Test(arguments: Cheat.allCases)
   func aBusThatCheatsEndsTheConnection(cheat: Cheat) async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet(capabilities: .descriptors)
+    try await conversation(capabilities: .descriptors) { peer in
       try peer.confirmObservation()
       let sealed = try MemoryFile(holding: Self.long.rawBytes)
       let frame: ByteBuffer
@@ -152,13 +151,11 @@ struct SharedFileTests {
         frame.appendFrame(Okay(), flags: .descriptor, serial: 1000)
       }
       try peer.send(frame)
-      try peer.readToEnd()
+    } client: { connection in
+      let notifications = try await connection.observe("a.*")
+      #expect(await connection.closed()?.code == .protocolViolation)
+      withExtendedLifetime(notifications) {}
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a.*")
-    #expect(await connection.closed()?.code == .protocolViolation)
-    withExtendedLifetime(notifications) {}
-    try await script.value
   }
 
   private static func post(length: Int, file: (any AttachedFile)?) throws -> ByteBuffer {
@@ -168,14 +165,7 @@ struct SharedFileTests {
   }
 }
 
-private final class Counter: Sendable {
-  private let count = Atomic(0)
-
-  var value: Int { count.load(ordering: .sequentiallyConsistent) }
-  func increment() { count.add(1, ordering: .sequentiallyConsistent) }
-}
-
-/// What no client should take.
+/// A file that no client may accept.
 private final class PassedFile: AttachedFile {
   let length = 0
   private let descriptor: FileDescriptor

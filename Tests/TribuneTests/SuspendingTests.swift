@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct SuspendingTests {
-  @Test func whatWasHeldHasComeWhenResumingReturns() async throws {
+  @Test func bufferedNotificationsHaveArrivedWhenResumingReturns() async throws {
     let suspensions = try await conversation { peer in
       try peer.confirmObservation()
       let suspend = try peer.next(.suspend)
@@ -24,7 +24,7 @@ struct SuspendingTests {
       #expect(connection.isSuspended)
       try await connection.resume()
       #expect(!connection.isSuspended)
-      // Nothing more comes behind it.
+      // Ends the sequence after these.
       await notifications.cancel()
       var iterator = notifications.makeAsyncIterator()
       #expect(try await iterator.next() == .lost(2))
@@ -35,22 +35,19 @@ struct SuspendingTests {
   }
 
   @Test func aRefusalChangesNothing() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       try peer.send(Refusal(.unknownKind), serial: try peer.next(.suspend).serial, text: "what?")
       _ = try peer.next(.suspend)
+    } client: { connection in
+      #expect(await failure { try await connection.suspend() } == TribuneError(.refused, "what?"))
+      #expect(!connection.isSuspended)
+      #expect(await failure { try await connection.suspend() }?.code == .connectionLost)
+      #expect(await failure { try await connection.resume() }?.code == .connectionLost)
+      #expect(!connection.isSuspended)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    #expect(await failure { try await connection.suspend() } == TribuneError(.refused, "what?"))
-    #expect(!connection.isSuspended)
-    #expect(await failure { try await connection.suspend() }?.code == .connectionLost)
-    #expect(await failure { try await connection.resume() }?.code == .connectionLost)
-    #expect(!connection.isSuspended)
-    try await script.value
   }
 
-  @Test func cancellingTheTaskLeavesNobodyInTheDark() async throws {
+  @Test func cancellingTheTaskDoesNotStopSuspending() async throws {
     let (sent, gate) = (Gate(), Gate())
     let rest = try await conversation { peer in
       let suspend = try peer.next(.suspend)
@@ -70,7 +67,7 @@ struct SuspendingTests {
   }
 
   @Test(arguments: Tribune.SuspensionBehavior.allCases)
-  func anObservationSaysWhatBecomesOfItsNotifications(behavior: Tribune.SuspensionBehavior) async throws {
+  func theSuspensionBehaviorOfAnObservationReachesTheBus(behavior: Tribune.SuspensionBehavior) async throws {
     let observed = try await conversation { peer in
       let observe = try peer.confirmObservation()
       let list = try peer.next(.list)
@@ -93,7 +90,7 @@ struct SuspendingTests {
     #expect(observed == Observe(options: .awaited, suspension: behavior.wire))
   }
 
-  @Test func observationsThatDifferInWhatTheyWantAreTwoToTheBus() async throws {
+  @Test func observationsWithDifferentOptionsAreTwoToTheBus() async throws {
     let gate = Gate()
     let rest = try await conversation { peer in
       for _ in 0..<3 { try peer.confirmObservation() }
@@ -116,7 +113,7 @@ struct SuspendingTests {
     #expect(rest == [.cancel, .cancel, .cancel])
   }
 
-  @Test func theBusListsWhoIsSuspended() async throws {
+  @Test func suspendedConnectionsAreListed() async throws {
     try await conversation { peer in
       let list = try peer.next(.list)
       for isSuspended in [true, false] {

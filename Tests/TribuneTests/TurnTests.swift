@@ -7,9 +7,9 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Where delegates and the tasks of a connection's executor run, and that a connection receives all the same.
+/// The threads of delegates and of the executor's tasks, while the connection goes on receiving.
 ///
-/// One after the other: a delegate that blocks may do so on one of Swift's own threads, of which there are few.
+/// The tests run one after the other: a delegate may block one of Swift's own threads, of which there are few.
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
@@ -43,30 +43,27 @@ struct TurnTests {
   }
 
   @Test func aDelegateCanAskOverTheSameConnection() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<String> = try bus.play { peer in
-      try peer.greet()
+    let answer = try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
       let ask = try peer.next(.ask)
       #expect(try ask.decode(Ask.self).parent == 1)
-      try peer.send(
-        TribuneWire.Verdict(query: QueryID(rawValue: 2), verdict: .vetoed, isUnanswered: false, outcomes: []),
-        serial: ask.serial)
-      return try peer.next(.answer).payload
+      try peer.reply(to: ask, .vetoed)
+      let answer = try peer.next(.answer).payload
+      try peer.conclude(1, of: attachment, .vetoed)
+      return answer
+    } client: { connection in
+      let delegate = Witness { question in
+        let verdict = try await connection.ask("archive.shouldPrune", parent: question.query)
+        return .veto(verdict.decision.rawValue)
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await delegate.concluded(1)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { question in
-      let verdict = try await connection.ask("archive.shouldPrune", parent: question.query)
-      return .veto(verdict.decision.rawValue)
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    #expect(try await script.value == "vetoed")
-    withExtendedLifetime(delegate) {}
-    await connection.close()
+    #expect(answer == "vetoed")
   }
 
-  @Test func aDelegateThatSuspendsKeepsNobodyWaiting() async throws {
+  @Test func aDelegateThatSuspendsDelaysNoOtherQuestion() async throws {
     let (others, othersEnd) = AsyncStream<Void>.makeStream()
     let delegate = Witness { question in
       if question.query == 1 { for await _ in others {} }
@@ -90,7 +87,7 @@ struct TurnTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test func aDelegateThatBlocksKeepsNobodyWaitingForLong() async throws {
+  @Test func aDelegateThatBlocksDelaysTheConnectionBriefly() async throws {
     let blocked = Gate()
     let order = try await conversation { peer in
       let attachment = try peer.attach()
@@ -100,7 +97,7 @@ struct TurnTests {
       for _ in 1...2 { order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
       try peer.post("window.changed")
       try peer.confirmPost()
-      // All that went on while it was blocked.
+      // All of that happened while the first answer was blocked.
       blocked.open()
       order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue)
       try peer.question(4, of: attachment)
@@ -131,7 +128,7 @@ struct TurnTests {
     let isOnlySecondAnswered = try await conversation { peer in
       let attachment = try peer.attach()
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
-      // Both have been asked: the first one blocks, and the second one is answered all the same.
+      // The first question blocks, and the second one is answered.
       let answered = try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue
       asked.open()
       return try answered == 2 && peer.nextIfAny() == nil
@@ -144,32 +141,28 @@ struct TurnTests {
       await asked.opened()
       await connection.close()
       blocked.open()
-      // Both learn that nobody can tell how it ended.
+      // Both conclude as cancelled.
       await delegate.concluded(1, 2)
     }
     #expect(isOnlySecondAnswered)
   }
 
   @Test func aDelegateCanCloseItsConnection() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
+    try await conversation { peer in
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
-      try peer.readToEnd()
+    } client: { connection in
+      let delegate = Witness { _ in
+        await connection.close()
+        return .approve
+      }
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      await delegate.concluded(1)
+      #expect(await connection.closed() == nil)
     }
-    let connection = try await Connection.connect(to: bus.address)
-    let delegate = Witness { _ in
-      await connection.close()
-      return .approve
-    }
-    try await connection.attach(delegate, respondingTo: ["window.*"])
-    await delegate.concluded(1)
-    #expect(await connection.closed() == nil)
-    try await script.value
   }
 
-  @Test func aQuestionThatIsWithdrawnBeforeItIsPutHasItsTaskCancelled() async throws {
+  @Test func withdrawingAQuestionBeforeItReachesTheDelegateCancelsItsTask() async throws {
     let blocked = Gate()
     try await conversation { peer in
       let attachment = try peer.attach()
@@ -179,8 +172,7 @@ struct TurnTests {
     } client: { connection in
       let delegate = Witness { question in
         if question.query == 1 { blocked.wait() }
-        // Until its task is cancelled.
-        if question.query == 2 { for await _ in AsyncStream<Void>.makeStream().stream {} }
+        if question.query == 2 { await cancellation() }
         return .approve
       }
       try await connection.attach(delegate, respondingTo: ["window.*"])
@@ -190,15 +182,9 @@ struct TurnTests {
 
   // MARK: The executor
 
-  @Test func whatRunsOnTheExecutorStaysOnOneThread() async throws {
+  @Test func tasksOnTheExecutorStayOnOneThread() async throws {
     try await conversation { peer in
-      for query in 1...10 {
-        let ask = try peer.next(.ask)
-        try peer.send(
-          TribuneWire.Verdict(
-            query: QueryID(rawValue: UInt64(query)), verdict: .allowed, isUnanswered: true, outcomes: []),
-          serial: ask.serial)
-      }
+      for query in 1...10 { try peer.reply(to: try peer.next(.ask), query: UInt64(query)) }
     } client: { connection in
       let threads = try await withTaskExecutorPreference(connection.executor) {
         var threads = [Thread.ID.current]
@@ -213,7 +199,7 @@ struct TurnTests {
     }
   }
 
-  @Test func aTaskThatBlocksTheExecutorKeepsTheConnectionWaitingNotForLong() async throws {
+  @Test func aTaskThatBlocksTheExecutorDelaysTheConnectionBriefly() async throws {
     let (blocked, hasBlocked) = (Gate(), Gate())
     try await conversation { peer in
       hasBlocked.wait()
@@ -226,31 +212,27 @@ struct TurnTests {
       }
       try await connection.postAcknowledged("window.seen")
       await blocking.value
-      // Those behind it run, too, and there is one thread again.
+      // Later tasks run, too, and there is one thread again.
       for _ in 1...3 { await withTaskExecutorPreference(connection.executor) {} }
     }
   }
 
-  @Test func whatRunsOnTheExecutorOfAConnectionThatHasEndedRunsAllTheSame() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in
-      try peer.greet()
-      try peer.readToEnd()
+  @Test func tasksRunOnTheExecutorOfAConnectionThatHasEnded() async throws {
+    try await conversation(reconnectingFor: .zero) { _ in
+    } client: { connection in
+      let executor = connection.executor
+      let closing = Task(executorPreference: executor) {
+        await connection.close()
+        await Task.yield()
+        return await connection.closed()
+      }
+      #expect(await closing.value == nil)
+      #expect(await Task(executorPreference: executor) { 42 }.value == 42)
     }
-    let connection = try await Connection.connect(to: bus.address, reconnectingFor: .zero)
-    let executor = connection.executor
-    let closing = Task(executorPreference: executor) {
-      await connection.close()
-      await Task.yield()
-      return await connection.closed()
-    }
-    #expect(await closing.value == nil)
-    #expect(await Task(executorPreference: executor) { 42 }.value == 42)
-    try await script.value
   }
 }
 
-/// A delegate that notes by which threads it was asked, and told how it ended.
+/// A delegate that notes the threads that call it, and the queries that have ended.
 private final class Witness: Delegate {
   private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
   private let held = Mutex<[Thread.ID]>([])
@@ -273,7 +255,7 @@ private final class Witness: Delegate {
     ends.continuation.yield(conclusion.query)
   }
 
-  /// Returns when it has been told how those queries ended.
+  /// Returns when these queries have ended.
   func concluded(_ queries: UInt64...) async {
     var open = Set(queries)
     for await ended in ends.stream {

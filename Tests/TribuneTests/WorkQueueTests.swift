@@ -5,7 +5,7 @@ import TribuneSystem
 
 @testable import Tribune
 
-/// Whose turn it is, as a value.
+/// The turns of a link's threads, as a value.
 @Suite struct WorkQueueTests {
   @Test func withoutWorkThereIsOnlyReceiving() {
     var queue = WorkQueue()
@@ -14,13 +14,13 @@ import TribuneSystem
     #expect(queue.sighting(after: 0) == "nothing")
   }
 
-  @Test func aTurnOfWorkingIsWatchedOnceAndEnds() {
+  @Test func oneTaskWatchesWorkTurnsUntilTheyEnd() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     queue.append(news())
     queue.append(news())
     #expect(queue.step == "work 1: 2, unwatched")
-    // What comes meanwhile is for the next turn, and for this one's thread.
+    // New work is for the next turn of this thread.
     queue.append(news())
     #expect(queue.next(in: 1) != nil)
     #expect(queue.next(in: 1) != nil)
@@ -36,7 +36,7 @@ import TribuneSystem
     #expect(queue.step == "work 3: 1, unwatched")
   }
 
-  @Test func aTurnThatDoesNotEndIsRelievedOnceAndItsThreadComesBack() {
+  @Test func aLongWorkTurnIsRelievedOnceUntilItsThreadIsBack() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     queue.append(news())
@@ -46,19 +46,19 @@ import TribuneSystem
     #expect(queue.sighting(after: 0) == "turns to 1")
     #expect(queue.sighting(after: 1) == "relief")
     #expect(queue.sighting(after: 1) == "nothing")
-    // The other thread leaves to others what the first has not come to.
+    // The other thread hands over the rest of the first one's work.
     queue.beginReceiving(.current)
     #expect(queue.step == "hand over 1")
     queue.append(news())
     #expect(queue.step == "hand over 1")
-    // The first has nothing more to do, and then work is the other's again.
+    // When the first is back, the other one works again.
     #expect(queue.next(in: 1) == nil)
     queue.endWorking(1)
     queue.append(news())
     #expect(queue.step == "work 2: 1, unwatched")
   }
 
-  @Test func whoComesBackWhileTheOtherWorksReceives() {
+  @Test func aThreadThatComesBackReceivesWhileTheOtherWorks() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     queue.append(news())
@@ -66,7 +66,7 @@ import TribuneSystem
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
     queue.beginReceiving(.current)
-    // Whose turn was ended from outside does no more of it, and until it is over nobody else begins one.
+    // A relieved turn gets no more work, and no other turn starts before it is over.
     #expect(queue.next(in: 1) == nil)
     #expect(queue.step == "hand over 1")
     queue.endWorking(1)
@@ -74,7 +74,7 @@ import TribuneSystem
     #expect(queue.step == "work 2: 1, watched")
   }
 
-  @Test func withoutAThreadForReliefItIsTriedAgain() {
+  @Test func reliefIsTriedAgainIfNoThreadStarts() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     queue.append(news())
@@ -87,7 +87,7 @@ import TribuneSystem
     #expect(queue.sighting(after: 1) == "nothing")
   }
 
-  @Test func whatIsLeftAtTheEndIsForOthers() {
+  @Test func workLeftAtTheEndIsForOtherThreads() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     queue.append(news())
@@ -101,12 +101,12 @@ import TribuneSystem
   }
 }
 
-private final class Nobody: Delegate {
+final class Nobody: Delegate {
   func answer(_ question: Question) -> Answer { .abstain }
 }
 
 extension WorkQueue {
-  /// What the thread that receives is to do next, in words.
+  /// The next step of the receiving thread, in words.
   fileprivate var step: String {
     mutating get {
       switch next() {

@@ -6,7 +6,7 @@ import TribuneWire
 
 @Suite("Byte buffers", .timeLimit(.minutes(15)))
 struct ByteBufferTests {
-  @Test("What is appended is there, in order, however often the storage grows", arguments: [0, 1, 7, 4096])
+  @Test("A buffer has the appended bytes in order, however often it grows", arguments: [0, 1, 7, 4096])
   func growth(capacity: Int) {
     let buffer = ByteBuffer(capacity: capacity)
     var expected: [UInt8] = []
@@ -20,7 +20,7 @@ struct ByteBufferTests {
     #expect(buffer.array == expected)
   }
 
-  @Test("A slice shows the same bytes after the storage has moved, and keeps the buffer")
+  @Test("A slice has the same bytes after the storage has moved, and keeps the buffer alive")
   func slicesSurviveGrowth() {
     var buffer: ByteBuffer? = ByteBuffer(holding: Array("archive.didPrune".utf8))
     var slices: [ByteSlice] = []
@@ -47,7 +47,7 @@ struct ByteBufferTests {
     #expect(buffer.count == 12)
   }
 
-  @Test("What is truncated is gone, and its room is used again")
+  @Test("Truncating removes bytes, and later bytes use their capacity")
   func truncating() {
     let buffer = ByteBuffer(holding: [1, 2, 3, 4])
     let capacity = buffer.capacity
@@ -60,7 +60,7 @@ struct ByteBufferTests {
     #expect(buffer.count == 0 && buffer.array.isEmpty)
   }
 
-  @Test("Room is made only when there is none")
+  @Test("Reserving grows only a buffer that is too small")
   func reserving() {
     let buffer = ByteBuffer(capacity: 16)
     buffer.reserve(16)
@@ -72,7 +72,7 @@ struct ByteBufferTests {
     #expect(buffer.capacity >= 17 && buffer.count == 0)
   }
 
-  @Test("Filling counts what was written, and nothing when it fails")
+  @Test("Filling appends the bytes that were written, and none if it fails")
   func filling() throws {
     struct Failure: Error {}
     let buffer = ByteBuffer(capacity: 4)
@@ -93,7 +93,7 @@ struct ByteBufferTests {
     #expect(buffer.array == [1, 2, 3])
   }
 
-  @Test("A buffer can be appended to itself, whether it has room or not", arguments: [8192, 16_384])
+  @Test("A buffer can be appended to itself, whether it has to grow or not", arguments: [8192, 16_384])
   func appendingItself(capacity: Int) {
     let buffer = ByteBuffer(capacity: capacity)
     let bytes = (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
@@ -102,7 +102,7 @@ struct ByteBufferTests {
     #expect(buffer.array == bytes + bytes)
   }
 
-  @Test("Nothing, appended, is nothing")
+  @Test("Appending nothing changes nothing")
   func empty() {
     let buffer = ByteBuffer(capacity: 0)
     buffer.append("")
@@ -124,7 +124,7 @@ struct ByteBufferTests {
     }
   }
 
-  @Test("Access past the end stops the process, whoever asks for it")
+  @Test("Every access past the end stops the process")
   func readingPastEnd() async {
     await #expect(processExitsWith: .failure) {
       _ = ByteBuffer(holding: [1, 2, 3]).bytes.integer(at: 0, as: UInt32.self)
@@ -149,7 +149,7 @@ struct ByteBufferTests {
     }
   }
 
-  @Test("Writing where nothing was written stops the process")
+  @Test("Storing past the written bytes stops the process")
   func writingPastEnd() async {
     await #expect(processExitsWith: .failure) {
       ByteBuffer(holding: [1, 2, 3]).store(UInt32(0), at: 0)
@@ -177,7 +177,7 @@ struct ByteBufferTests {
 
 @Suite("The buffer pool", .timeLimit(.minutes(15)))
 struct BufferPoolTests {
-  @Test("A buffer from the pool is empty, whatever its storage held before")
+  @Test("A buffer from the pool is empty, even if its storage was used before")
   func reuse() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for _ in 0..<3 {
@@ -187,7 +187,7 @@ struct BufferPoolTests {
     }
   }
 
-  @Test("Buffers that are out at the same time share nothing")
+  @Test("Buffers in use at the same time share nothing")
   func separation() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for _ in 0..<2 {
@@ -199,11 +199,11 @@ struct BufferPoolTests {
     }
   }
 
-  @Test("Of those that are kept, none is handed out while somebody has it, and soon again afterwards")
+  @Test("The pool does not hand out a kept buffer that is in use, but does so soon afterwards")
   func keeping() {
     let pool = BufferPool(bufferCapacity: 100, keptMax: 3)
     for _ in 0..<3 {
-      // Having found none free, it does not look at once again.
+      // If the pool finds no free buffer, it does not search again at once.
       var buffers = (0..<6).compactMap { _ in pool.takeIfFree() }
       #expect(Set(buffers.map(ObjectIdentifier.init)).count == 3)
       #expect(buffers.count == 3)

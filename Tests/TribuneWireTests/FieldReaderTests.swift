@@ -6,71 +6,43 @@ import TribuneWire
 
 @Suite("Fields", .timeLimit(.minutes(15)))
 struct FieldReaderTests {
-  /// One byte of a vector's fields that holds an enumeration, and a number past its last.
-  struct Enumeration: Sendable, CustomTestStringConvertible {
-    let file: String
-    /// Counted from the start of the fields.
-    let offset: Int
-    let first: UInt8
-
-    var testDescription: String { "\(file) at \(offset)" }
-  }
-
   @Test(
-    "A number that an enumeration does not have is an invalid value",
+    "A number that is no case of its enumeration is an invalid value",
     arguments: [
-      Enumeration(file: "attach", offset: 4, first: 2), Enumeration(file: "ask", offset: 4, first: 5),
-      Enumeration(file: "ask", offset: 5, first: 2), Enumeration(file: "answer-veto", offset: 16, first: 5),
-      Enumeration(file: "progress", offset: 76, first: 3),
-      Enumeration(file: "progress", offset: 77, first: 8),
-      Enumeration(file: "verdict", offset: 8, first: 2), Enumeration(file: "verdict", offset: 82, first: 8),
-      Enumeration(file: "concluded", offset: 16, first: 3), Enumeration(file: "list", offset: 0, first: 10),
-      Enumeration(file: "entry-bus", offset: 0, first: 10),
-      Enumeration(file: "entry-delegate", offset: 93, first: 2),
-      Enumeration(file: "entry-member", offset: 24, first: 4),
-      Enumeration(file: "ended-replaced", offset: 0, first: 2),
-      Enumeration(file: "post-awaited", offset: 0, first: 32),
-      Enumeration(file: "post-awaited", offset: 1, first: 3),
-      Enumeration(file: "observe-retained", offset: 0, first: 4),
-      Enumeration(file: "observe-retained", offset: 1, first: 4),
-      Enumeration(file: "awaited", offset: 40, first: 3),
-    ])
-  func unknownNumber(_ enumeration: Enumeration) throws {
-    let vector = try #require(FrameVector.all.first { $0.file == enumeration.file })
-    let bytes = try vector.bytes()
-    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
-    for number in [enumeration.first, enumeration.first + 1, 0xFF] {
-      var fields = Array(bytes[FrameHeader.length..<header.nameStart])
-      fields[enumeration.offset] = number
-      let code = decoding(fields, as: vector.fields)
-      #expect(code == .invalidValue)
+      // A vector, the offset of the number in its fields, and the first number past the last case.
+      ("attach", 4, 2), ("ask", 4, 5), ("ask", 5, 2), ("answer-veto", 16, 5), ("progress", 76, 3),
+      ("progress", 77, 8), ("verdict", 8, 2), ("verdict", 82, 8), ("concluded", 16, 3), ("list", 0, 10),
+      ("entry-bus", 0, 10), ("entry-delegate", 93, 2), ("entry-member", 24, 4), ("ended-replaced", 0, 2),
+      ("post-awaited", 0, 32), ("post-awaited", 1, 3), ("observe-retained", 0, 4),
+      ("observe-retained", 1, 4), ("awaited", 40, 3),
+    ] as [(String, Int, UInt8)])
+  func unknownNumber(file: String, offset: Int, first: UInt8) throws {
+    let vector = try #require(FrameVector.all.first { $0.file == file })
+    var fields = try vector.fieldBytes()
+    for number in [first, first + 1, 0xFF] {
+      fields[offset] = number
+      #expect(decoding(fields, as: vector.fields) == .invalidValue)
     }
-    var fields = Array(bytes[FrameHeader.length..<header.nameStart])
-    fields[enumeration.offset] = enumeration.first - 1
-    let code = decoding(fields, as: vector.fields)
-    #expect(code != .invalidValue)
+    fields[offset] = first - 1
+    #expect(decoding(fields, as: vector.fields) != .invalidValue)
   }
 
   @Test(
-    "An attach has at most 128 patterns",
-    arguments: [(128, nil), (129, .limitExceeded), (65_535, .limitExceeded)] as [(Int, ErrorCode?)])
-  func patternCount(_ count: Int, _ code: ErrorCode?) {
+    "An attach has at most 128 patterns and 32 protocols",
+    arguments: [
+      (128, 32, nil), (129, 0, .limitExceeded), (65_535, 0, .limitExceeded), (1, 33, .limitExceeded),
+      (1, 65_535, .limitExceeded),
+    ] as [(Int, Int, ErrorCode?)])
+  func counts(patterns: Int, protocols: Int, code: ErrorCode?) {
     let buffer = ByteBuffer(capacity: 0)
-    Attach(patterns: Array(repeating: "a", count: count)).append(to: buffer)
+    let attach = Attach(
+      patterns: Array(repeating: "a", count: patterns), protocols: Array(repeating: "A", count: protocols))
+    attach.append(to: buffer)
     #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
   }
 
   @Test(
-    "An attach conforms to at most 32 protocols",
-    arguments: [(32, nil), (33, .limitExceeded), (65_535, .limitExceeded)] as [(Int, ErrorCode?)])
-  func protocolCount(_ count: Int, _ code: ErrorCode?) {
-    let buffer = ByteBuffer(capacity: 0)
-    Attach(patterns: ["a"], protocols: Array(repeating: "A", count: count)).append(to: buffer)
-    #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
-  }
-
-  @Test(
-    "A count of texts is checked against its limit before the texts, and then against what there is",
+    "A count of texts is checked against its limit first, and then against the bytes",
     arguments: [
       ([], .malformedFrame), ([0x01], .malformedFrame), ([0x00, 0x00], nil), ([0x01, 0x00], .malformedFrame),
       ([0x01, 0x00, 0x01, 0x00], .malformedFrame), ([0x01, 0x00, 0x00, 0x00], nil),
@@ -85,7 +57,7 @@ struct FieldReaderTests {
       } == code)
   }
 
-  @Test("Texts are read in their order, and what stands behind them in its place")
+  @Test("Texts are read in order, and then the field after them")
   func textsInOrder() throws {
     let buffer = ByteBuffer(capacity: 0)
     buffer.appendFields(["b", "", "ä"])
@@ -96,7 +68,7 @@ struct FieldReaderTests {
   }
 
   @Test(
-    "Bytes that reach past the end are malformed, and nothing is made ready for them",
+    "Bytes that reach past the end are malformed, and nothing is allocated for them",
     arguments: [
       ([], .malformedFrame), ([0x00, 0x00, 0x00], .malformedFrame), ([0x00, 0x00, 0x00, 0x00], nil),
       ([0x01, 0x00, 0x00, 0x00], .malformedFrame), ([0x01, 0x00, 0x00, 0x00, 0xFF], nil),
@@ -110,7 +82,7 @@ struct FieldReaderTests {
       } == code)
   }
 
-  @Test("Bytes are read as they are, and what stands behind them in its place")
+  @Test("Bytes are read as they are, and then the field after them")
   func byteArray() throws {
     let buffer = ByteBuffer(capacity: 0)
     buffer.appendBytesField([0x00, 0xFF, 0x80])
@@ -135,14 +107,13 @@ struct FieldReaderTests {
     #expect(code == .malformedFrame)
   }
 
-  @Test("A count of more than there is is malformed, and nothing is made ready for it")
+  @Test("A count that exceeds the bytes is malformed, and nothing is allocated for it")
   func hugeCounts() {
-    let buffer = ByteBuffer(capacity: 0)
-    Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []).append(
-      to: buffer)
-    // The two flags stand behind the outcomes.
-    buffer.store(UInt32.max, at: buffer.count - 6)
     let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
+    let buffer = ByteBuffer(capacity: 0)
+    empty.append(to: buffer)
+    // The last six bytes are the count and two flags.
+    buffer.store(UInt32.max, at: buffer.count - 6)
     #expect(decoding(buffer.array, as: empty) == .malformedFrame)
   }
 
@@ -175,7 +146,7 @@ struct FieldReaderTests {
       } == .malformedFrame)
   }
 
-  @Test("A record cannot be read past its own end, whatever stands behind it")
+  @Test("A record cannot be read past its own end, even if more follows")
   func recordBounds() throws {
     let buffer = ByteBuffer(capacity: 0)
     buffer.appendRecord { $0.append(UInt16(0x0201)) }
@@ -197,17 +168,14 @@ struct FieldReaderTests {
     #expect(wholeIsAtEnd)
   }
 
-  @Test("A record too short for an outcome is malformed, even with more outcomes behind it")
+  @Test("A record that is too short for an outcome is malformed, even if more outcomes follow")
   func shortRecord() throws {
-    var bytes = try Vector.bytes("verdict")
-    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
-    bytes = Array(bytes[FrameHeader.length..<header.nameStart])
-    let length = bytes[14]
-    bytes[14] = length - 1
-    #expect(decoding(bytes, as: FrameVector.verdict) == .malformedFrame)
+    var fields = try #require(FrameVector.all.first { $0.file == "verdict" }).fieldBytes()
+    fields[14] -= 1
+    #expect(decoding(fields, as: FrameVector.verdict) == .malformedFrame)
   }
 
-  @Test("What a newer bus adds to an outcome is passed over")
+  @Test("Fields that a newer bus adds to an outcome are skipped")
   func longRecord() throws {
     let verdict = FrameVector.verdict
     let buffer = ByteBuffer(capacity: 0)
@@ -249,7 +217,7 @@ struct FieldReaderTests {
     #expect(text == expected)
   }
 
-  @Test("Text longer than a field can say is cut, and what follows it stays in place")
+  @Test("Text that is too long for a field is cut, and the next field is intact")
   func longText() throws {
     let buffer = ByteBuffer(capacity: 0)
     buffer.appendField(String(repeating: "ä", count: 40_000))
@@ -268,13 +236,6 @@ struct FieldReaderTests {
       try reader.integer(UInt8.self), try reader.integer(UInt64.self), try reader.integer(Int32.self)
     )
     #expect(values == (0xAA, 0x0807_0605_0403_0201, -10))
-  }
-
-  private func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
-    refusal { () throws(WireError) in
-      var reader = FieldReader(bytes.raw)
-      _ = try F(from: &reader)
-    }
   }
 }
 

@@ -6,7 +6,7 @@ import TribuneWire
 
 @Suite("The frame header", .timeLimit(.minutes(15)))
 struct FrameHeaderTests {
-  /// A header's lengths, as they stand in its bytes.
+  /// The lengths in the bytes of a header.
   struct Lengths: Sendable, CustomTestStringConvertible {
     var frame: UInt32
     var fields: UInt32 = 0
@@ -29,7 +29,7 @@ struct FrameHeaderTests {
   private static let limits = FrameLimits(fields: 100, payload: 1000)
 
   @Test(
-    "Lengths within the limits are taken, to the last byte",
+    "Lengths up to the limits are accepted",
     arguments: [
       Lengths(frame: 32), Lengths(frame: 33, name: 1), Lengths(frame: 32 + 255 + 255, name: 255, object: 255),
       Lengths(frame: 132, fields: 100), Lengths(frame: 1032),
@@ -45,7 +45,7 @@ struct FrameHeaderTests {
   }
 
   @Test(
-    "A frame shorter than what it says it holds is malformed",
+    "A frame that is shorter than its parts is malformed",
     arguments: [
       Lengths(frame: 0), Lengths(frame: 1), Lengths(frame: 31), Lengths(frame: 32, name: 1),
       Lengths(frame: 32, object: 1), Lengths(frame: 32, fields: 1), Lengths(frame: 131, fields: 100),
@@ -60,7 +60,7 @@ struct FrameHeaderTests {
   }
 
   @Test(
-    "A length past its limit is refused before the frame is there",
+    "A length past its limit is refused before the frame has arrived",
     arguments: [
       Lengths(frame: 133, fields: 101), Lengths(frame: 1033), Lengths(frame: .max), Lengths(frame: 1 << 31),
       Lengths(frame: 1033 + 100, fields: 100), Lengths(frame: .max, fields: .max - 32),
@@ -73,7 +73,7 @@ struct FrameHeaderTests {
       } == .frameTooLong)
   }
 
-  @Test("A client takes from the bus a monitored frame as long as any can be")
+  @Test("A client accepts the longest monitored frame from the bus")
   func longestTraffic() throws {
     let monitored = FrameHeader(
       kind: .post, serial: 1, fieldsLength: WireLimits.fieldsLength, nameLength: 255, objectLength: 255,
@@ -85,7 +85,7 @@ struct FrameHeaderTests {
     #expect(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus) == traffic)
   }
 
-  @Test("Kinds and flags that this side does not know are read, and told apart from those it knows")
+  @Test("Unknown kinds and flags are read, and kinds are known or not")
   func unknownKinds() throws {
     var known: Set<UInt8> = []
     for number in UInt8.min ... .max {
@@ -101,14 +101,14 @@ struct FrameHeaderTests {
     #expect(known == Set(1...27))
   }
 
-  @Test("The last four bytes of a header are passed over")
+  @Test("The last four bytes of a header are ignored")
   func reservedBytes() throws {
     var bytes = Lengths(frame: 32).header
     bytes.replaceSubrange(28..<32, with: [1, 2, 3, 4])
     #expect(try FrameHeader(bytes.raw, at: 0, limits: Self.limits) == FrameHeader(kind: .post, serial: 1))
   }
 
-  @Test("A header is read wherever it starts")
+  @Test("A header can start at any offset")
   func offset() throws {
     let bytes = [9, 9, 9] + Lengths(frame: 32).header
     #expect(try FrameHeader(bytes.raw, at: 3, limits: Self.limits) == FrameHeader(kind: .post, serial: 1))
@@ -116,7 +116,7 @@ struct FrameHeaderTests {
     #expect(try FrameHeader(bytes.raw, at: bytes.count, limits: Self.limits) == nil)
   }
 
-  @Test("A name or an object that a header cannot say is the writer's mistake, and stops it")
+  @Test("Writing a header with a name or object that is too long stops the process")
   func tooLongToSay() async {
     await #expect(processExitsWith: .failure) {
       _ = FrameHeader(kind: .post, serial: 1, nameLength: 256)
@@ -126,7 +126,7 @@ struct FrameHeaderTests {
     }
   }
 
-  @Test("A view of more or fewer bytes than the frame has is the reader's mistake, and stops it")
+  @Test("A view with another length than its frame stops the process")
   func wrongView() async {
     await #expect(processExitsWith: .failure) {
       let bytes = ByteBuffer(capacity: 64)
@@ -139,7 +139,7 @@ struct FrameHeaderTests {
 
 @Suite("Error codes", .timeLimit(.minutes(15)))
 struct ErrorCodeTests {
-  @Test("Those under 64 close the connection, and no other does")
+  @Test("Only codes under 64 close the connection")
   func closing() {
     let closing: Set<ErrorCode> = [
       .badMagic, .unsupportedVersion, .frameTooLong, .malformedFrame, .unknownCriticalKind, .helloTimeout,

@@ -6,14 +6,14 @@ import TribuneWire
 
 @Suite("Golden frames", .timeLimit(.minutes(15)))
 struct FrameVectorTests {
-  @Test("Every kind of frame has a vector, and every vector an expectation")
+  @Test("Every kind of frame has a vector, and every vector has an expectation")
   func coverage() throws {
     #expect(Set(FrameVector.all.map(\.kind)) == Set(FrameKind.allCases))
     let expected = Set(FrameVector.all.map(\.file)).union(HelloTests.vectors)
     #expect(try Vector.names() == expected)
   }
 
-  @Test("A vector is read as what it says", arguments: FrameVector.all)
+  @Test("A vector is decoded as expected", arguments: FrameVector.all)
   func whole(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
     let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
@@ -21,12 +21,12 @@ struct FrameVectorTests {
     try vector.expect(FrameView(header, bytes.raw))
   }
 
-  @Test("What a vector says is written as its bytes", arguments: FrameVector.all)
+  @Test("The expectation of a vector is encoded as its bytes", arguments: FrameVector.all)
   func encoding(_ vector: FrameVector) throws {
     #expect(try vector.encoded().hex == vector.bytes().hex)
   }
 
-  @Test("A frame is not there until its last byte is", arguments: FrameVector.all)
+  @Test("A frame is complete with its last byte, and not before", arguments: FrameVector.all)
   func byteByByte(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
     var assembler = FrameAssembler()
@@ -42,7 +42,7 @@ struct FrameVectorTests {
   }
 
   @Test(
-    "Frames that come together, or in pieces of any length, are told apart",
+    "Frames that arrive together, or in pieces of any length, are separated",
     arguments: [1, 2, 3, 7, 16, 31, 32, 33, 64, 100, 1000, .max])
   func joined(pieceLength: Int) throws {
     let stream = try FrameVector.all.flatMap { try $0.bytes() }
@@ -62,11 +62,9 @@ struct FrameVectorTests {
     #expect(assembler.isEmpty)
   }
 
-  @Test("Fields that end early are malformed, wherever they end", arguments: FrameVector.all)
+  @Test("Truncated fields are malformed", arguments: FrameVector.all)
   func truncated(_ vector: FrameVector) throws {
-    let bytes = try vector.bytes()
-    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
-    let fields = Array(bytes[FrameHeader.length..<header.nameStart])
+    let fields = try vector.fieldBytes()
     for length in (vector.mayHaveNoFields ? 1 : 0)..<max(1, fields.count) where length < fields.count {
       #expect(decoding(Array(fields[..<length]), as: vector.fields) == .malformedFrame, "\(length) bytes")
     }
@@ -74,7 +72,7 @@ struct FrameVectorTests {
   }
 
   @Test(
-    "Fields that a newer peer adds at the end are passed over",
+    "Fields that a newer peer adds at the end are skipped",
     arguments: FrameVector.all.filter { !$0.hasLeftOutItsFields })
   func surplus(_ vector: FrameVector) throws {
     var bytes = try vector.bytes()
@@ -96,7 +94,7 @@ struct FrameVectorTests {
     #expect(FrameVector("", Observe(), serial: 1).encoded().count == FrameHeader.length)
   }
 
-  @Test("A frame keeps its bytes when the bus writes the sender into it", arguments: FrameVector.all)
+  @Test("Writing the sender into a frame changes no other byte", arguments: FrameVector.all)
   func stamping(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
     let buffer = ByteBuffer(holding: [0xEE] + bytes + [0xEE])
@@ -109,16 +107,9 @@ struct FrameVectorTests {
     let header = try #require(try FrameHeader(buffer.bytes, at: 1, limits: .fromBus))
     try stamped.expect(FrameView(header, buffer.bytes(in: 1..<1 + header.frameLength)))
   }
-
-  private func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
-    refusal { () throws(WireError) in
-      var reader = FieldReader(bytes.raw)
-      _ = try F(from: &reader)
-    }
-  }
 }
 
-/// Puts frames together from whatever pieces come.
+/// Assembles frames from pieces.
 private struct FrameAssembler {
   let buffer = ByteBuffer(capacity: 0)
   private var start = 0
@@ -127,7 +118,7 @@ private struct FrameAssembler {
 
   func append(_ bytes: [UInt8]) { buffer.append(bytes.raw) }
 
-  /// Where the next whole frame lies.
+  /// The range of the next complete frame; nil if there is none.
   mutating func next() throws -> Range<Int>? {
     guard let header = try FrameHeader(buffer.bytes, at: start, limits: .fromBus),
       header.frameLength <= buffer.count - start

@@ -39,7 +39,7 @@ extension FrameVector {
     return refusal
   }()
 
-  /// One for each file in Vectors/ but for the hellos.
+  /// One for each file in Vectors/, except for the hellos.
   static let all: [FrameVector] =
     session + notifications + keeping + delegation + queries + values + listing + protocols
 

@@ -9,7 +9,7 @@ struct HelloTests {
   static let vectors: Set<String> = ["hello", "hello-newer", "hello-descriptors"]
 
   @Test(
-    "Is read and written as its vector",
+    "Is decoded and encoded as its vector",
     arguments: [
       ("hello", Hello(version: 1, minimumVersion: 1)), ("hello-newer", Hello(version: 3, minimumVersion: 1)),
       ("hello-descriptors", Hello(capabilities: .descriptors)),
@@ -23,14 +23,14 @@ struct HelloTests {
     #expect(buffer.array.hex == bytes.hex)
   }
 
-  @Test("Is not there until its last byte is, and leaves what follows alone")
+  @Test("Is complete with its last byte, and ignores the bytes after it")
   func byteByByte() throws {
     let bytes = try Vector.bytes("hello")
     for length in 0..<bytes.count { #expect(try Hello(Array(bytes[..<length]).raw) == nil) }
     #expect(try Hello((bytes + [1, 2, 3]).raw) == Hello())
   }
 
-  @Test("A wrong byte of the magic is said at once", arguments: 0..<8)
+  @Test("A wrong byte of the magic is refused at once", arguments: 0..<8)
   func badMagic(at offset: Int) throws {
     var bytes = try Vector.bytes("hello")
     bytes[offset] ^= 0x20
@@ -40,14 +40,14 @@ struct HelloTests {
   }
 
   @Test(
-    "What other programs open with is no hello",
+    "The first bytes of other protocols are no hello",
     arguments: ["GET / HTTP/1.1\r\n", "\0AUTH EXTERNAL", "{", "\n"])
   func strangers(_ text: String) {
     #expect(refusal { () throws(WireError) in _ = try Hello(text.utf8Bytes) } == .badMagic)
   }
 
   @Test(
-    "The version that both speak is spoken",
+    "Negotiation picks a version that both sides speak",
     arguments: [
       (minimum: 1, version: 1, code: nil), (1, 2, nil), (1, .max, nil), (0, 1, nil), (0, .max, nil),
       (2, 2, .unsupportedVersion), (2, .max, .unsupportedVersion), (0, 0, .unsupportedVersion),

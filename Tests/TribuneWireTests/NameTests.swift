@@ -13,20 +13,18 @@ struct NameTests {
       String(repeating: "a", count: 255), String(repeating: "a.", count: 127) + "a",
     ])
   func names(_ text: String) {
-    let result = NameSyntax.isName(text.utf8Bytes)
-    #expect(result)
+    #expect(NameSyntax.isName(text.utf8Bytes) == true)
   }
 
   @Test(
-    "Anything else is no name",
+    "Any other text is no name",
     arguments: [
       "", ".", "..", "a.", ".a", "a..b", "a b", " a", "a ", "a/b", "a*", "*", "**", "a.*", "a.**", "a:b", "ä",
       "a.ß", "a\0", "\0", "a\n", "a\u{7F}", "a,b", "a@b", "a[", "a`", "a{", "a\u{301}", "Ｋ", "\u{212A}",
       String(repeating: "a", count: 256), String(repeating: "a.", count: 128),
     ])
   func noNames(_ text: String) {
-    let result = NameSyntax.isName(text.utf8Bytes)
-    #expect(!result)
+    #expect(NameSyntax.isName(text.utf8Bytes) == false)
   }
 
   @Test("Each byte is part of a token, or of no name")
@@ -40,7 +38,7 @@ struct NameTests {
   }
 
   @Test(
-    "An object is any text in one line, or nothing",
+    "An object is any text in one line, or empty",
     arguments: [
       "", "window/42", "unit/nginx.service", " ", "a b", "*", "Fenster/größte", "日本", "🏛", "e\u{301}", "\"",
       "\\",
@@ -48,35 +46,32 @@ struct NameTests {
       String(repeating: "🏛", count: 63) + "abc",
     ])
   func objects(_ text: String) {
-    let result = NameSyntax.isObject(text.utf8Bytes)
-    #expect(result)
+    #expect(NameSyntax.isObject(text.utf8Bytes) == true)
   }
 
   @Test(
-    "Control characters and more than 255 bytes make no object",
+    "Text with control characters or more than 255 bytes is no object",
     arguments: [
       "\0", "a\n", "\t", "\r", "\u{1B}[31m", "a\u{7F}", "\u{80}", "ä\u{85}", "ä\u{9B}31m", "\u{9F}",
       String(repeating: "a", count: 256), String(repeating: "ä", count: 128),
       String(repeating: "🏛", count: 64),
     ])
   func noObjects(_ text: String) {
-    let result = NameSyntax.isObject(text.utf8Bytes)
-    #expect(!result)
+    #expect(NameSyntax.isObject(text.utf8Bytes) == false)
   }
 
   @Test(
-    "What is not UTF-8 is no object",
+    "Bytes that are not UTF-8 are no object",
     arguments: [
       [0x80], [0xFF], [0xC3], [0x61, 0xC3], [0xC3, 0x28], [0xC0, 0xAF], [0xC1, 0xBF], [0xE0, 0x80, 0xAF],
       [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x8F],
     ] as [[UInt8]])
   func invalidUTF8(_ bytes: [UInt8]) {
-    let result = NameSyntax.isObject(bytes.raw)
-    #expect(!result)
+    #expect(NameSyntax.isObject(bytes.raw) == false)
   }
 
   @Test(
-    "The bus keeps the names under tribune. to itself",
+    "Names under tribune. are reserved for the bus",
     arguments: [
       ("tribune.started", true), ("tribune.a.b", true), ("tribune.-", true), ("tribune", false),
       ("tribunes.a", false), ("tribun.e", false), ("Tribune.a", false), ("a.tribune.b", false), ("a", false),
@@ -87,7 +82,7 @@ struct NameTests {
   }
 
   @Test(
-    "A name announces or reports an action by its last token, unless it is the bus's own",
+    "A name is a will or did by its last token, unless it is reserved",
     arguments: [
       ("window.willClose", true), ("didClose", true), ("a.b.did-x", true), ("a.did9", true),
       ("window.willing", false), ("window.will", false), ("window.did", false), ("didClose.now", false),
@@ -101,7 +96,7 @@ struct NameTests {
 @Suite("Text", .timeLimit(.minutes(15)))
 struct TextTests {
   @Test(
-    "What could act on a terminal or break a line is spelled out",
+    "Characters that could act on a terminal or break a line are escaped",
     arguments: [
       ("plain", "plain"), ("größte 🏛 日本", "größte 🏛 日本"), ("a\nb", "a\\nb"), ("a\tb", "a\\tb"),
       ("a\r\nb", "a\\u{d}\\nb"), ("\u{1B}[31m", "\\u{1b}[31m"), ("\0", "\\u{0}"), ("\u{7F}", "\\u{7f}"),
@@ -114,7 +109,7 @@ struct TextTests {
     #expect(text.escaped.unicodeScalars.elementsEqual(escaped.unicodeScalars))
   }
 
-  @Test("No character that is left is a control character or changes the direction")
+  @Test("Escaping leaves no control characters, line breaks or changes of direction")
   func escapingEverything() {
     for value in UInt32(0)...0x1_0000 {
       guard let scalar = Unicode.Scalar(value) else { continue }
@@ -128,7 +123,7 @@ struct TextTests {
   }
 
   @Test(
-    "The start of a text is cut between two characters",
+    "A prefix ends between two characters",
     arguments: [
       ("abc", 3, "abc"), ("abc", 4, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("", 0, ""), ("ä", 1, ""),
       ("ä", 2, "ä"), ("aä", 2, "a"), ("aäb", 3, "aä"), ("🏛🏛", 7, "🏛"), ("🏛🏛", 5, "🏛"), ("🏛", 3, ""),
@@ -141,7 +136,7 @@ struct TextTests {
     #expect(cut.utf8.count <= length)
   }
 
-  @Test("The UTF-8 of a text is that of the text, short or long", arguments: 0...40)
+  @Test("The UTF-8 of short and long texts stays valid", arguments: 0...40)
   func utf8Bytes(length: Int) {
     let text = String(String(repeating: "tribune ", count: 5).prefix(length))
     #expect(Array(text.utf8Bytes) == Array(text.utf8))
@@ -150,7 +145,7 @@ struct TextTests {
     #expect(Array(bytes) == Array(text.utf8))
   }
 
-  /// Leaves something else where frames that have ended were.
+  /// Overwrites the stack frames of functions that have returned.
   @inline(never)
   private func overwriteStack(_ depth: Int) {
     guard depth > 0 else { return }

@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Patterns", .timeLimit(.minutes(15)))
 struct PatternTests {
   @Test(
-    "A pattern is a name with stars for tokens, and two of them last",
+    "A pattern is a name in which tokens can be stars, and the last one two stars",
     arguments: [
       "a", "a.b", "*", "**", "a.*", "*.a", "a.**", "*.**", "*.*", "*.a.*.**", "a.*.b", "tribune.**",
       String(repeating: "a", count: 255), String(repeating: "*.", count: 126) + "**",
@@ -23,7 +23,7 @@ struct PatternTests {
   }
 
   @Test(
-    "Anything else is no pattern",
+    "Any other text is no pattern",
     arguments: [
       "", ".", "a.", ".a", "a..b", "**.a", "**.**", "**.*", "a.**.b", "***", "a*", "*a", "a.b*", "a.*b",
       "a.***", "*.",
@@ -35,7 +35,7 @@ struct PatternTests {
     #expect(refusal { () throws(WireError) in _ = try Pattern(text) } == .invalidPattern)
   }
 
-  @Test("What is wrong with a pattern can be shown on a terminal")
+  @Test("The message about an invalid pattern is escaped")
   func message() {
     let expected = WireError(.invalidPattern, #""a\u{1b}[2Jb" is no name pattern"#)
     #expect(throws: expected) { try Pattern("a\u{1B}[2Jb") }
@@ -50,8 +50,7 @@ struct PatternTests {
       ("*.**", "a.b.c"), ("a.*.**", "a.b.c"), ("window.*", "window.didClose"), ("*.a.*", "x.a.y"),
     ])
   func matching(_ pattern: String, _ name: String) throws {
-    let matches = try Pattern(pattern).matches(name.utf8Bytes)
-    #expect(matches)
+    #expect(try Pattern(pattern).matches(name.utf8Bytes) == true)
   }
 
   @Test(
@@ -68,16 +67,14 @@ struct PatternTests {
       ("**", ""), ("*", ""), ("a", ""),
     ])
   func notMatching(_ pattern: String, _ name: String) throws {
-    let matches = try Pattern(pattern).matches(name.utf8Bytes)
-    #expect(!matches)
+    #expect(try Pattern(pattern).matches(name.utf8Bytes) == false)
   }
 
   @Test("The pattern for any name matches every name")
   func any() {
     #expect(Pattern.any.text == "**")
     for name in ["a", "a.b", String(repeating: "a.", count: 127) + "a"] {
-      let matches = Pattern.any.matches(name.utf8Bytes)
-      #expect(matches)
+      #expect(Pattern.any.matches(name.utf8Bytes) == true)
     }
   }
 

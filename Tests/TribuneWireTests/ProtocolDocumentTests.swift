@@ -2,25 +2,25 @@
 
 import Foundation
 import Testing
+import TribuneTestSupport
 import TribuneWire
 
-/// docs/PROTOCOL.md is what somebody else writes a client from: it has to say what the code does, and so do
-/// its examples in docs/CONVERSATION.md.
+/// Others write clients from docs/PROTOCOL.md. So it and its examples in docs/CONVERSATION.md must match the code.
 @Suite("docs/PROTOCOL.md") struct ProtocolDocumentTests {
-  @Test("shows each frame of its conversation as the code writes it", arguments: Conversation.frames)
+  @Test("has each frame of its conversation as the code writes it", arguments: Conversation.frames)
   func example(_ example: Conversation.Example) throws {
     let document = try ProtocolDocument()
     let shown = try #require(document.examples[example.name], "there is no example \"\(example.name)\"")
     #expect(shown.hex == example.bytes.hex)
   }
 
-  @Test("shows no frame that is not held against the code")
+  @Test("has no frame that these tests do not compare")
   func noOtherExamples() throws {
     let document = try ProtocolDocument()
     #expect(Set(document.examples.keys) == Set(Conversation.frames.map(\.name)))
   }
 
-  @Test("shows one frame of each kind", arguments: FrameKind.allCases)
+  @Test("has a frame of each kind", arguments: FrameKind.allCases)
   func everyKind(_ kind: FrameKind) throws {
     let shown = Conversation.frames.contains { $0.name != "hello" && $0.bytes[4] == kind.rawValue }
     #expect(shown)
@@ -56,8 +56,7 @@ import TribuneWire
   }
 }
 
-/// The document, and the bytes of its conversation's frames: blocks of ```` ```hex NAME ````, with what
-/// stands behind a `#` left out.
+/// The document, and the frames of its conversation: blocks of ```` ```hex NAME ````, with comments after `#`.
 private struct ProtocolDocument {
   let text: String
   private(set) var examples: [String: [UInt8]] = [:]
@@ -73,15 +72,13 @@ private struct ProtocolDocument {
         name = line.hasPrefix("```hex ") ? String(line.dropFirst(7)) : nil
         if let name { examples[name] = [] }
       } else if let name {
-        for number in line.prefix(while: { $0 != "#" }).split(separator: " ") {
-          examples[name, default: []].append(try #require(UInt8(number, radix: 16), "\(number) in \(name)"))
-        }
+        examples[name, default: []] += try Vector.bytes(of: line, in: name)
       }
     }
   }
 }
 
-/// The document's conversation, as the code writes it.
+/// The frames of the conversation as the code writes them.
 enum Conversation {
   struct Example: Sendable, CustomTestStringConvertible {
     let name: String
@@ -91,7 +88,7 @@ enum Conversation {
       self.name = name
       let buffer = ByteBuffer(capacity: 0)
       write(buffer)
-      bytes = [UInt8](buffer.bytes)
+      bytes = buffer.array
     }
 
     var testDescription: String { name }
@@ -282,13 +279,6 @@ enum Conversation {
       $0.appendFrame(traffic, serial: 0, payload: passed.bytes)
     },
   ]
-}
-
-extension [UInt8] {
-  /// So that a difference is read in a test's output as in the document.
-  fileprivate var hex: String {
-    map { (($0 < 16) ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
-  }
 }
 
 extension Int {

@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Time spans", .timeLimit(.minutes(15)))
 struct TimeSpanTests {
   @Test(
-    "what systemd.time(7) allows is read",
+    "spans of systemd.time(7) are read",
     arguments: [
       ("0", 0), ("5", 5_000_000), ("1.5", 1_500_000), (".5s", 500_000), ("5s", 5_000_000),
       ("5 sec", 5_000_000), ("2 seconds", 2_000_000), ("350ms", 350_000), ("12us", 12), ("12µs", 12),
@@ -22,7 +22,7 @@ struct TimeSpanTests {
   }
 
   @Test(
-    "what is no span says what is wrong with it",
+    "invalid spans are refused with a reason",
     arguments: [
       ("", "empty"), ("  ", "empty"), ("-1", "negative"), ("1 -1", "negative"), ("5x", "unknown unit \"x\""),
       ("min", "no time span"), ("1.s", "no digit"), ("infinity", "bound"), ("1e3", "unknown unit \"e\""),
@@ -49,7 +49,7 @@ struct TimeSpanTests {
     #expect(TimeSpan(microseconds: microseconds).description == text)
   }
 
-  @Test("milliseconds are rounded up, so that little does not become nothing")
+  @Test("milliseconds are rounded up, so that a short span is not 0")
   func milliseconds() {
     #expect(TimeSpan(microseconds: 0).milliseconds == 0)
     #expect(TimeSpan(microseconds: 1).milliseconds == 1)

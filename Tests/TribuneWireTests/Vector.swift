@@ -5,8 +5,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// Bytes as docs/PROTOCOL.md lays them out, from a file in Vectors/: pairs of hexadecimal digits, and
-/// behind `#` what they mean.
+/// Bytes as docs/PROTOCOL.md describes them, from a file in Vectors/: hexadecimal digits, with comments after `#`.
 enum Vector {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors")
 
@@ -18,18 +17,25 @@ enum Vector {
 
   static func bytes(_ name: String) throws -> [UInt8] {
     let text = try String(contentsOf: folder.appending(path: name + ".hex"), encoding: .utf8)
-    var bytes: [UInt8] = []
-    for line in text.split(separator: "\n") {
-      let digits = line.prefix { $0 != "#" }
-      for pair in digits.split(separator: " ") {
-        bytes.append(try #require(UInt8(pair, radix: 16), "\(name): \(pair) is no byte"))
-      }
+    return try text.split(separator: "\n").flatMap { try bytes(of: $0, in: name) }
+  }
+
+  static func bytes(of line: Substring, in name: String) throws -> [UInt8] {
+    try line.prefix { $0 != "#" }.split(separator: " ").map { pair -> UInt8 in
+      try #require(UInt8(pair, radix: 16), "\(name): \(pair) is no byte")
     }
-    return bytes
   }
 }
 
-/// A frame, and what it must be read as.
+/// The code of the error that decoding throws; nil when it throws none.
+func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
+  refusal { () throws(WireError) in
+    var reader = FieldReader(bytes.raw)
+    _ = try F(from: &reader)
+  }
+}
+
+/// A frame in a file, and its expected contents.
 struct FrameVector: Sendable, CustomTestStringConvertible {
   let file: String
   var flags: FrameFlags = []
@@ -58,7 +64,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   var kind: FrameKind { type(of: fields).kind }
 
-  /// All its fields may be left out together.
+  /// Whether a frame of this kind can leave out all its fields.
   var mayHaveNoFields: Bool { kind == .post || kind == .observe }
 
   var hasLeftOutItsFields: Bool {
@@ -67,7 +73,13 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   func bytes() throws -> [UInt8] { try Vector.bytes(file) }
 
-  /// Checks everything that a reader can see of `frame`.
+  func fieldBytes() throws -> [UInt8] {
+    let bytes = try bytes()
+    let header = try #require(try FrameHeader(bytes.raw, at: 0, limits: .fromBus))
+    return Array(bytes[FrameHeader.length..<header.nameStart])
+  }
+
+  /// Checks all parts of `frame`.
   func expect(_ frame: FrameView) throws {
     let header = frame.header
     #expect(header.kind == kind)
@@ -86,11 +98,11 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     #expect(decoded == expected)
   }
 
-  /// The frame as this side writes it.
+  /// The frame as the code writes it.
   func encoded() -> [UInt8] {
     let buffer = ByteBuffer(capacity: 0)
     append(fields, to: buffer)
-    return Array(buffer.bytes)
+    return buffer.array
   }
 
   private func append<F: FrameFields>(_ fields: F, to buffer: ByteBuffer) {

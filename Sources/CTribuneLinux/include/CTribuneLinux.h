@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The kernel and libdispatch calls that Swift's Glibc module does not show. Declarations and
- * constants only: whatever decides anything is Swift.
+ * constants only: all logic is in Swift.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "process.h"
 
-/* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these have to be said again. */
+/* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these are declared again. */
 struct tribune_ucred {
 	pid_t pid;
 	uid_t uid;
@@ -26,10 +26,10 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* <sys/signalfd.h> would make the C library's signals this module's. Its flags are those of open(2). */
+/* <sys/signalfd.h> would make this module the owner of the C library's signals. Its flags are those of open(2). */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* <sys/timerfd.h> would make the C library's times this module's. Its flags are those of open(2). */
+/* <sys/timerfd.h> would make this module the owner of the C library's times. Its flags are those of open(2). */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What files in memory, and passing them on, need beyond Swift's Glibc module.
+ * Declarations for files in memory, and for passing them on, that Swift's Glibc module lacks.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-/* <malloc.h> would make the C library's allocator this module's. */
+/* <malloc.h> would make this module the owner of the C library's allocator. */
 int malloc_trim(size_t pad);
 
 /* Declared only under _GNU_SOURCE. */
@@ -25,7 +25,7 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_SEEK_DATA 3
 #define TRIBUNE_SEEK_HOLE 4
 
-/* <linux/fcntl.h> has these, and does not go together with <fcntl.h>. */
+/* <linux/fcntl.h> has these, but cannot be included together with <fcntl.h>. */
 #define TRIBUNE_F_ADD_SEALS 1033
 #define TRIBUNE_F_GET_SEALS 1034
 #define TRIBUNE_F_SEAL_SEAL 0x0001
@@ -33,8 +33,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* A store with everything before it done before, and everything after it done after. A process that is killed
- * has made its stores in the order of its instructions, so it is the compiler that has to keep that. */
+/* A store that follows all earlier accesses, and precedes all later ones. A process that is killed has made its
+ * stores in the order of its instructions, so only the compiler has to keep that order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

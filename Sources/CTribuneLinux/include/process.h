@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What starting and watching a child process needs beyond Swift's Glibc module.
+ * Declarations for starting and watching a child process that Swift's Glibc module lacks.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Declared only under _GNU_SOURCE, in <link.h>: one object of this process, and what there is of each. */
+/* Declared only under _GNU_SOURCE, in <link.h>: an object of this process, and the function that visits all. */
 struct tribune_program_object {
 	Elf64_Addr address;
 	const char *_Nullable name;
@@ -26,7 +26,7 @@ int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable da
 int pipe2(int *_Nonnull ends, int flags);
 long syscall(long number, ...);
 
-/* glibc has had a function of this name since 2.36 only. */
+/* glibc has pidfd_open only since 2.36. */
 static inline int tribune_pidfd_open(int pid, unsigned int flags)
 {
 	return (int)syscall(SYS_pidfd_open, pid, flags);
@@ -39,7 +39,7 @@ static inline char *_Nullable *_Nonnull tribune_environment(void)
 	return environ;
 }
 
-/* Nobody of the same user can look into this process from here on: ptrace(2), /proc/PID/fd. */
+/* From here on, other processes of the same user cannot inspect this one: ptrace(2), /proc/PID/fd. */
 static inline int tribune_forbid_tracing(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

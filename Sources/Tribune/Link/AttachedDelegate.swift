@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// A delegate's attachment on this side: the delegate, and what has not been delivered to it yet.
+/// A delegate's attachment on this side: the delegate, and its pending deliveries.
 ///
 /// Notifications are delivered one at a time and in order, and each only once the questions before it have reached
 /// the delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to
@@ -38,11 +38,11 @@ final class AttachedDelegate: Sendable {
     static let newsMax = 4096
 
     var news = BoundedQueue<News>(limit: State.newsMax)
-    /// What waits behind the reserved position of a loss report; nil while none is reserved.
+    /// Deliveries behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<News>?
     /// Whether a task is delivering.
     var isTelling = false
-    /// Whether the attachment is over: what is left is not delivered.
+    /// Whether the attachment is over: pending deliveries are dropped.
     var isOver = false
     /// The number of the last question; questions are numbered as they come.
     var lastQuestion: UInt64 = 0
@@ -86,12 +86,12 @@ final class AttachedDelegate: Sendable {
     tell { .delivery(delivery, behind: $0) }
   }
 
-  /// Queues the report that another delegate has taken its place, which is its last delivery.
+  /// Queues the report that another delegate replaces it, which is its last delivery.
   ///
   /// - Returns: whether the caller must start the delivering task.
   func replace(by info: DelegateInfo) -> Bool {
-    // Nobody fills the reserved position of an attachment that is over.
-    let starts = state.withLock { $0.behind != nil } && fillPlace(with: [.interrupted])
+    // An attachment that is over gets no later loss report.
+    let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return tell { .replaced(info, behind: $0) } || starts
   }
 
@@ -100,16 +100,16 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await tellAll() }
   }
 
-  /// Reserves this position for a loss report: what is delivered from now on waits behind it until `fillPlace`. What
-  /// waits behind an earlier reserved position is dropped.
-  func keepPlace() {
+  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries behind
+  /// an earlier reserved position are dropped.
+  func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.newsMax) }
   }
 
-  /// Delivers `words` at the reserved position, or now if none is reserved, and then what waits behind it.
+  /// Delivers `words` at the reserved position, or now if none is reserved, and then the deliveries behind it.
   ///
   /// - Returns: whether the caller must start the delivering task.
-  func fillPlace(with words: [Delivery]) -> Bool {
+  func fillPosition(with words: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
       state.behind = nil

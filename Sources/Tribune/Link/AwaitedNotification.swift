@@ -17,16 +17,16 @@ final class AwaitedNotification: Sendable {
   /// With `post`, the bus's key for the notification.
   private let poster: ConnectionID
   private let post: Serial
-  /// The connection that it came over.
+  /// The connection that it came over (`LinkState.epoch`).
   private let epoch: Int
   private let state: Mutex<State>
 
-  init(poster: ConnectionID, post: Serial, streams: Int, link: Link) {
+  init(poster: ConnectionID, post: Serial, streams: Int, link: Link, epoch: Int) {
     precondition(streams > 0, "an awaited notification that no stream receives")
     self.link = link
     self.poster = poster
     self.post = post
-    epoch = link.epoch.load(ordering: .relaxed)
+    self.epoch = epoch
     state = Mutex(State(open: streams))
   }
 
@@ -42,15 +42,10 @@ final class AwaitedNotification: Sendable {
 }
 
 extension Link {
-  /// Acknowledges an awaited notification to the bus; a nil failure is success. Sends nothing when the connection
-  /// that it came over is ending, which the bus notices, or has been followed by another.
+  /// Acknowledges an awaited notification to the bus; a nil failure is success.
   func acknowledge(poster: ConnectionID, post: Serial, _ failure: String?, in epoch: Int) {
     let done = Done(poster: poster, post: post, hasFailed: failure != nil)
     let reason = failure?.reasonBytes ?? []
-    let duty = state.withLock { state -> Outbox.Duty in
-      guard state.isServing, epoch == self.epoch.load(ordering: .relaxed) else { return .none }
-      return state.outbox.append(done, serial: state.nextSerial(), payload: reason)
-    }
-    perform(duty)
+    perform(state.withLock { $0.acknowledge(done, reason: reason, in: epoch) })
   }
 }

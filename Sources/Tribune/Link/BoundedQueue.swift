@@ -10,7 +10,7 @@ protocol LossReporting: Sendable {
   var byteCount: Int { get }
   /// Whether a poster waits for the reader's acknowledgement.
   var isAwaited: Bool { get }
-  /// Reports to the waiting poster that nobody will read it.
+  /// Reports to the waiting poster that it will not be read.
   func noteUnread()
 }
 
@@ -62,35 +62,35 @@ struct BoundedQueue<Element: LossReporting> {
 
 /// A queue in a ring buffer.
 struct Ring<Element> {
-  private var places: [Element?] = []
+  private var slots: [Element?] = []
   private var start = 0
   private(set) var count = 0
 
   mutating func append(_ element: Element) {
-    if count == places.count { grow() }
+    if count == slots.count { grow() }
     var end = start + count
-    if end >= places.count { end -= places.count }
-    places[end] = element
+    if end >= slots.count { end -= slots.count }
+    slots[end] = element
     count += 1
   }
 
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     defer {
-      places[start] = nil
-      start = start + 1 == places.count ? 0 : start + 1
+      slots[start] = nil
+      start = start + 1 == slots.count ? 0 : start + 1
       count -= 1
     }
-    return places[start]
+    return slots[start]
   }
 
   private mutating func grow() {
     var grown: [Element?] = []
     grown.reserveCapacity(max(8, count * 2))
-    grown.append(contentsOf: places[start...])
-    grown.append(contentsOf: places[..<start])
+    grown.append(contentsOf: slots[start...])
+    grown.append(contentsOf: slots[..<start])
     grown.append(contentsOf: repeatElement(nil, count: max(8, count * 2) - count))
-    places = grown
+    slots = grown
     start = 0
   }
 }

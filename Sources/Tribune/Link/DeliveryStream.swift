@@ -4,16 +4,16 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// Elements that are not read in time are dropped, oldest first, and reported in their place. The two sides share
+/// Elements that are not read in time are dropped, oldest first, and reported at their position. The two sides share
 /// only the queue's own lock; neither is ever resumed under it.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// What arrives before the snapshot is complete, and belongs after it; nil when no snapshot is pending.
+    /// Elements that arrive before the snapshot is complete, and belong after it; nil when no snapshot is pending.
     var changes: BoundedQueue<Element>?
-    /// What waits behind the reserved position of a loss report; nil while none is reserved.
+    /// Elements behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<Element>?
     /// Set once, when nothing more will come; an inner nil is an end without an error.
     var ending: TribuneError??
@@ -52,7 +52,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
   /// Adds an element of the first snapshot, before all changes; or one of a later snapshot, like any other element.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
-      // Before the first snapshot is complete, nobody reads.
+      // No reader waits before the first snapshot is complete.
       guard state.changes != nil else { return nil }
       return state.ending == nil ? state.queue.append(element) : []
     }
@@ -75,12 +75,12 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
   }
 
   /// Buffers further deliveries until the snapshot is complete.
-  func holdChangesBack() {
+  func bufferChanges() {
     state.withLock { $0.changes = BoundedQueue(limit: limit) }
   }
 
   /// The snapshot is complete: adds the deliveries that were buffered meanwhile.
-  func letChangesCome() {
+  func addChanges() {
     let unread = state.withLock { state -> [Element] in
       var unread: [Element] = []
       while let element = state.changes?.popFirst() { unread += state.queue.append(element) }
@@ -90,9 +90,9 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Reserves this position for a loss report: what is delivered from now on waits behind it until `fillPlace`. What
-  /// waits behind an earlier reserved position is dropped.
-  func keepPlace() {
+  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Elements behind an
+  /// earlier reserved position are dropped.
+  func reservePosition() {
     let dropped = state.withLock { state -> BoundedQueue<Element>? in
       guard state.ending == nil else { return nil }
       defer { state.behind = BoundedQueue(limit: limit) }
@@ -102,13 +102,13 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Adds `words` at the reserved position, and then what waits behind it.
+  /// Adds `words` at the reserved position, and then the elements behind it.
   ///
   /// - Returns: whether a position was reserved.
-  func fillPlace(with words: [Element]) -> Bool {
+  func fillPosition(with words: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []
-    let wasKept = state.withLock { state -> Bool in
+    let wasReserved = state.withLock { state -> Bool in
       guard var behind = state.behind else { return false }
       state.behind = nil
       var words = words[...]
@@ -121,10 +121,10 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     }
     for (reader, element) in read { reader.resume(returning: .success(element)) }
     for element in unread { element.noteUnread() }
-    return wasKept
+    return wasReserved
   }
 
-  /// Discards all elements, when nobody is left to read them.
+  /// Discards all elements. Called when the last reader is gone.
   func discard() {
     // An awaited element reports a failure when it is released, which must happen outside the lock.
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in

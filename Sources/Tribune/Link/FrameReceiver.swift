@@ -14,14 +14,20 @@ enum ReceivedFile {
 /// Handles the frames that the bus sends, on the link's own thread.
 ///
 /// Invalid bytes from the bus are thrown, and end the connection: nothing behind them can be trusted. A reply to a
-/// request that nobody waits for any more is no error, because a cancel and a reply can cross.
+/// cancelled request is no error, because a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
   /// Notifications that came over this connection, including those reported as lost.
   private(set) var received: UInt64 = 0
-  private var route = NotificationRoute()
+  /// This connection (`LinkState.epoch`).
+  private let epoch: Int
+  private var route: NotificationRoute
 
-  init(_ link: Link) { self.link = link }
+  init(_ link: Link) {
+    self.link = link
+    epoch = link.state.withLock { $0.epoch }
+    route = NotificationRoute(link, epoch: epoch)
+  }
 
   /// Handles the frame behind the hello: a welcome or a refusal.
   ///
@@ -47,7 +53,7 @@ struct FrameReceiver {
     switch frame.header.kind {
     case .post:
       received &+= 1
-      try route.deliver(frame, file, link)
+      try route.deliver(frame, file)
     case .lost:
       tellLost(try frame.decode(Lost.self).count)
     case .ok:
@@ -68,7 +74,8 @@ struct FrameReceiver {
     case .question:
       try receiveQuestion(frame)
     case .concluded:
-      link.conclude(try frame.decode(Concluded.self))
+      let concluded = try frame.decode(Concluded.self)
+      link.perform(link.state.withLock { $0.conclude(concluded) })
     case .entry:
       let entry = try frame.decode(Entry.self)
       link.state.withLock { $0.add(entry, to: serial) }
@@ -84,7 +91,10 @@ struct FrameReceiver {
       let awaited = try frame.decode(Awaited.self)
       link.perform(link.state.withLock { $0.awaited(serial, awaited) })
     case .ended:
-      link.ended(serial, try frame.decode(Ended.self))
+      let ended = try frame.decode(Ended.self)
+      let actions = link.state.withLock { $0.ended(serial, ended) }
+      link.routesVersion.add(1, ordering: .releasing)
+      link.perform(actions)
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
       .suspend, .done, .succeed:
       throw WireError(
@@ -146,7 +156,7 @@ struct FrameReceiver {
   private func receiveQuestion(_ frame: FrameView) throws(WireError) {
     let fields = try frame.decode(TribuneWire.Question.self)
     guard NameSyntax.isName(frame.name), NameSyntax.isObject(frame.object) else {
-      throw WireError(.invalidName, "the bus asked about something that has no name")
+      throw WireError(.invalidName, "the bus sent a question without a valid name or object")
     }
     var question = Question(
       String(repairing: frame.name), object: String(repairing: frame.object),
@@ -155,13 +165,18 @@ struct FrameReceiver {
       asker: Asker(fields.asker, connection: frame.header.sender), isDryRun: fields.isDryRun,
       wantsValue: fields.wantsValue, delegate: fields.delegate.rawValue)
     question.link = link
-    question.epoch = link.epoch.load(ordering: .relaxed)
-    link.receive(question, attachment: frame.header.serial)
+    question.epoch = epoch
+    let serial = frame.header.serial
+    let (action, delegate) = link.state.withLock { $0.receive(question, attachment: serial) }
+    link.perform(action)
+    withExtendedLifetime(delegate) {}
   }
 }
 
 /// The streams and delegates that a notification goes to, looked up once for a run of notifications with one name.
 private struct NotificationRoute {
+  private let link: Link
+  private let epoch: Int
   private var version = -1
   /// The name and object as they are in the frame.
   private var key: [UInt8] = []
@@ -172,7 +187,12 @@ private struct NotificationRoute {
   private var sender = ConnectionID.bus
   private var senderText: String?
 
-  mutating func deliver(_ frame: FrameView, _ file: ReceivedFile?, _ link: Link) throws(WireError) {
+  init(_ link: Link, epoch: Int) {
+    self.link = link
+    self.epoch = epoch
+  }
+
+  mutating func deliver(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     let header = frame.header
     let version = link.routesVersion.load(ordering: .acquiring)
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
@@ -198,7 +218,7 @@ private struct NotificationRoute {
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
-        acknowledge(header, "its userInfo could not be received", link)
+        acknowledge(header, "its userInfo could not be received")
       }
       return
     }
@@ -206,29 +226,26 @@ private struct NotificationRoute {
       Notification(name, object: object, sender: senderText, userInfo: userInfo))
     for stream in observers.streams { stream.deliver(delivery) }
     if frame.isAwaitedPost, case .notification(let notification) = delivery {
-      deliverAwaited(notification, header, link)
+      deliverAwaited(notification, header)
     } else {
       for stream in observers.awaitedStreams { stream.deliver(delivery) }
     }
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
 
-  private func acknowledge(_ header: FrameHeader, _ failure: String, _ link: Link) {
-    link.acknowledge(
-      poster: header.sender, post: header.serial, failure, in: link.epoch.load(ordering: .relaxed))
+  private func acknowledge(_ header: FrameHeader, _ failure: String) {
+    link.acknowledge(poster: header.sender, post: header.serial, failure, in: epoch)
   }
 
-  private func deliverAwaited(_ notification: Notification, _ header: FrameHeader, _ link: Link) {
+  private func deliverAwaited(_ notification: Notification, _ header: FrameHeader) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
       // The bus sent it before it knew that the awaited observation was being taken back.
-      if observers.isRetiring {
-        acknowledge(header, "the observation was taken back", link)
-      }
+      if observers.isRetiring { acknowledge(header, "the observation was taken back") }
       return
     }
     let awaited = AwaitedNotification(
-      poster: header.sender, post: header.serial, streams: streams.count, link: link)
+      poster: header.sender, post: header.serial, streams: streams.count, link: link, epoch: epoch)
     for stream in streams {
       var copy = notification
       copy.acknowledgement = Acknowledgement(of: awaited)
@@ -241,10 +258,10 @@ extension FrameView {
   /// - Throws: `invalidName`, `invalidObject`.
   fileprivate func requireNameAndObject() throws(WireError) {
     guard NameSyntax.isName(name) else {
-      throw WireError(.invalidName, "the bus delivered a notification without a proper name")
+      throw WireError(.invalidName, "the bus delivered a notification without a valid name")
     }
     guard NameSyntax.isObject(object) else {
-      throw WireError(.invalidObject, "the bus delivered a notification about no proper object")
+      throw WireError(.invalidObject, "the bus delivered a notification without a valid object")
     }
   }
 }

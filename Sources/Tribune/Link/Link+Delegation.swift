@@ -5,62 +5,11 @@ import TribuneWire
 
 /// Questions to delegates, their answers, and notifications to delegates.
 extension Link {
-  /// Queues a question for its delegate, which gets it in a task of its own.
-  func receive(_ question: Question, attachment serial: Serial) {
-    let key = LinkState.QuestionKey(question)
-    let (action, delegate) = state.withLock { state -> (LinkState.Action, (any Delegate)?) in
-      guard state.isServing, let attached = state.registrations[serial]?.attached else { return (.none, nil) }
-      // The bus asks each delegate once in a query. If it asked again, the first question would stand.
-      guard state.questions[key] == nil else { return (.none, nil) }
-      guard let delegate = attached.delegate else {
-        let duty = state.appendAnswer(.abstain, to: key)
-        // It goes with the answer, or after whatever the answer waits for.
-        _ = state.dropAttachment(serial)
-        return (.send(duty), nil)
-      }
-      let open = OpenQuestion(
-        question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
-      state.questions[key] = open
-      return (.work(.question(open)), delegate)
-    }
-    perform(action)
-    // This may be the last reference, and what it ends may use this link: not while the lock is held.
-    withExtendedLifetime(delegate) {}
-  }
-
-  /// Sends a delegate's answer to the bus.
-  func answer(_ open: OpenQuestion, _ answer: Answer) {
-    let key = LinkState.QuestionKey(open.question)
-    let duty = state.withLock { state -> Outbox.Duty in
-      // Withdrawn meanwhile: the bus does not wait for it any more.
-      guard state.questions[key] === open else { return .none }
-      open.noteAnswer()
-      return state.appendAnswer(answer, to: key)
-    }
-    perform(duty)
-  }
-
-  /// Handles the end of a query in which a delegate was asked.
-  func conclude(_ concluded: Concluded) {
-    let key = LinkState.QuestionKey(query: concluded.query, delegate: concluded.delegate)
-    guard let open = state.withLock({ $0.questions.removeValue(forKey: key) }) else { return }
-    work.withLock { $0.append(.conclusion(open, .init(concluded.conclusion))) }
-  }
-
-  func `defer`(_ question: Question, by span: Duration, status: String) throws(TribuneError) {
-    let key = LinkState.QuestionKey(question)
+  /// Asks for more time to answer a question.
+  func deferAnswer(to question: Question, by span: Duration, status: String) throws(TribuneError) {
     let payload = status.reasonBytes
-    let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
-      try state.requireOpen()
-      // Another bus may use the same ids for other queries.
-      guard question.epoch == epoch.load(ordering: .relaxed), let open = state.questions[key],
-        !open.isAnswered
-      else {
-        throw TribuneError(.notFound, "nobody waits for an answer to query \(question.query) any more")
-      }
-      let fields = Defer(
-        query: key.query, delegate: key.delegate, extension: Checked.milliseconds(span))
-      return state.outbox.append(fields, serial: state.nextSerial(), payload: payload)
+    let duty = try state.withLock { state throws(TribuneError) in
+      try state.deferAnswer(to: question, by: Checked.milliseconds(span), status: payload)
     }
     perform(duty)
   }
@@ -76,10 +25,7 @@ extension Link {
       if attached.delegate != nil {
         if tell(attached) { work.withLock { $0.append(.news(attached)) } }
       } else {
-        let duty = state.withLock { state -> Outbox.Duty in
-          let serial = state.registrations.first { $0.value.attached === attached }?.key
-          return serial.map { state.dropAttachment($0) } ?? .none
-        }
+        let duty = state.withLock { $0.dropAttachment(of: attached) }
         routesVersion.add(1, ordering: .releasing)
         perform(duty)
       }
@@ -104,16 +50,78 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
+  /// The bus asks a delegate, which gets the question in a task of its own.
+  ///
+  /// - Returns: also the delegate. Its last reference must not end under the lock, because its end may use the link.
+  mutating func receive(
+    _ question: Question, attachment serial: Serial
+  ) -> (action: Action, delegate: (any Delegate)?) {
+    let key = QuestionKey(question)
+    // The bus asks each delegate once in a query. If it asked again, the first question would stand.
+    guard isServing, let attached = registrations[serial]?.attached, questions[key] == nil else {
+      return (.none, nil)
+    }
+    guard let delegate = attached.delegate else {
+      let duty = appendAnswer(.abstain, to: key)
+      // It goes with the answer, or after whatever the answer waits for.
+      _ = dropAttachment(serial)
+      return (.send(duty), nil)
+    }
+    let open = OpenQuestion(
+      question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
+    questions[key] = open
+    return (.work(.question(open)), delegate)
+  }
+
+  /// A delegate has answered. Sends nothing if the question was withdrawn, because the bus does not wait for it.
+  mutating func answer(_ open: OpenQuestion, _ answer: Tribune.Answer) -> Outbox.Duty {
+    let key = QuestionKey(open.question)
+    guard questions[key] === open else { return .none }
+    open.noteAnswer()
+    return appendAnswer(answer, to: key)
+  }
+
+  /// A query has ended in which a delegate was asked.
+  mutating func conclude(_ concluded: Concluded) -> Action {
+    let key = QuestionKey(query: concluded.query, delegate: concluded.delegate)
+    guard let open = questions.removeValue(forKey: key) else { return .none }
+    return .work(.conclusion(open, .init(concluded.conclusion)))
+  }
+
+  /// Asks for more time to answer a question.
+  ///
+  /// - Parameter extensionTime: milliseconds from now.
+  /// - Throws: `notFound` if the bus does not wait for the answer.
+  mutating func deferAnswer(
+    to question: Question, by extensionTime: UInt32, status: [UInt8]
+  ) throws(TribuneError) -> Outbox.Duty {
+    try requireOpen()
+    let key = QuestionKey(question)
+    // Another bus may use the same ids for other queries.
+    guard question.epoch == epoch, let open = questions[key], !open.isAnswered else {
+      throw TribuneError(.notFound, "query \(question.query) does not wait for this answer")
+    }
+    return outbox.append(
+      Defer(query: key.query, delegate: key.delegate, extension: extensionTime), .init(payload: status),
+      serial: nextSerial())
+  }
+
   /// Takes back the attachment of a delegate that is deallocated.
-  fileprivate mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
-    registrations[serial] = nil
-    registered[serial] = nil
-    // The bus does not report to it any more how its queries end, and there is nobody to tell.
+  mutating func dropAttachment(of attached: AttachedDelegate) -> Outbox.Duty {
+    guard let serial = registrations.first(where: { $0.value.attached === attached })?.key else {
+      return .none
+    }
+    return dropAttachment(serial)
+  }
+
+  private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
+    removeRegistration(serial)
+    // The bus no longer reports how their queries end, and the delegate is gone.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }
 
-  fileprivate mutating func appendAnswer(_ answer: Tribune.Answer, to key: QuestionKey) -> Outbox.Duty {
+  private mutating func appendAnswer(_ answer: Tribune.Answer, to key: QuestionKey) -> Outbox.Duty {
     var (kind, payload): (AnswerKind, [UInt8]) =
       switch answer {
       case .approve: (.approve, [])
@@ -127,8 +135,8 @@ extension LinkState {
       (kind, payload) = (.failed, error.reasonBytes)
     }
     return outbox.append(
-      TribuneWire.Answer(query: key.query, delegate: key.delegate, answer: kind), serial: nextSerial(),
-      payload: payload)
+      TribuneWire.Answer(query: key.query, delegate: key.delegate, answer: kind), .init(payload: payload),
+      serial: nextSerial())
   }
 }
 

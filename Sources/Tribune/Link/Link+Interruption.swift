@@ -4,9 +4,9 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// What happens when a connection is lost, and when there is another. Called by the link's own thread.
+/// The loss of a connection, and the start of the next one. Called by the link's own thread.
 extension Link {
-  /// Fails what the lost connection leaves unanswered, and reports the loss.
+  /// Fails the requests that the lost connection leaves unanswered, and reports the loss.
   ///
   /// - Returns: false while a caller still writes to the old connection; that caller will wake the thread.
   func settleInterruption() -> Bool {
@@ -23,23 +23,23 @@ extension Link {
   func reopen() -> Bool {
     guard let reopening = state.withLock({ $0.reopen(at: .now) }) else { return false }
     perform(reopening.actions)
-    fillPlaces(lost: reopening.missed, isLossKnown: reopening.isLossKnown)
+    fillPositions(lost: reopening.missed, isLossKnown: reopening.isLossKnown)
     events?(.reconnected(lost: reopening.isLossKnown ? reopening.missed : nil))
     return true
   }
 
-  /// Reserves a position everywhere for the report of what was missed, before the deliveries of the next connection.
-  func keepPlaces() {
+  /// Reserves a position for the loss report in every stream and attachment, before the next connection's deliveries.
+  func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)
     }
-    for stream in streams { stream.keepPlace() }
-    for stream in trafficStreams { stream.keepPlace() }
-    for attached in delegates { attached.keepPlace() }
+    for stream in streams { stream.reservePosition() }
+    for stream in trafficStreams { stream.reservePosition() }
+    for attached in delegates { attached.reservePosition() }
   }
 
-  /// Reports what was missed, before what has come since.
-  private func fillPlaces(lost: UInt64, isLossKnown: Bool) {
+  /// Reports the loss at the reserved positions, before the next connection's deliveries.
+  private func fillPositions(lost: UInt64, isLossKnown: Bool) {
     func words<Element: LossReporting>() -> [Element] {
       (lost > 0 ? [.lost(Int(clamping: lost))] : []) + (isLossKnown ? [] : [.interrupted])
     }
@@ -47,15 +47,15 @@ extension Link {
     let (streams, liveStreams, trafficStreams, delegates) = state.withLock { state in
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
-    for stream in streams where !stream.fillPlace(with: deliveries) {
+    for stream in streams where !stream.fillPosition(with: deliveries) {
       // This stream was added meanwhile, without a reserved position.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
       for word in deliveries { stream.deliver(word) }
     }
-    for stream in trafficStreams where !stream.fillPlace(with: trafficDeliveries) {
+    for stream in trafficStreams where !stream.fillPosition(with: trafficDeliveries) {
       for word in trafficDeliveries { stream.deliver(word) }
     }
-    tell(delegates) { $0.fillPlace(with: deliveries) }
+    tell(delegates) { $0.fillPosition(with: deliveries) }
   }
 
   /// Delivers a report to all that receive notifications, because it can concern any of them.

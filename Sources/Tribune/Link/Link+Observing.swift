@@ -6,7 +6,7 @@ import TribuneWire
 extension Link {
   typealias ObservationKey = LinkState.ObservationKey
 
-  /// Delivers what matches `key` to `stream`, too. Returns when the bus has confirmed it.
+  /// Adds `stream` to the streams of an observation. Returns when the bus has confirmed it.
   ///
   /// Equal observations of one connection are one to the bus, and their streams share its copy. An observation that
   /// wants retained notifications is not shared: it has one stream.
@@ -15,17 +15,15 @@ extension Link {
   ) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let (isLive, duty) = try state.withLock { state throws(TribuneError) -> (Bool, Outbox.Duty) in
-        try state.requireOpen()
         if Task.isCancelled { throw .taskCancelled }
-        return state.observe(key, pattern, into: stream, reply)
+        return try state.observe(key, pattern, into: stream, reply)
       }
       perform(duty)
       guard isLive else { return nil }
       routesVersion.add(1, ordering: .releasing)
       return ()
     } onCancel: {
-      let reply = state.withLock { $0.stopWaiting(for: key, stream) }
-      reply?.resume(returning: .failure(.taskCancelled))
+      perform(state.withLock { $0.stopWaiting(for: key, stream) })
     }.get()
   }
 
@@ -50,22 +48,14 @@ extension Link {
     }.get()
   }
 
+  /// Takes back all monitors of `stream`.
   func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) {
-    let duties = state.withLock { state -> [Outbox.Duty] in
-      var duties: [Outbox.Duty] = []
-      for case (let serial, .monitor(let other)) in state.registrations where other === stream {
-        state.registrations[serial] = nil
-        state.registered[serial] = nil
-        duties.append(state.appendCancel(serial))
-      }
-      return duties
-    }
-    for duty in duties { perform(duty) }
+    for duty in state.withLock({ $0.endMonitoring(stream) }) { perform(duty) }
   }
 }
 
 extension LinkState {
-  /// What must be equal for observations to be one to the bus.
+  /// The terms of an observation. Observations with equal terms are one to the bus.
   struct ObservationKey: Hashable {
     /// Empty for any.
     var pattern: String
@@ -103,7 +93,8 @@ extension LinkState {
   /// - Returns: whether the bus had confirmed it before; if so, the caller resumes `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
-  ) -> (isLive: Bool, duty: Outbox.Duty) {
+  ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
+    try requireOpen()
     if observations[key] != nil {
       observations[key]?.streams.append(stream)
       if observations[key]?.isLive == true { return (true, .none) }
@@ -118,15 +109,17 @@ extension LinkState {
     var fields = Observe(suspension: key.suspension)
     if key.isAwaited { fields.options.insert(.awaited) }
     if key.snapshotStream != nil { fields.options.insert(.retained) }
-    keep(fields, serial, Link.Message(name: key.pattern, object: key.object))
-    return (false, outbox.append(fields, serial: serial, name: key.pattern, object: key.object))
+    let message = Link.Message(name: key.pattern, object: key.object)
+    keep(fields, serial, message)
+    return (false, outbox.append(fields, message, serial: serial))
   }
 
-  mutating func stopWaiting(for key: ObservationKey, _ stream: DeliveryStream<Delivery>) -> Reply<Void>? {
-    guard let place = observations[key]?.waiting.firstIndex(where: { $0.stream === stream }) else {
-      return nil
-    }
-    return observations[key]?.waiting.remove(at: place).reply
+  /// The task that waits for the bus to confirm an observation was cancelled.
+  mutating func stopWaiting(for key: ObservationKey, _ stream: DeliveryStream<Delivery>) -> Action {
+    guard let place = observations[key]?.waiting.firstIndex(where: { $0.stream === stream }),
+      let reply = observations[key]?.waiting.remove(at: place).reply
+    else { return .none }
+    return .plain([reply], .failure(.taskCancelled))
   }
 
   mutating func endObserving(_ stream: DeliveryStream<Delivery>) -> [Outbox.Duty] {
@@ -145,6 +138,15 @@ extension LinkState {
       requests[serial] = .retirement
       retirements[serial] = observation.matcher
       duties.append(outbox.append(Cancel(target: observation.serial), serial: serial))
+    }
+    return duties
+  }
+
+  mutating func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) -> [Outbox.Duty] {
+    var duties: [Outbox.Duty] = []
+    for case (let serial, .monitor(let other)) in registrations where other === stream {
+      removeRegistration(serial)
+      duties.append(appendCancel(serial))
     }
     return duties
   }

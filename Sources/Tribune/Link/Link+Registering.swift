@@ -9,15 +9,7 @@ extension Link {
   /// agreement. Does nothing when the registration is over.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
-      let actions = state.withLock { state -> [LinkState.Action]? in
-        guard let actions = state.forget(registration) else { return nil }
-        // A closing connection ends it, too; calls that wait for its end are resumed all the same.
-        guard state.isAsking else { return actions + [.okay(reply, .failure(.closed))] }
-        let serial = state.nextSerial()
-        state.requests[serial] = .takingBack(reply)
-        return actions + [.send(state.outbox.append(Cancel(target: registration), serial: serial))]
-      }
-      guard let actions else { return Okay() }
+      guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
       routesVersion.add(1, ordering: .releasing)
       perform(actions)
       return nil
@@ -25,34 +17,37 @@ extension Link {
     // If the bus does not know the registration any more, the purpose is achieved.
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
-
-  /// Handles the bus's report that it has ended a registration.
-  func ended(_ serial: Serial, _ ended: Ended) {
-    let actions = state.withLock { $0.ended(serial, ended) }
-    routesVersion.add(1, ordering: .releasing)
-    perform(actions)
-  }
 }
 
 extension LinkState {
   /// A registration is taken back.
   ///
   /// - Returns: nil if it is over already.
-  mutating func forget(_ serial: Serial) -> [Action]? {
-    registered[serial] = nil
-    switch registrations.removeValue(forKey: serial) {
+  mutating func takeBack(_ registration: Serial, _ reply: Reply<Okay>) -> [Action]? {
+    var actions: [Action] = []
+    switch removeRegistration(registration) {
     case nil: return nil
     case .attachment(let attached)?:
-      return [.endAttachment(attached)] + takeQuestions(of: serial).map { .withdraw($0) }
-    case .hold(let term)?: return [.endHold(term, hasExpired: false)]
-    case .declaration?, .monitor?: return []
+      actions = [.endAttachment(attached)] + takeQuestions(of: registration).map { .withdraw($0) }
+    case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
+    case .declaration?, .monitor?: break
     }
+    // A closing connection ends it, too. Calls that wait for its end are resumed even so.
+    guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
+    let serial = nextSerial()
+    requests[serial] = .takingBack(reply)
+    return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
+  }
+
+  /// Forgets a registration and the frame that made it.
+  @discardableResult mutating func removeRegistration(_ serial: Serial) -> Registration? {
+    registered[serial] = nil
+    return registrations.removeValue(forKey: serial)
   }
 
   /// The bus has ended a registration.
-  fileprivate mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
-    let registration = registrations.removeValue(forKey: serial)
-    registered[serial] = nil
+  mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
+    let registration = removeRegistration(serial)
     switch ended {
     case .expired:
       if case .hold(let term) = registration { return [.endHold(term, hasExpired: true)] }

@@ -10,7 +10,7 @@ extension Link {
     var name = ""
     var object = ""
     var payload: [UInt8] = []
-    /// Has the payload, in place of `payload`.
+    /// Has the payload instead of `payload`.
     var file: MemoryFile?
     /// Whether the payload is better sent in a file.
     fileprivate var isLong: Bool { payload.count >= WireLimits.descriptorPayloadLength }
@@ -19,13 +19,9 @@ extension Link {
   /// Moves long userInfo to a memory file, which receivers can map.
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
     // Until it is in the outbox, the file's memory would not be counted.
-    try await waitForRoom()
-    let takesFiles = try state.withLock { state throws(TribuneError) in
-      try state.requireOpen()
-      try state.requireFitting(message)
-      return state.session?.takesFiles == true
-    }
-    guard takesFiles else { return }
+    post = try await waitForCapacity(for: post)
+    let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
+    guard takesFile else { return }
     let file: MemoryFile
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
@@ -43,16 +39,11 @@ extension Link {
     var (post, message) = (fields, message)
     if message.isLong { try await attachFile(&post, &message) }
     while true {
-      let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty? in
-        try state.requireOpen()
-        try state.requireFitting(message)
-        if state.outbox.isFull { return nil }
-        return state.outbox.append(
-          post, serial: state.nextSerial(), name: message.name, object: message.object,
-          payload: message.payload, file: message.file, at: CoarseClock.tick)
+      let duty = try state.withLock { state throws(TribuneError) in
+        try state.post(post, message, at: CoarseClock.tick)
       }
       if let duty { return perform(duty) }
-      try await waitForRoom()
+      try await waitForCapacity(for: post)
     }
   }
 
@@ -77,7 +68,7 @@ extension Link {
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     let (serial, isFull) = state.withLock { ($0.nextSerial(), $0.outbox.isFull) }
-    if isFull, !message.payload.isEmpty { try await waitForRoom() }
+    let fields = isFull && !message.payload.isEmpty ? try await waitForCapacity(for: fields) : fields
     return try await Reply<Value>.wait { reply throws(TribuneError) in
       let request = request(reply, serial)
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
@@ -98,20 +89,24 @@ extension Link {
   }
 }
 
+extension Link.Message {
+  /// A post or a query.
+  ///
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`.
+  init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
+    let name = try Checked.name(name)
+    guard !NameSyntax.isReserved(name.utf8Bytes) else {
+      throw TribuneError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
+    }
+    self.init(name: name, object: try Checked.object(object), payload: userInfo.bytes)
+  }
+}
+
 /// Checks arguments by the wire's own rules, so that the bus need not refuse them.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     guard NameSyntax.isName(name.utf8Bytes) else {
       throw TribuneError(.invalidName, "\"\(name.escaped)\" is no name")
-    }
-    return name
-  }
-
-  /// A name that a client may use.
-  static func ownName(_ name: String) throws(TribuneError) -> String {
-    let name = try Self.name(name)
-    guard !NameSyntax.isReserved(name.utf8Bytes) else {
-      throw TribuneError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
     }
     return name
   }
@@ -143,7 +138,7 @@ enum Checked {
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else {
-      throw TribuneError(.refused, "a hold has to last longer than no time at all")
+      throw TribuneError(.refused, "the span of a hold must be positive")
     }
     let (seconds, attoseconds) = span.components
     let (product, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
@@ -153,7 +148,7 @@ enum Checked {
     return isTooLong || carries || overflows ? WireLimits.expiry : min(expiry, WireLimits.expiry)
   }
 
-  /// A span for the wire, where 0 means none: a given span is at least 1, and at most what 32 bits hold.
+  /// A span for the wire, where 0 means none: a given span is at least 1, and at most the largest 32-bit number.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -24,8 +24,6 @@ final class Link: Sendable {
   /// Changes with every change of an observation or an attachment, so that the thread can tell without the lock
   /// whether its cached routes are still right.
   let routesVersion = Atomic(0)
-  /// Counts the connections that have been lost. The bus's ids are valid for one of them only.
-  let epoch = Atomic(0)
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
@@ -77,7 +75,7 @@ final class Link: Sendable {
 
   // MARK: Actions
 
-  /// Carries out what follows from an event. Called without the lock.
+  /// Performs the actions of an event. Called without the lock.
   func perform(_ actions: [LinkState.Action]) {
     for action in actions { perform(action) }
   }
@@ -116,14 +114,14 @@ final class Link: Sendable {
       let (bytes, progress) = batch.write(to: socket)
       // Before the outbox knows of the failure: after that, `socket` can refer to the next connection.
       if case .failed(let error) = progress { endReading(after: error) }
-      let (waiters, wake) = state.withLock { $0.callerWrote(batch, bytes: bytes, progress) }
+      let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
-      for waiter in waiters { waiter.resume(returning: .success(())) }
+      perform(action)
     }
   }
 
-  /// Ends reading after a failed write: its frames will never reach the bus over this connection. The thread reads
-  /// what the bus has sent before, and then handles the end of the connection.
+  /// Ends reading after a failed write: its frames will never reach the bus over this connection. The thread reads the
+  /// frames that have arrived, and then handles the end of the connection.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -133,21 +131,28 @@ final class Link: Sendable {
   }
 
   /// Returns when the outbox has capacity again: below its low mark, or at once if it is not over its high mark.
-  func waitForRoom() async throws(TribuneError) {
-    let id = try state.withLock { state throws(TribuneError) -> Serial? in
-      try state.requireOpen()
-      return state.outbox.isFull ? state.nextSerial() : nil
-    }
-    guard let id else { return }
+  ///
+  /// - Parameter fields: of the frame to be sent. If it has a deadline of its own, that includes this wait.
+  /// - Returns: the fields, with what is left of the deadline.
+  /// - Throws: `neverSent` at the deadline.
+  @discardableResult
+  func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
+    let start = ContinuousClock.now
+    let milliseconds = fields.ownDeadline
+    let deadline = milliseconds > 0 ? start.advanced(by: .milliseconds(Int(milliseconds))) : nil
+    let id = state.withLock { $0.nextSerial() }
     try await Reply<Void>.wait { reply throws(TribuneError) in
-      try state.withLock { state throws(TribuneError) -> Void? in
-        try state.requireOpen()
-        return state.outbox.isFull ? state.outbox.awaitRoom(id, reply) : ()
+      let ready: Void? = try state.withLock { state throws(TribuneError) in
+        try state.awaitCapacity(id, until: deadline, reply)
       }
+      // The thread must know the deadline.
+      if ready == nil, deadline != nil { wakeup.signal() }
+      return ready
     } onCancel: {
-      let reply = state.withLock { $0.outbox.stopAwaitingRoom(id) }
-      reply?.resume(returning: .failure(.taskCancelled))
+      perform(state.withLock { $0.stopAwaitingCapacity(id) })
     }.get()
+    if let deadline, deadline <= .now { throw .neverSent }
+    return fields.shortened(by: start.duration(to: .now))
   }
 
   // MARK: Ending
@@ -159,7 +164,7 @@ final class Link: Sendable {
     perform(state.withLock { $0.end(error) })
   }
 
-  /// Has the thread write what is left and then end the connection. Does not wait.
+  /// Makes the thread write the rest of the outbox and then end the connection. Does not wait.
   func abandon() {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closingPatience)) }) { wakeup.signal() }
   }

@@ -3,10 +3,10 @@
 import Synchronization
 import TribuneWire
 
-// Between two connections: what is registered again, what waits for the bus, and what nobody knows.
+// Between two connections: registrations are made again, requests wait, and losses are accounted for.
 //
-// Serials continue over all connections of a link, and a registration keeps its own. So those who have a serial need
-// not know that the registration was made again, and nothing left of an old connection can be mistaken for new.
+// Serials continue over all connections of a link, and a registration keeps its own. So a serial stays valid when its
+// registration is made again, and no frame of an old connection can be mistaken for a new one.
 
 extension LinkState {
   struct Interruption {
@@ -30,7 +30,7 @@ extension LinkState {
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
-  /// What is still missing before the new connection is equivalent to the last one.
+  /// The remaining steps until the new connection is equivalent to the last one.
   struct Renewal {
     /// Frames that are still to be sent.
     var frames: ArraySlice<RenewalFrame>
@@ -49,7 +49,7 @@ extension LinkState {
     let bringsSnapshot: Bool
   }
 
-  /// The most predecessors to ask about; what older ones missed remains unknown.
+  /// The most predecessors to ask about. The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
   mutating func notePredecessor(received: UInt64) {
@@ -99,13 +99,13 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// Removes all open questions; nobody will report how their queries end.
+  /// Removes all open questions. The bus will not report how their queries end.
   mutating func takeQuestions() -> [Action] {
     defer { questions = [:] }
     return questions.values.map { .cancel($0) }
   }
 
-  // MARK: What waits
+  // MARK: Waiting requests
 
   /// - Parameter deadline: milliseconds from now.
   private mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
@@ -116,15 +116,15 @@ extension LinkState {
   ///
   /// - Returns: whether the thread must be woken.
   mutating func noteWaiting(_ serial: Serial, _ fields: some FrameFields, at now: Instant) -> Bool {
-    let deadline = (fields as? Ask)?.deadline ?? (fields as? Post)?.deadline ?? 0
+    let deadline = fields.ownDeadline
     guard deadline > 0 else { return false }
     noteWaiting(serial, deadline, at: now)
     return true
   }
 
-  /// What is due while the thread looks for the bus.
+  /// Due work while the thread looks for the bus.
   struct Due {
-    /// Requests that have waited until their deadlines fail.
+    /// Fails requests that have waited until their deadlines.
     var actions: [Action] = []
     /// Whether the connection is closing, and has nothing more to do or has waited long enough.
     var isOver = false
@@ -134,7 +134,11 @@ extension LinkState {
 
   mutating func takeDue(at now: Instant) -> Due {
     guard let interruption else { return Due(isOver: true) }
-    var due = Due(next: interruption.closingDeadline)
+    var due = Due()
+    if let deadline = outbox.nextCapacityDeadline, deadline <= now {
+      due.actions.append(failOverdue(at: now))
+    }
+    due.next = [interruption.closingDeadline, outbox.nextCapacityDeadline].compactMap { $0 }.min()
     for (serial, (_, until)) in interruption.waiting {
       if until <= now {
         changeInterruption { $0.waiting[serial] = nil }
@@ -160,7 +164,7 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Has the outbox send what has waited, and is still wanted.
+  /// Makes the outbox send the waiting frames that are still wanted.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
@@ -209,7 +213,7 @@ extension FrameFields {
 }
 
 extension FrameKind {
-  /// What a frame of a client is for.
+  /// The purpose of a client's frame.
   enum Purpose {
     case post
     /// A question to the bus: an ask, a list.
@@ -217,7 +221,7 @@ extension FrameKind {
     /// Lasts until it is taken back.
     case registration
     case suspension
-    /// Refers to what the bus has sent over this connection.
+    /// Refers to a frame that the bus sent over this connection.
     case answer
     case deferral, cancel, other
   }
@@ -242,9 +246,26 @@ extension FrameView {
   var purpose: FrameKind.Purpose { header.kind?.purpose ?? .other }
 }
 
+extension FrameFields {
+  /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own.
+  var ownDeadline: UInt32 { (self as? Ask)?.deadline ?? (self as? Post)?.deadline ?? 0 }
+
+  /// The same fields with the rest of their own deadline, if they have one.
+  func shortened(by span: Duration) -> Self {
+    if var ask = self as? Ask {
+      ask.deadline = ask.deadline.shortened(by: span)
+      return ask as? Self ?? self
+    }
+    guard var post = self as? Post else { return self }
+    post.deadline = post.deadline.shortened(by: span)
+    return post as? Self ?? self
+  }
+}
+
 extension UInt32 {
-  /// The rest of this number of milliseconds; at least 1.
+  /// The rest of this number of milliseconds, at least 1; 0 stands for none, and stays.
   fileprivate func shortened(by span: Duration) -> UInt32 {
+    guard self > 0 else { return 0 }
     let (seconds, attoseconds) = span.components
     let gone = seconds.multipliedReportingOverflow(by: 1000)
     guard !gone.overflow, gone.partialValue < Int64(self) else { return 1 }
@@ -255,15 +276,16 @@ extension UInt32 {
 extension TribuneError {
   /// The bus may have received the request, or not.
   static let unknownOutcome = TribuneError(
-    .connectionLost, "the connection to the bus was lost, and nobody knows what came of this")
+    .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
   /// A registration is no longer in force.
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(
-      error.code, "the bus, which was away, refuses now what was registered before: \(error.message)")
+      error.code, "after an interruption, the bus refuses a registration: \(error.message)")
   }
 
+  /// The deadline of a request has passed while it waited for a connection or for capacity.
   static let neverSent = TribuneError(
-    .connectionLost, "there was no connection to the bus in time: this was never sent")
+    .connectionLost, "the bus did not take this in time: it was never sent")
 }
 
 extension UInt64 {

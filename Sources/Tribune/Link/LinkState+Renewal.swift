@@ -6,7 +6,7 @@ import TribuneWire
 extension LinkState {
   /// Prepares to send every registration over a new connection, in the original order.
   ///
-  /// - Returns: the streams whose snapshots come again, and the delegates that are still there. The last reference to one
+  /// - Returns: the streams whose snapshots come again, and the delegates that still exist. The last reference to one
   ///   must not end under the lock.
   mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
@@ -22,8 +22,7 @@ extension LinkState {
       if let delegate = attached.delegate {
         delegates.append(delegate)
       } else {
-        registrations[serial] = nil
-        registered[serial] = nil
+        removeRegistration(serial)
       }
     }
     var frames: [RenewalFrame] = []
@@ -56,8 +55,9 @@ extension LinkState {
   /// - Parameter isWelcomed: whether the bus had sent its welcome, and so knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
-    // What came over it waits behind the reserved positions and is dropped with them. So it has received nothing, and
-    // has missed all that was sent to it.
+    epoch += 1
+    // Its deliveries are behind the reserved positions, and are dropped with them. So it has received nothing, and
+    // has missed everything.
     if isWelcomed { notePredecessor(received: 0) }
     outbox.sift { frame in
       switch frame.purpose {
@@ -72,10 +72,15 @@ extension LinkState {
     changeInterruption {
       $0.failure = $0.failure ?? error
       $0.renewal = nil
-      // The report came over the connection that has ended, and counts among what that one missed.
+      // That report came over the ended connection, and counts as missed by it.
       $0.missed = 0
     }
     return takeQuestions()
+  }
+
+  /// An attempt to connect has failed.
+  mutating func noteFailedAttempt(_ error: TribuneError) {
+    changeInterruption { $0.failure = error }
   }
 
   /// The frames to send next, up to the first one that must be confirmed before the rest.
@@ -120,14 +125,13 @@ extension LinkState {
   /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // Nobody is harmed by the refusal of what was taken back meanwhile.
+    // The refusal of a registration that was taken back meanwhile does no harm.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))
     }
     requests[serial] = nil
-    registered[serial] = nil
-    registrations[serial] = nil
+    removeRegistration(serial)
     return [.endHold(term, hasExpired: true)]
   }
 }

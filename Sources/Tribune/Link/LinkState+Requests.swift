@@ -56,14 +56,14 @@ extension LinkState {
   /// the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
-  /// What the link does once its lock is released.
+  /// An action of the link, once its lock is released.
   enum Action {
     case none
     case send(Outbox.Duty)
     /// Shuts the socket, and wakes the thread.
     case disconnect
     case work(WorkQueue.Work)
-    /// Ends a question that was asked, about whose query nobody will learn more.
+    /// Ends a question whose query will have no reported end.
     case cancel(OpenQuestion)
     /// Ends a question whose attachment was taken back.
     case withdraw(OpenQuestion)
@@ -98,9 +98,7 @@ extension LinkState {
     try requireFitting(message)
     requests[serial] = request
     keep(fields, serial, message)
-    let duty = outbox.append(
-      fields, flags: flags, serial: serial, name: message.name, object: message.object,
-      payload: message.payload, file: message.file)
+    let duty = outbox.append(fields, message, flags: flags, serial: serial)
     return isInterrupted && noteWaiting(serial, fields, at: now()) ? .wake : duty
   }
 
@@ -110,6 +108,57 @@ extension LinkState {
     if case .none = action { return [] }
     changeInterruption { $0.waiting[serial] = nil }
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
+  }
+
+  /// Posts without a reply.
+  ///
+  /// - Parameter tick: the tick of the coarse clock.
+  /// - Returns: nil if the outbox is full.
+  mutating func post(
+    _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
+  ) throws(TribuneError) -> Outbox.Duty? {
+    try requireOpen()
+    try requireFitting(message)
+    if outbox.isFull { return nil }
+    return outbox.append(fields, message, serial: nextSerial(), at: tick())
+  }
+
+  /// Acknowledges an awaited notification. Sends nothing when the connection that it came over is ending, which the
+  /// bus notices, or has been followed by another.
+  mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
+    guard isServing, epoch == self.epoch else { return .none }
+    return outbox.append(done, .init(payload: reason), serial: nextSerial())
+  }
+
+  /// Whether the bus accepts this userInfo as a file.
+  ///
+  /// - Throws: as ``send(_:_:_:flags:serial:at:)``.
+  func takesFile(of message: Link.Message) throws(TribuneError) -> Bool {
+    try requireOpen()
+    try requireFitting(message)
+    return session?.takesFiles == true
+  }
+
+  /// Has a call wait until the outbox has capacity, or until a deadline.
+  ///
+  /// - Returns: nil if `waiter` is resumed later.
+  mutating func awaitCapacity(
+    _ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>
+  ) throws(TribuneError) -> Void? {
+    try requireOpen()
+    guard outbox.isFull else { return () }
+    outbox.awaitCapacity(id, until: deadline, waiter)
+    return nil
+  }
+
+  /// Fails the calls that have waited for capacity until their deadlines.
+  mutating func failOverdue(at now: Instant) -> Action {
+    .plain(outbox.takeOverdue(at: now), .failure(.neverSent))
+  }
+
+  /// The task of a call that waits for capacity was cancelled.
+  mutating func stopAwaitingCapacity(_ id: Serial) -> Action {
+    outbox.stopAwaitingCapacity(id).map { .plain([$0], .failure(.taskCancelled)) } ?? .none
   }
 
   mutating func appendCancel(_ target: Serial) -> Outbox.Duty {
@@ -161,10 +210,10 @@ extension LinkState {
       return .plain([reply], .success(()))
     case .awaited(let reply)?:
       return .awaited(
-        reply, .failure(.violation("the bus said ok to an awaited post, and not who it waited for")))
+        reply, .failure(.violation("the bus answered an awaited post without its observers")))
     case .entries(let reply, let entries)?: return .entries(reply, .success(entries))
     case .verdict(let reply, _)?:
-      return .verdict(reply, .failure(.violation("the bus said ok to a query instead of a verdict")))
+      return .verdict(reply, .failure(.violation("the bus answered a query without a verdict")))
     }
   }
 
@@ -202,7 +251,7 @@ extension LinkState {
     return .verdict(reply, .success(Verdict(verdict)))
   }
 
-  /// Who is to be told of the progress of a query.
+  /// The closure that receives the progress of a query.
   func progress(of serial: Serial) -> (@Sendable (Progress) -> Void)? {
     if case .verdict(_, let progress) = requests[serial] { progress } else { nil }
   }

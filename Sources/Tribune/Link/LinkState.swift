@@ -18,7 +18,7 @@ struct LinkState {
     case open(Departure?)
     /// The thread looks for the bus. → open, closing, ended
     case interrupted(Interruption)
-    /// Writes what is left, then waits for the bus to close. → ended
+    /// Writes the rest of the outbox, then waits for the bus to close. → ended
     case closing(Closing)
     /// Final; nil after `close()`.
     case ended(TribuneError?)
@@ -39,7 +39,7 @@ struct LinkState {
     var isHalfClosed = false
   }
 
-  /// What the bus said in its welcome.
+  /// The contents of a welcome.
   struct Session {
     let connection: ConnectionID
     let bus: BusInfo
@@ -51,11 +51,16 @@ struct LinkState {
   /// How long to look for a bus that is gone; zero for not at all.
   let patience: Duration
   private(set) var phase = Phase.connecting(nil)
-  /// What the last welcome said. It outlives the connection, because the public ids do.
+  /// The last welcome. It outlives the connection, because the public ids do.
   private(set) var session: Session?
-  private(set) var lastSerial: Serial = 0
-  var outbox: Outbox
+  private var lastSerial: Serial = 0
+  private var closers: [Serial: Reply<TribuneError?>] = [:]
 
+  // Only methods of this type change the rest. It is not private, because they are in several files.
+
+  var outbox: Outbox
+  /// Counts the connections that have been lost. The bus's ids are valid for one of them only.
+  var epoch = 0
   var requests: [Serial: Request] = [:]
   /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
   var registered: [Serial: [UInt8]] = [:]
@@ -64,10 +69,9 @@ struct LinkState {
   var retirements: [Serial: ObservationMatcher] = [:]
   /// As the bus last confirmed.
   var isSuspended = false
-  /// What the bus has confirmed, but for observations.
+  /// Confirmed registrations other than observations.
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
-  private var closers: [Serial: Reply<TribuneError?>] = [:]
 
   init(patience: Duration) {
     self.patience = patience
@@ -141,7 +145,7 @@ struct LinkState {
 
   // MARK: The thread
 
-  /// What the link's thread does next.
+  /// The next step of the link's thread.
   enum Step {
     /// Waits for the hello and the welcome.
     case greet
@@ -168,17 +172,20 @@ struct LinkState {
     }
   }
 
-  /// Handles the result of a caller's write.
+  /// A caller or the thread has written a batch, as far as possible.
   ///
-  /// - Returns: calls that waited for capacity, and whether the link's thread must be woken to continue.
-  mutating func callerWrote(
+  /// - Returns: resumes the calls that waited for capacity; and whether a caller must wake the link's thread.
+  mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
-  ) -> (waiters: [Reply<Void>], wake: Bool) {
+  ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // Closing continues once nobody is writing.
+    // Closing continues when no caller writes any more.
     if case .closing = phase { written.wake = true }
-    return written
+    return (.plain(written.waiters, .success(())), written.wake)
   }
+
+  /// The next batch for the thread; nil if there is none, or if a caller is writing.
+  mutating func nextBatch() -> OutgoingBatch? { outbox.nextForThread() }
 
   /// Writing to the bus has failed, and not because the bus is gone. The failure of a caller that still wrote to a
   /// lost connection means nothing.
@@ -214,7 +221,7 @@ struct LinkState {
     .restarted, .shuttingDown, .tooManyConnections, .outOfMemory, .helloTimeout,
   ]
 
-  /// What follows the end of the stream from the bus.
+  /// The consequence of the end of the stream from the bus.
   enum StreamEnd {
     case connectAgain, reconnect
     case end(TribuneError?)
@@ -230,17 +237,18 @@ struct LinkState {
     case .open(_) where patience == .zero: return .end(lost)
     case .open(.restart(let error)?): cause = error
     case .open(nil): cause = lost
-    case .interrupted: preconditionFailure("what ends then is another connection")
+    case .interrupted: preconditionFailure("a lost connection has ended before")
     case .closing(let closing): return .end(closing.failure)
     case .ended(let error): return .end(error)
     }
     phase = .interrupted(Interruption(lastSerial: lastSerial, cause: cause))
+    epoch += 1
     outbox.interrupt()
     notePredecessor(received: received)
     return .reconnect
   }
 
-  /// Everything is registered again: what has waited is sent now.
+  /// Everything is registered again: waiting frames are sent now.
   ///
   /// - Returns: nil if the connection has ended meanwhile.
   mutating func reopen(at now: Instant) -> Reopening? {
@@ -252,7 +260,8 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// Writes what is left, and ends at the deadline at the latest. While interrupted, what waits may still reach a bus.
+  /// Writes the rest of the outbox, and ends at the deadline at the latest. While interrupted, posts may still reach a
+  /// bus.
   ///
   /// - Returns: whether that is new.
   mutating func close(by deadline: Instant) -> Bool {

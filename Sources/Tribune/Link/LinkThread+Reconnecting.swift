@@ -79,7 +79,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // What was resumed may be the executor's, and runs before this thread waits.
+      // A resumed task may be the executor's, which runs before this thread waits.
       return .goesOn
     }
     let now = ContinuousClock.now
@@ -121,7 +121,7 @@ extension LinkThread {
       try link.socket.replace(by: socket)
     } catch {
       let failure = TribuneError(.unreachable, "no bus at \(address): \(error)")
-      link.state.withLock { $0.changeInterruption { $0.failure = failure } }
+      link.state.withLock { $0.noteFailedAttempt(failure) }
       reconnection.waitForNext(at: .now)
       return
     }
@@ -129,7 +129,7 @@ extension LinkThread {
     let (streams, delegates) = link.state.withLock { $0.beginRenewal() }
     withExtendedLifetime(delegates) {}
     for stream in streams { stream.restartSnapshot() }
-    link.keepPlaces()
+    link.reservePositions()
     link.routesVersion.add(1, ordering: .releasing)
     let batch = OutgoingBatch(PassedCount())
     batch.appendHello()
@@ -137,7 +137,7 @@ extension LinkThread {
     _ = goOnRenewing(&reconnection)
   }
 
-  /// Sends what is still missing before the connection is equivalent to the last one.
+  /// Sends the remaining frames that make the connection equivalent to the last one.
   ///
   /// - Returns: whether the kernel has taken everything that can be sent by now.
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
@@ -158,12 +158,9 @@ extension LinkThread {
   /// The new connection has ended before it was equivalent to the last one.
   private mutating func giveUp(_ reconnection: inout Reconnection) {
     UnixSocket.shutdown(link.socket)
-    let failure = TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
-    let actions = link.state.withLock { state in
-      link.epoch.add(1, ordering: .relaxed)
-      return state.abandonRenewal(isWelcomed: greeting == .done, because: failure)
-    }
-    link.perform(actions)
+    let failure = TribuneError(.unreachable, "the listener at \(address) closed the connection at once")
+    link.perform(
+      link.state.withLock { $0.abandonRenewal(isWelcomed: greeting == .done, because: failure) })
     startOver()
     reconnection.waitForNext(at: .now)
   }
@@ -174,8 +171,8 @@ extension LinkThread {
     guard let interruption else { return .closed }
     var failure = interruption.failure
     if case .renewing = reconnection.stage {
-      let what = greeting == .hello ? "does not say hello" : "has not confirmed what was registered"
-      failure = TribuneError(.unreachable, "what listens at \(address) \(what)")
+      let what = greeting == .hello ? "sends no hello" : "has not confirmed all registrations"
+      failure = TribuneError(.unreachable, "the listener at \(address) \(what)")
     }
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(

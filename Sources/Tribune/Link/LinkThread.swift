@@ -4,9 +4,9 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's own thread: connects, reads until the connection ends, writes what callers left.
+/// The work of a link's own thread: connects, reads until the connection ends, and writes the frames that callers left.
 ///
-/// Its buffer grows with what has arrived, never with what a length announces.
+/// Its buffer grows with the bytes that arrive, never with an announced length.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
   /// With less free space than this, the unfinished bytes move to a buffer of their own.
@@ -15,7 +15,7 @@ struct LinkThread: ~Copyable {
   /// and the next one already listens. And the first pause between attempts, which doubles each time.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// What the bus may send before it has announced its limits.
+  /// The limits of frames before the bus has announced its own.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   /// Descriptors that may wait for the rest of their frames.
   private static let descriptorsWaitingMax = 16
@@ -35,7 +35,7 @@ struct LinkThread: ~Copyable {
   private var consumed = 0
   /// Descriptors that no frame has taken yet.
   private var descriptors = PassedDescriptors()
-  /// The length of the frame that has begun to arrive; 0 while unknown.
+  /// The length of the partial frame; 0 while unknown.
   private var awaited = 0
   private(set) var greeting = Greeting.hello
   /// When the bus must have said hello.
@@ -108,24 +108,29 @@ struct LinkThread: ~Copyable {
   }
 
   private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let (step, isStuck, isFullOfFiles) = link.state.withLock {
-      ($0.nextStep(at: .now), $0.outbox.isStuck, $0.outbox.isFullOfFiles)
+    let (step, capacityDeadline, isStuck, isFullOfFiles) = link.state.withLock {
+      ($0.nextStep(at: .now), $0.outbox.nextCapacityDeadline, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
     }
-    var deadline: ContinuousClock.Instant?
+    var deadline = capacityDeadline
     switch step {
     case .receive: break
     case .greet:
       guard greetingDeadline > .now else {
-        throw TribuneError(.unreachable, "what listens at \(address) does not say hello")
+        throw TribuneError(.unreachable, "the listener at \(address) sends no hello")
       }
       deadline = greetingDeadline
     case .close(let limit, let endsWriting):
       if endsWriting { UnixSocket.endWriting(link.socket) }
-      deadline = limit
+      deadline = min(limit, capacityDeadline ?? limit)
     case .reconnect: return try reconnect(isWaiting: isWaiting)
     case .end:
       link.end(nil)
       return false
+    }
+    if let capacityDeadline, capacityDeadline <= .now {
+      link.perform(link.state.withLock { $0.failOverdue(at: .now) })
+      // A resumed task may be the executor's, which runs before this thread waits.
+      return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
     if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
@@ -157,12 +162,11 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Writes what callers have left to this thread, until nothing is left or the kernel takes no more.
+  /// Writes the frames that callers left, until none is left or the kernel takes no more.
   func write() {
-    while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
+    while let batch = link.state.withLock({ $0.nextBatch() }) {
       let (bytes, progress) = batch.write(to: link.socket)
-      let waiters = link.state.withLock { $0.outbox.wrote(batch, bytes: bytes, progress).waiters }
-      for waiter in waiters { waiter.resume(returning: .success(())) }
+      link.perform(link.state.withLock { $0.wrote(batch, bytes: bytes, progress).action })
       switch progress {
       case .whole: continue
       case .stuck, .fullOfFiles: return
@@ -179,7 +183,7 @@ struct LinkThread: ~Copyable {
 
   /// Reads once and handles the frames that are complete.
   mutating func read() throws(TribuneError) -> Stream {
-    makeRoom()
+    makeSpace()
     let received: Received
     do throws(Errno) {
       received = try UnixSocket.receive(from: link.socket, into: buffer, &descriptors)
@@ -207,7 +211,7 @@ struct LinkThread: ~Copyable {
     return .goesOn
   }
 
-  private mutating func makeRoom() {
+  private mutating func makeSpace() {
     let unfinished = buffer.count - consumed
     if unfinished == 0 {
       if buffer.capacity > Self.bufferCapacity {
@@ -228,7 +232,7 @@ struct LinkThread: ~Copyable {
 
   private func requireExpectedDescriptors() throws(WireError) {
     guard buffer.count > consumed, greeting == .done, descriptors.count <= Self.descriptorsWaitingMax else {
-      throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
+      throw WireError(.unexpectedDescriptors, "descriptors came without a frame for them")
     }
   }
 
@@ -244,11 +248,11 @@ struct LinkThread: ~Copyable {
         ? try frame.decode(Post.self).length : try frame.decode(Retained.self).length)
     switch descriptors.popFirst() {
     case nil:
-      throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
+      throw WireError(.missingDescriptor, "a frame came without the descriptor that it announces")
     case .lost?:
       return .lost
     case .foreign?:
-      preconditionFailure("only a daemon has a stand-in for what another one has not handed over")
+      preconditionFailure("only a daemon receives stand-ins for descriptors")
     case .descriptor(let descriptor)?:
       guard length >= WireLimits.descriptorPayloadLength, length <= FrameLimits.fromBus.payload else {
         throw WireError(.invalidDescriptor, "userInfo of \(length) bytes came in a descriptor")
@@ -298,20 +302,15 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Handles the end of what the bus sends.
+  /// Handles the end of the stream from the bus.
   ///
   /// - Returns: whether the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
-    let next = link.state.withLock { state in
-      let next = state.endOfStream(received: receiver.received)
-      if case .reconnect = next { link.epoch.add(1, ordering: .relaxed) }
-      return next
-    }
-    switch next {
+    switch link.state.withLock({ $0.endOfStream(received: receiver.received) }) {
     case .reconnect: UnixSocket.shutdown(link.socket)
     case .connectAgain where attemptCount < Self.attemptsMax: try connectAgain()
     case .connectAgain:
-      throw TribuneError(.unreachable, "what listens at \(address) closed the connection at once")
+      throw TribuneError(.unreachable, "the listener at \(address) closed the connection at once")
     case .end(let error):
       link.end(error)
       return false

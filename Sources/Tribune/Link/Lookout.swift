@@ -18,7 +18,7 @@ final class Lookout: Sendable {
   private static let patience = Duration.milliseconds(10)
 
   private let link: Link
-  /// The thread that holds the lock receives: for a whole turn, which it mostly spends waiting in the kernel. Nobody
+  /// The thread that holds the lock receives, for a whole turn, which it mostly spends waiting in the kernel. No thread
   /// waits for the lock.
   private let receiver: Mutex<LinkThread>
 

@@ -13,7 +13,7 @@ final class OpenQuestion: Sendable {
     case open
     /// The answer has been appended to the outbox. Final.
     case answered
-    /// Nobody waits for the answer. Final.
+    /// The bus does not wait for the answer. Final.
     case withdrawn
   }
 
@@ -71,7 +71,7 @@ final class OpenQuestion: Sendable {
     } catch {
       answer = .failed("\(error)")
     }
-    link.answer(self, answer)
+    link.perform(link.state.withLock { $0.answer(self, answer) })
     let ending = state.withLock { state -> Conclusion.Ending? in
       state.hasReturned = true
       state.task = nil

@@ -3,13 +3,15 @@
 import TribuneSystem
 import TribuneWire
 
-/// Frames that wait to be written, and who writes them.
+/// Frames that wait to be written, and their writer.
 ///
 /// There is one writer at a time: the caller that appended while nobody wrote, or the link's own thread. The thread
 /// takes over when the kernel has no space, when others appended meanwhile, and in a burst. Frames that are appended
 /// during a write go with the next batch.
 struct Outbox {
-  /// What the appending caller must do, once the link's lock is released.
+  typealias Instant = ContinuousClock.Instant
+
+  /// The duty of an appending caller, once the link's lock is released.
   enum Duty {
     case none
     /// Write the batch.
@@ -68,7 +70,9 @@ struct Outbox {
   private let survives: Bool
   /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0
-  private var roomWaiters: [Serial: Reply<Void>] = [:]
+  private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
+  /// No later than the earliest deadline of a call that waits for capacity; nil if none has one.
+  private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
   var isIdle: Bool { writer == .nobody || writer == .broken }
@@ -84,18 +88,13 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameters:
-  ///   - file: has the payload, if there is one.
-  ///   - tick: the tick of the coarse clock if nobody waits for a reply to the frame, so that it may go in a burst.
-  mutating func append<F: FrameFields>(
-    _ fields: F, flags: FrameFlags = .none, serial: Serial, name: String = "",
-    object: String = "",
-    payload: [UInt8] = [], file: MemoryFile? = nil, at tick: @autoclosure () -> Int64? = nil
+  /// - Parameter tick: the tick of the coarse clock, for a frame without a reply, which may go in a burst.
+  mutating func append(
+    _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
+    serial: Serial, at tick: @autoclosure () -> Int64? = nil
   ) -> Duty {
     guard writer != .broken else { return .none }
-    let bytes = pending.append(
-      fields, flags: file == nil ? flags : flags.union(.descriptor), serial: serial, name: name,
-      object: object, payload: payload, file: file)
+    let bytes = pending.append(fields, message, flags: flags, serial: serial)
     pendingBytes += bytes
     unwritten += bytes
     guard writer == .nobody else { return .none }
@@ -136,7 +135,7 @@ struct Outbox {
     return (takeWaiters(), writer == .thread || writer == .noConnection)
   }
 
-  /// What the link's thread writes next; nil if there is nothing, or if the thread is not the writer.
+  /// The next batch for the link's thread; nil if there is none, or if the thread is not the writer.
   mutating func nextForThread() -> OutgoingBatch? {
     guard writer == .thread else { return nil }
     if let batch = unfinished.batch {
@@ -164,15 +163,15 @@ struct Outbox {
     writer = writer == .caller ? .lateCaller : .noConnection
   }
 
-  /// Whether nobody uses the socket any more.
+  /// Whether no writer uses the socket any more.
   var isInterrupted: Bool { writer == .noConnection }
 
   /// Whether frames wait for the next connection.
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Goes through unsent frames in order. Nobody may be writing any more.
+  /// Goes through unsent frames in order. No writer may use them any more.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) {
-    precondition(writer == .noConnection, "somebody is writing what is to be gone through")
+    precondition(writer == .noConnection, "a writer still has the frames")
     let rest = OutgoingBatch(passed)
     pendingBytes = (unfinished.batch?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
     unwritten = pendingBytes
@@ -191,27 +190,45 @@ struct Outbox {
 
   // MARK: Waiting for capacity
 
-  /// - Returns: nil: the waiter is resumed later.
-  mutating func awaitRoom(_ id: Serial, _ waiter: Reply<Void>) -> Void? {
-    roomWaiters[id] = waiter
-    return nil
+  /// Resumes `waiter` later.
+  mutating func awaitCapacity(_ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>) {
+    capacityWaiters[id] = (waiter, deadline)
+    if let deadline { nextCapacityDeadline = min(nextCapacityDeadline ?? deadline, deadline) }
   }
 
-  mutating func stopAwaitingRoom(_ id: Serial) -> Reply<Void>? { roomWaiters.removeValue(forKey: id) }
+  mutating func stopAwaitingCapacity(_ id: Serial) -> Reply<Void>? {
+    capacityWaiters.removeValue(forKey: id)?.reply
+  }
+
+  /// - Returns: calls that have waited for capacity until their deadlines.
+  mutating func takeOverdue(at now: Instant) -> [Reply<Void>] {
+    var overdue: [Reply<Void>] = []
+    nextCapacityDeadline = nil
+    for case (let id, (let waiter, let deadline?)) in capacityWaiters {
+      if deadline <= now {
+        capacityWaiters[id] = nil
+        overdue.append(waiter)
+      } else {
+        nextCapacityDeadline = min(nextCapacityDeadline ?? deadline, deadline)
+      }
+    }
+    return overdue
+  }
 
   /// Nothing is written any more.
   ///
   /// - Returns: calls that waited for capacity.
-  mutating func end() -> [Reply<Void>] {
-    defer { roomWaiters = [:] }
-    return Array(roomWaiters.values)
+  mutating func end() -> [Reply<Void>] { takeAllWaiters() }
+
+  private mutating func takeAllWaiters() -> [Reply<Void>] {
+    defer { (capacityWaiters, nextCapacityDeadline) = ([:], nil) }
+    return capacityWaiters.values.map(\.reply)
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
     // A broken connection is about to end, and its end resumes them with the reason.
-    guard !roomWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
-    defer { roomWaiters = [:] }
-    return Array(roomWaiters.values)
+    guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
+    return takeAllWaiters()
   }
 
   private mutating func isBurst(at now: Int64) -> Bool {

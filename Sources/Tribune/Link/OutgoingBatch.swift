@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Outgoing frames, back to back.
 ///
-/// A batch passes between the link's state and the writer. Nobody ever waits for the lock inside, because only one of
-/// them has the batch at a time; the lock lets the bytes change hands.
+/// A batch passes between the link's state and the writer. The lock inside is never contended, because only one of
+/// them has the batch at a time; it lets the bytes change hands.
 final class OutgoingBatch: Sendable {
   /// The result of writing a batch.
   enum Progress {
@@ -24,7 +24,7 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// Files whose frames have not begun to be written, and the offsets of those frames.
+    /// Files of frames that are wholly unwritten, and the offsets of those frames.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
@@ -41,18 +41,19 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// - Parameter file: goes with the frame's first byte.
+  /// A file goes with the frame's first byte.
+  ///
   /// - Returns: the bytes that were appended, including the file's.
-  func append<F: FrameFields>(
-    _ fields: F, flags: FrameFlags, serial: Serial, name: String, object: String, payload: [UInt8],
-    file: MemoryFile?
+  func append(
+    _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial
   ) -> Int {
     content.withLock { content in
       let before = content.buffer.count
-      if let file { content.files.append((before, file)) }
+      if let file = message.file { content.files.append((before, file)) }
       content.buffer.appendFrame(
-        fields, flags: flags, serial: serial, name: name, object: object, payload: payload.rawBytes)
-      return content.buffer.count - before + (file?.length ?? 0)
+        fields, flags: message.file == nil ? flags : flags.union(.descriptor), serial: serial,
+        name: message.name, object: message.object, payload: message.payload.rawBytes)
+      return content.buffer.count - before + (message.file?.length ?? 0)
     }
   }
 
@@ -65,7 +66,7 @@ final class OutgoingBatch: Sendable {
     content.withLock { Hello(capabilities: .descriptors).append(to: $0.buffer) }
   }
 
-  /// Writes what the kernel takes.
+  /// Writes as much as the kernel takes.
   ///
   /// - Returns: the bytes that it took, including those of files; a batch that was written completely is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
@@ -74,7 +75,7 @@ final class OutgoingBatch: Sendable {
       do throws(Errno) {
         while content.written < content.buffer.count {
           let (range, file) = content.nextSend
-          if let file, try !passed.hasRoom(for: file.length, Self.passedMax, on: socket) {
+          if let file, try !passed.hasCapacity(for: file.length, Self.passedMax, on: socket) {
             return (taken, .fullOfFiles)
           }
           content.slices.append(range, of: content.buffer, with: file)
@@ -111,7 +112,7 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves frames of which the kernel has taken nothing to the end of another batch.
+  /// Moves wholly unwritten frames to the end of another batch.
   ///
   /// - Returns: the bytes that were moved, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
@@ -144,7 +145,7 @@ extension FrameLimits {
 }
 
 extension OutgoingBatch.Content {
-  /// What one call can write: up to the next frame with a file, or from that frame on.
+  /// The bytes for one call: up to the next frame with a file, or from that frame on.
   fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }

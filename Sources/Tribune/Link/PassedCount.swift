@@ -13,7 +13,7 @@ final class PassedCount: Sendable {
   func reset() { count.store(0, ordering: .relaxed) }
 
   /// Whether another file may be passed now.
-  func hasRoom(
+  func hasCapacity(
     for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor
   ) throws(Errno) -> Bool {
     let passed = count.load(ordering: .relaxed)

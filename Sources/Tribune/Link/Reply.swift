@@ -15,7 +15,7 @@ import Synchronization
 
   private init(_ continuation: UnsafeContinuation<Outcome, Never>) { unsafe self.continuation = continuation }
 
-  deinit { precondition(isResumed.load(ordering: .relaxed), "a call waits for a reply that nobody has") }
+  deinit { precondition(isResumed.load(ordering: .relaxed), "the reply to a waiting call was lost") }
 
   /// Waits for the reply for which `begin` arranges, unless it gives one at once.
   static func wait(_ begin: (Reply) throws(TribuneError) -> Value?) async -> Outcome {

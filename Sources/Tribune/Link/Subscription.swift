@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // Nobody can read the rest any more, and a poster may wait for an acknowledgement of it.
+    // The rest cannot be read any more, but a poster may wait for its acknowledgement.
     stream.discard()
   }
 

@@ -10,7 +10,7 @@ extension TrafficItem {
     guard let header = try FrameHeader(payload, at: 0, limits: .fromBus),
       header.frameLength == payload.byteCount
     else {
-      throw WireError(.malformedFrame, "what the bus shows of its traffic is not one frame")
+      throw WireError(.malformedFrame, "a traffic frame does not contain exactly one frame")
     }
     let frame = FrameView(header, payload)
     self.init(

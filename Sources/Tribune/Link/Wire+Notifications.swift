@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-// Conversions between the wire and the public API, for what goes with notifications.
+// Conversions between the wire and the public API, for notifications.
 
 extension PostOptions {
   /// The options for the wire; plain options are encoded as no fields.

@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneSystem
 
-/// Work that runs client code, and whose turn it is.
+/// Work that runs client code, and the turns of the threads.
 ///
 /// A link's thread receives and works in turns (`Lookout`). Work for a delegate waits here until the thread has
 /// handled all that it read, and so does a task of the connection's executor. The lock is held briefly, and nothing
@@ -17,7 +17,7 @@ struct WorkQueue {
     case job(UnownedJob)
   }
 
-  /// What the receiving thread does next.
+  /// The next step of the receiving thread.
   enum Next {
     case receive
     /// This many items, in the work turn of this number.
@@ -26,26 +26,33 @@ struct WorkQueue {
     case handOver([Work])
   }
 
+  private enum Turn: Equatable {
+    /// A thread receives, or is about to. → working, ended
+    case receiving
+    /// The thread that received does the work of the turn of this number. → receiving, relieved
+    case working(UInt64)
+    /// That work goes on while another thread receives, or is being started for it. → receiving, ended; working if no
+    /// thread could be started
+    case relieved(UInt64)
+    /// No thread runs what is appended. Final.
+    case ended
+  }
+
   private var work = Ring<Work>()
-  /// The thread whose turn it is.
+  private var turn = Turn.receiving
+  /// The thread that receives, or did so last.
   private var thread: Thread.ID?
   /// The number of the last work turn.
   private(set) var lastTurn: UInt64 = 0
-  /// The current work turn; nil while a thread receives.
-  private var working: UInt64?
-  /// A work turn that is not over yet, though another thread has taken over receiving.
-  private var relieved: UInt64?
   /// Whether a task checks that work turns end.
   private var isWatched = false
-  /// Whether no thread will run what is appended.
-  private var hasEnded = false
 
   var isEmpty: Bool { work.count == 0 }
 
   /// Called by the receiving thread.
   mutating func append(_ new: Work) { work.append(new) }
 
-  /// What happens to a task's job.
+  /// The way of a task's job.
   enum Enqueued {
     case waits
     /// The thread must be woken to run it.
@@ -55,9 +62,14 @@ struct WorkQueue {
   }
 
   mutating func enqueue(_ job: UnownedJob, from caller: Thread.ID) -> Enqueued {
-    if hasEnded || relieved != nil { return .isForOthers }
+    let enqueued: Enqueued
+    switch turn {
+    case .receiving: enqueued = thread == caller ? .waits : .wakes
+    case .working: enqueued = .waits
+    case .relieved, .ended: return .isForOthers
+    }
     work.append(.job(job))
-    return working != nil || thread == caller ? .waits : .wakes
+    return enqueued
   }
 
   // MARK: Turns
@@ -66,36 +78,34 @@ struct WorkQueue {
   mutating func beginReceiving(_ own: Thread.ID) {
     thread = own
     // Another thread's work turn is not over.
-    if let working { relieved = working }
-    working = nil
+    if case .working(let number) = turn { turn = .relieved(number) }
   }
 
-  /// The receiving thread has handled what it read.
+  /// The receiving thread has handled all that it read.
   mutating func next() -> Next {
     if isEmpty { return .receive }
-    if relieved != nil { return .handOver(takeAll()) }
+    guard turn == .receiving else { return .handOver(takeAll()) }
     lastTurn += 1
-    working = lastTurn
+    turn = .working(lastTurn)
     defer { isWatched = true }
     return .work(turn: lastTurn, count: work.count, isWatched: isWatched)
   }
 
   /// The next item of a work turn; nil when there is none, or when another thread has taken over.
-  mutating func next(in turn: UInt64) -> Work? {
-    working == turn ? work.popFirst() : nil
+  mutating func next(in number: UInt64) -> Work? {
+    turn == .working(number) ? work.popFirst() : nil
   }
 
   /// The thread of that work turn is back from it.
-  mutating func endWorking(_ turn: UInt64) {
-    if working == turn { working = nil }
-    if relieved == turn { relieved = nil }
+  mutating func endWorking(_ number: UInt64) {
+    if turn == .working(number) || turn == .relieved(number) { turn = .receiving }
   }
 
   /// No thread receives any more.
   ///
   /// - Returns: the work that is left for Swift's own threads.
   mutating func end() -> [Work] {
-    hasEnded = true
+    turn = .ended
     return takeAll()
   }
 
@@ -107,7 +117,7 @@ struct WorkQueue {
 
   // MARK: Watching
 
-  /// What a check of the work turns finds.
+  /// The finding of a check of the work turns.
   enum Sighting {
     /// Checking ends: no work since the last check, another thread took over already, or the link has ended.
     case nothing
@@ -117,24 +127,25 @@ struct WorkQueue {
     case relief
   }
 
-  /// - Parameter turn: the last work turn at the time of the previous check.
-  mutating func look(after turn: UInt64) -> Sighting {
-    if hasEnded || (working == nil && lastTurn == turn) || relieved != nil {
+  /// - Parameter last: the last work turn at the time of the previous check.
+  mutating func look(after last: UInt64) -> Sighting {
+    switch turn {
+    case .receiving where lastTurn == last, .relieved, .ended:
       isWatched = false
       return .nothing
+    case .working(last):
+      turn = .relieved(last)
+      isWatched = false
+      return .relief
+    case .receiving, .working:
+      return .turns(lastTurn)
     }
-    guard working == turn else { return .turns(lastTurn) }
-    relieved = turn
-    working = nil
-    isWatched = false
-    return .relief
   }
 
   /// No thread could be started.
-  mutating func takeReliefBack(_ turn: UInt64) {
-    guard relieved == turn else { return }
-    relieved = nil
-    working = turn
+  mutating func takeReliefBack(_ number: UInt64) {
+    guard turn == .relieved(number) else { return }
+    turn = .working(number)
     isWatched = true
   }
 }

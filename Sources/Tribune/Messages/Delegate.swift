@@ -29,9 +29,9 @@ public protocol Delegate: AnyObject, Sendable {
   /// The delegate receives notifications about the object that it is attached to, or about any, whose names it
   /// responds to and whose last token is `will` or `did` and a verb, as in `window.didClose`. It also receives
   /// reports of lost notifications. Each attachment receives in the posters' order, one delivery at a time: the next
-  /// follows when this method has returned. When a notification is delivered, `answer` to every question that the bus
-  /// sent before it has begun (a class on an actor has both in its actor's queue in that order); a question does not
-  /// wait for notifications before it.
+  /// follows when this method has returned. Before a notification is delivered, `answer` starts for every question that
+  /// the bus sent before it (a class on an actor has both in its actor's queue in that order). A question does not wait
+  /// for notifications before it.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
   /// oldest are dropped and reported as lost. Does nothing by default.
@@ -124,7 +124,7 @@ public struct Question: Sendable {
 
   /// The link that it came from; nil for a question that was made locally.
   var link: Link?
-  /// The connection that it came over (`Link.epoch`).
+  /// The connection that it came over (`LinkState.epoch`).
   var epoch = 0
 
   /// Makes a question for tests of delegates. Deferring its answer does nothing.
@@ -152,7 +152,7 @@ public struct Question: Sendable {
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
-    try link?.defer(self, by: `extension`, status: status)
+    try link?.deferAnswer(to: self, by: `extension`, status: status)
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a query would meet.
+/// The holds and delegates that a query would meet.
 public struct Explanation: Hashable, Sendable {
   /// The holds that would veto it.
   public var holds: [HoldInfo]

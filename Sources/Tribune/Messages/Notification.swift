@@ -48,7 +48,7 @@ public struct Notification: Hashable, Sendable {
   }
 }
 
-/// An element of what an observer receives: a notification, or a report of missed ones.
+/// An element of an observer's sequence: a notification, or a report of missed ones.
 public enum Delivery: Hashable, Sendable {
   /// A notification, in its poster's order.
   case notification(Notification)

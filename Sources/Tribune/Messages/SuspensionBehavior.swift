@@ -14,6 +14,6 @@ public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
   /// All are delivered after resuming. The bus buffers 1 MiB for a connection (a setting); beyond that, it drops the
   /// oldest and reports them as ``Delivery/lost(_:)``.
   case hold
-  /// All are delivered all the same, each after what is buffered.
+  /// All are delivered in spite of the suspension, each after the buffered ones.
   case deliverImmediately = "immediately"
 }

@@ -65,7 +65,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
-/// An element of what a monitor receives: a frame, or a report of missed ones.
+/// An element of a monitor's traffic: a frame, or a report of missed ones.
 public enum TrafficDelivery: Sendable {
   /// A frame that passed.
   case item(TrafficItem)

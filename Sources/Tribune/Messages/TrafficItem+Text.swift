@@ -98,11 +98,5 @@ extension Answer {
 
 extension Duration {
   /// The span as systemd.time(7) writes it.
-  var inWords: String {
-    let (seconds, attoseconds) = components
-    let microseconds = seconds.multipliedReportingOverflow(by: 1_000_000)
-    let sum = microseconds.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-    let isTooLong = microseconds.overflow || sum.overflow
-    return TimeSpan(microseconds: isTooLong ? .max : max(0, sum.partialValue)).description
-  }
+  var inWords: String { TimeSpan(self).description }
 }

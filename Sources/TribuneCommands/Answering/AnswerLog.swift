@@ -17,11 +17,9 @@ final class AnswerLog: Sendable {
   /// - Parameter label: which of several delegates answers.
   func show(_ answer: Answer?, to question: Question, by label: String? = nil) {
     write { () throws(CommandError) in
-      if context.json == .off {
-        try context.print(question.line(with: answer, by: label, in: context))
-      } else {
-        try context.print(question.json(with: answer, by: label))
-      }
+      try context.write(
+        question.line(with: answer, by: label, in: context) + "\n",
+        or: question.json(with: answer, by: label))
     }
   }
 
@@ -50,15 +48,14 @@ final class AnswerLog: Sendable {
         defer { hasReported = true }
         return !hasReported
       }
-      if isFirst { context.terminal.report("answering goes on, unseen: \(error.message)") }
+      if isFirst { context.terminal.report("answers are not shown any more: \(error.message)") }
     }
   }
 
   /// Returns when nobody reads the output any more, or when the delegate was replaced.
   func ended() async -> CommandError {
-    for await end in ends { return end }
-    // The task was cancelled, so nobody uses the result.
-    return .ended(ExitStatus.success)
+    // Nil if the task was cancelled: then nobody uses the result.
+    await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
 

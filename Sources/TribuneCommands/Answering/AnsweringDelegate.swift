@@ -4,31 +4,22 @@ import Tribune
 
 /// A delegate that gives one fixed answer, or lets a command answer.
 final class AnsweringDelegate: Delegate {
-  private enum Way: Sendable {
-    case answer(Answer)
-    case command([[UInt8]], CommandRunner)
-  }
-
-  private let way: Way
+  private let decide: @Sendable (Question) async -> Answer
   private let log: AnswerLog
 
   init(answering answer: Answer, log: AnswerLog) {
-    way = .answer(answer)
+    // An approval or a veto is no value.
+    decide = { $0.wantsValue ? .abstain : answer }
     self.log = log
   }
 
   init(running command: [[UInt8]], by runner: CommandRunner, log: AnswerLog) {
-    way = .command(command, runner)
+    decide = { await runner.answer($0, by: command) }
     self.log = log
   }
 
   func answer(_ question: Question) async -> Answer {
-    let answer =
-      switch way {
-      // An approval or a veto is no value.
-      case .answer(let answer): question.wantsValue ? .abstain : answer
-      case .command(let command, let runner): await runner.answer(question, by: command)
-      }
+    let answer = await decide(question)
     // The task is cancelled when the question is withdrawn. Nobody receives the answer then.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer

@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Commands that answer questions.
 extension CommandRunner {
   /// Bytes of output that are kept as a reason. The bus keeps no more.
   private static let reasonLength = 4_096
@@ -23,9 +22,9 @@ extension CommandRunner {
     case .ending: return .failed("the delegate is ending")
     case .tooMany(let count): return .failed("\(count) commands run already")
     case .cannotStart(let error):
-      let name = String(decoding: command.first ?? [], as: UTF8.self)
-      context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
-      return .failed("\(name) cannot be run: \(error)")
+      let message = error.message(starting: command)
+      context.terminal.report(message.terminalSafe)
+      return .failed(message)
     case .ended(let ending) where question.wantsValue && ending.termination == .exited(0):
       return Self.value(in: ending.output, upTo: valueLength)
     case .ended(let ending): return Self.answer(for: ending)
@@ -39,14 +38,11 @@ extension CommandRunner {
     case .exited(0): return .approve
     case .exited(1): return .veto(output)
     case .exited(2): return .abstain
-    case .exited(let status):
-      return .failed("exited with \(status)" + (output.isEmpty ? "" : ": \(output)"))
-    case .killed(let signal):
-      return .failed("was killed by signal \(signal)" + (output.isEmpty ? "" : ": \(output)"))
+    case .exited, .killed:
+      return .failed(ending.termination.inWords + output.afterColon)
     }
   }
 
-  /// Reads a value from a command's output.
   static func value(in output: [UInt8], upTo length: Int) -> Answer {
     guard output.count <= length else { return .failed("its value is over \(length) bytes") }
     do throws(JSONText.SyntaxError) {

@@ -5,7 +5,6 @@ import TribuneSystem
 
 /// Runs commands for questions and notifications, a bounded number at a time.
 actor CommandRunner {
-  /// The result of a command.
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
     case cannotStart(Errno)
@@ -23,7 +22,7 @@ actor CommandRunner {
 
   /// Commands that run at a time. Beyond that, no command is started.
   private static let commandsMax = 64
-  /// The bound of `valueLength`, whatever the bus accepts, because 64 commands may write a value at the same time.
+  /// The bound of `valueLength`, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameter valueLength: bytes that the bus accepts in a value; 0 if no values are asked for.

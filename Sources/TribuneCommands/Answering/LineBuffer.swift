@@ -4,8 +4,8 @@
 struct LineBuffer: Sendable {
   /// Bytes of a line that are kept; the rest is dropped.
   private let limit: Int
-  private var partial: [UInt8] = []
-  private var hasBegun = false
+  /// The unfinished last line; nil if there is none.
+  private var partial: [UInt8]?
 
   init(limit: Int) { self.limit = limit }
 
@@ -16,24 +16,25 @@ struct LineBuffer: Sendable {
     var lines: [[UInt8]] = []
     var rest = piece[...]
     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      partial += rest[..<end].prefix(limit - partial.count)
-      lines.append(partial)
-      partial = []
-      hasBegun = false
+      extend(by: rest[..<end])
+      lines.append(finish() ?? [])
       rest = rest[(end + 1)...]
     }
-    partial += rest.prefix(limit - partial.count)
-    hasBegun = hasBegun || !rest.isEmpty
+    if !rest.isEmpty { extend(by: rest) }
     return lines
   }
 
-  /// The unfinished last line; nil if there is none.
+  private mutating func extend(by bytes: ArraySlice<UInt8>) {
+    var line = partial ?? []
+    // The array has one owner, so that it grows in place.
+    partial = nil
+    line += bytes.prefix(limit - line.count)
+    partial = line
+  }
+
+  /// Takes the unfinished last line; nil if there is none.
   mutating func finish() -> [UInt8]? {
-    guard hasBegun else { return nil }
-    defer {
-      partial = []
-      hasBegun = false
-    }
+    defer { partial = nil }
     return partial
   }
 }

@@ -51,17 +51,15 @@ actor NotificationHandler {
       command, setting: variables, input: notification.userInfo, output: .inherited)
     switch run {
     case .ended(let ending):
-      if let failure = ending.termination.failureInWords {
-        notification.acknowledgement?.failed(failure)
-      } else {
+      if ending.termination == .exited(0) {
         notification.acknowledgement?.done()
+      } else {
+        notification.acknowledgement?.failed(ending.termination.inWords)
       }
     case .cannotStart(let error):
-      let name = String(decoding: command.first ?? [], as: UTF8.self)
-      notification.acknowledgement?.failed("\(name) cannot be run: \(error)")
-      throw CommandError(
-        message: "\(name.terminalSafe) cannot be run: \(error)",
-        status: ExitStatus.ofCommand(notStarted: error))
+      let message = error.message(starting: command)
+      notification.acknowledgement?.failed(message)
+      throw CommandError(message: message.terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
     case .ending, .tooMany:
       // Only one command runs at a time, so there are never too many.
       notification.acknowledgement?.failed("the observer is ending")
@@ -85,10 +83,8 @@ actor NotificationHandler {
 }
 
 extension ChildProcess.Termination {
-  /// Describes the failure; nil for success.
-  var failureInWords: String? {
+  var inWords: String {
     switch self {
-    case .exited(0): nil
     case .exited(let status): "exited with \(status)"
     case .killed(let signal): "was killed by signal \(signal)"
     }

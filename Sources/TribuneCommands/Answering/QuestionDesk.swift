@@ -3,7 +3,7 @@
 import Tribune
 
 /// The queue of questions that a person at a terminal answers, one after the other. Questions and lines go in;
-/// effects (what to show, what to answer) come out.
+/// effects (texts to show, answers to give) come out.
 ///
 /// Only the first question is on the screen, with a prompt, and each line applies to it alone. When it leaves the
 /// queue, the text typed for it is discarded, so that it never answers the next question.
@@ -22,7 +22,6 @@ struct QuestionDesk: Sendable {
   enum Effect: Equatable, Sendable {
     /// Write these lines. The cursor is at the start of a line.
     case show(String)
-    /// Show the prompt.
     case prompt
     /// Replace the prompt, and the text typed after it, with these words. Discard typed input that was not read yet.
     case takeBack(String)
@@ -40,7 +39,7 @@ struct QuestionDesk: Sendable {
       y         yes, as far as this delegate is concerned
       n         no
       n REASON  no, and why
-    What is not answered in time counts as --on-failure says, and so does what is open when this ends.
+    A question that is not answered in time, or is open at the end, counts as --on-failure says.
 
     """
 

@@ -10,7 +10,6 @@ actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
   /// Bytes of a line that are kept. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
-  /// Characters of userInfo that are shown.
   private static let userInfoLength = 2_000
 
   private struct Waiting {
@@ -144,7 +143,7 @@ actor TerminalDelegate: Delegate {
     let name = asker.process.isEmpty ? "a process" : asker.process.terminalSafe
     var parts = ["pid \(asker.pid)", "uid \(asker.uid)"]
     if !asker.unit.isEmpty { parts.append(asker.unit.terminalSafe) }
-    let dryRun = question.isDryRun ? "; a dry run: nothing will come of it" : ""
+    let dryRun = question.isDryRun ? "; a dry run: no action will follow" : ""
     return """
       \(what.filter { !$0.isEmpty }.joined(separator: "  "))
         asked by \(name) (\(parts.joined(separator: ", ")), connection \(asker.connection))\(dryRun)

@@ -5,7 +5,7 @@
 /// The format is that of draft-ietf-opsawg-pcapng, little endian: a type, the block's length, the body padded to four
 /// bytes, and the length again.
 struct PcapngBlock: Sendable {
-  /// LINKTYPE_USER0: writer and reader agree privately on what a packet holds.
+  /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
   static let linkType: UInt16 = 147
   /// Bytes of one packet that Wireshark reads. It reports a file with a longer packet as broken.
   static let capturedMax = 262_144

@@ -9,14 +9,13 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   /// Sorted by key, which is also the order of the places.
   private var places: [(key: Key, order: Int32)] = []
 
-  /// Creates an empty list.
   init() {}
 
   /// Gives every key a place, as far apart as possible up to `spacing`.
   init(_ keys: some Collection<Key>) {
-    let room = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
-    precondition(room > 0, "there are not as many places as files")
-    let spacing = min(Self.spacing, room)
+    let most = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
+    precondition(most > 0, "there are not as many places as files")
+    let spacing = min(Self.spacing, most)
     let first = -spacing * Int64(keys.count / 2)
     places = keys.sorted().enumerated().map { ($1, Int32(first + spacing * Int64($0))) }
   }

@@ -24,7 +24,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   /// Whether a file is ignored: hidden files, editors' backups, and files that package tools keep beside the real one
   /// or have not put in place yet.
-  static func isLeftAside(_ name: [UInt8]) -> Bool {
+  static func isIgnored(_ name: [UInt8]) -> Bool {
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
     return [".dpkg-", ".rpm"].contains { mark in
@@ -48,17 +48,17 @@ extension DelegateFolderContents {
     -> DelegateFolderContents
   {
     var contents = DelegateFolderContents()
-    for name in contents.names(in: root, watch: watch) where !DelegateFile.isLeftAside(name) {
+    for name in contents.names(in: root, watch: watch) where !DelegateFile.isIgnored(name) {
       let path = root + [UInt8(ascii: "/")] + name
       guard Folder.kind(of: path) == .folder else { continue }
       let text = String(decoding: name, as: UTF8.self)
       do throws(WireError) {
         _ = try Pattern(text)
       } catch {
-        contents.problems.append("\(shown(path)) is left aside: \(error.message)")
+        contents.problems.append("\(shown(path)) is ignored: \(error.message)")
         continue
       }
-      for name in contents.names(in: path, watch: watch) where !DelegateFile.isLeftAside(name) {
+      for name in contents.names(in: path, watch: watch) where !DelegateFile.isIgnored(name) {
         guard Folder.kind(of: path + [UInt8(ascii: "/")] + name) == .program else { continue }
         contents.files.insert(DelegateFile(pattern: text, name: name))
       }

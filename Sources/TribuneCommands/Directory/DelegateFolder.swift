@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Keeps each executable of a folder attached as a delegate of its own, and follows changes in the folder.
 ///
-/// Whatever change the kernel reports, the whole folder is read again. So no change is missed when changes arrive
-/// faster than they are read.
+/// After each change that the kernel reports, the whole folder is read again. So no change is missed when changes
+/// arrive faster than they are read.
 actor DelegateFolder {
   /// The settings that all of the delegates share.
   struct Terms: Sendable {
@@ -60,10 +60,9 @@ actor DelegateFolder {
   func run() async -> CommandError {
     follow(connection)
     let wrong = await rescan(isFirst: true)
-    let about = terms.object.isEmpty ? "any object" : "object \(terms.object.terminalSafe)"
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
-        + "(\(about), \(members.count.counted("delegate")))")
+        + "(\(objectInWords(terms.object)), \(members.count.counted("delegate")))")
     report(wrong)
     let changes = Task {
       for await news in watch.news where matters(news) { report(await rescan()) }
@@ -74,7 +73,6 @@ actor DelegateFolder {
     return .ended(ExitStatus.success)
   }
 
-  /// Ends the command when the connection ends.
   private func follow(_ connection: Connection) {
     Task { [ended] in
       if let error = await connection.closed() { ended.yield(CommandError(error)) }
@@ -108,7 +106,6 @@ actor DelegateFolder {
     return contents.problems + (await attach(contents.files, isFirst: isFirst))
   }
 
-  /// Reports the problems that are new.
   private func report(_ wrong: [String]) {
     for problem in wrong where !problems.contains(problem) { context.terminal.report(problem) }
     problems = Set(wrong)
@@ -161,16 +158,13 @@ actor DelegateFolder {
       members[file] = nil
       places.remove(file)
     }
-    await detach(member.attachment)
-  }
-
-  private func detach(_ attachment: Attachment) async {
     do throws(TribuneError) {
-      try await attachment.detach()
+      try await member.attachment.detach()
     } catch {
       // The lost connection has removed it from the chain, too.
       if error.code == .connectionLost { return }
-      context.terminal.report("delegate \(attachment.id) cannot be detached: \(error.message.terminalSafe)")
+      context.terminal.report(
+        "delegate \(member.attachment.id) cannot be detached: \(error.message.terminalSafe)")
     }
   }
 

@@ -9,13 +9,11 @@ import TribuneSystem
   /// SD_JOURNAL_LOCAL_ONLY: entries of other hosts are not about this bus.
   private static let localOnly: CInt = 1
 
-  /// One entry.
   struct Entry: Equatable, Sendable {
     /// Microseconds since 1970, UTC.
     var time: UInt64
     var fields: [String: [String]]
 
-    /// The first value of a field.
     subscript(field: String) -> String? { fields[field]?.first }
   }
 
@@ -113,7 +111,7 @@ import TribuneSystem
     return result
   }
 
-  /// The paths of what is in a folder and not hidden; none if it is no folder, or cannot be listed.
+  /// The paths of the files and folders in a folder that are not hidden; none if it cannot be listed.
   private static func contents(of folder: String) -> [String] {
     do throws(Errno) {
       return try Folder.names(in: Array(folder.utf8)).map { String(decoding: $0, as: UTF8.self) }

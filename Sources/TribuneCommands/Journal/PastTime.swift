@@ -86,10 +86,8 @@ enum PastTime {
 }
 
 extension LocalTime {
-  /// The first moment of the day.
   fileprivate var midnight: LocalTime { LocalTime(year: year, month: month, day: day) }
 
-  /// Another time of the same day.
   fileprivate func at(_ time: (hour: CInt, minute: CInt, second: CInt)) -> LocalTime {
     LocalTime(
       year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)

@@ -2,7 +2,7 @@
 
 /// The option table as a completion script for bash(1).
 struct BashCompletion {
-  let table: CommandTable
+  private let table = CommandTable.standard
 
   var text: String {
     """
@@ -26,19 +26,19 @@ struct BashCompletion {
       _tribunectl_tables() {
         verbs='\(table.verbs.map(\.verb.rawValue).joined(separator: " "))'
         globals='\(offers(of: table.globals))'
-        # The options that a verb has besides.
+        # The options of each verb, besides the globals.
         options=(
       \(table.verbs.map { entry($0.verb.rawValue, offers(of: $0.options)) }.joined(separator: "\n"))
         )
-        # The options that the next word belongs to, and what it can be: words, or what @ stands before.
+        # The options whose value is the next word, with the words for it, or a rule that begins with @.
         values=(
       \(values.joined(separator: "\n"))
         )
-        # What verbs have behind them.
+        # The operands of the verbs.
         operands=(
       \(operands.joined(separator: "\n"))
         )
-        # Behind these, a command of its own takes the rest of the line.
+        # After these, a command takes the rest of the line.
         executing=' \(rows.filter { $0.completion == .command }.flatMap(\.spellings).joined(separator: " ")) '
         commanding=' \(table.verbs.filter(\.takesCommand).map(\.verb.rawValue).joined(separator: " ")) '
       }
@@ -69,12 +69,12 @@ struct BashCompletion {
 
   /// The part that does not depend on the table.
   private static let program = #"""
-    # _tribunectl_offer WHAT WORD PREFIX: replies with what fits WORD, each behind PREFIX. A space ends what is whole.
+    # _tribunectl_offer WHAT WORD PREFIX: replies with the completions of WORD after PREFIX. A space ends a complete word.
     _tribunectl_offer() {
       local what=$1 word=$2 prefix=$3 reply
       case $what in
         @files | @folders)
-          # Readline sees to quotes, and to what belongs behind the name of a file or folder.
+          # Readline adds quotes, and the space or slash after a name.
           compopt -o filenames +o nospace 2>/dev/null
           local kind=-f
           [[ $what == @files ]] || kind=-d
@@ -82,7 +82,7 @@ struct BashCompletion {
           return
           ;;
         @list*)
-          # The words that are not there yet, with a comma between.
+          # The words that are not in the list yet, with a comma between.
           local given=
           [[ $word != *,* ]] || given=${word%,*},
           for reply in ${what#@list}; do
@@ -101,7 +101,7 @@ struct BashCompletion {
       done
     }
 
-    # _tribunectl_command PLACE: the words from COMP_WORDS[PLACE] on are a command line of their own.
+    # _tribunectl_command PLACE: completes the words from COMP_WORDS[PLACE] on as a command line.
     _tribunectl_command() {
       compopt +o nospace 2>/dev/null
       if declare -F _comp_command_offset >/dev/null; then
@@ -121,8 +121,8 @@ struct BashCompletion {
       _tribunectl_tables
       COMPREPLY=()
 
-      # Bash has cut at = and :, among others. Here, a word is what spaces are around, and starts[] says with which
-      # of bash's it begins. The last one ends at the cursor.
+      # Bash splits words at = and : too. These words are split at spaces only, and the last one ends at the cursor.
+      # starts[] has the index of the first of bash's words in each.
       local -a words=() starts=()
       local line=${COMP_LINE:0:COMP_POINT} gap piece i
       for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -140,7 +140,7 @@ struct BashCompletion {
       done
       local current=${words[-1]} last=$((${#words[@]} - 1))
 
-      # What stands before the cursor: the verb, and an option whose value is the word at the cursor.
+      # Finds the verb before the cursor, and an option whose value is the word at the cursor.
       local verb='' waiting='' word letters operand=0 dashes=''
       for ((i = 1; i < last; i++)); do
         word=${words[i]}
@@ -160,7 +160,7 @@ struct BashCompletion {
         elif [[ $word == --* ]]; then
           [[ ! ${values[$word]+known} ]] || waiting=$word
         else
-          # Of letters behind one dash, one with a value has what is left of them, or else the next word.
+          # After one dash, the value of a letter is the rest of the word, or else the next word.
           for ((letters = 1; letters < ${#word}; letters++)); do
             if [[ ${values[-${word:letters:1}]+known} ]]; then
               ((letters + 1 < ${#word})) || waiting=-${word:letters:1}
@@ -183,7 +183,7 @@ struct BashCompletion {
         _tribunectl_offer "${operands[$verb]}" "$current" ''
       fi
 
-      # What bash has cut off stays where it is.
+      # Bash keeps the part before the last of its breaks, so the replies must not repeat it.
       local breaks=${COMP_WORDBREAKS//[!=:]/}
       if [[ $breaks && $current == *[$breaks]* ]]; then
         piece=${current%"${current##*[$breaks]}"}

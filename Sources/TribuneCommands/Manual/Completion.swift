@@ -12,7 +12,6 @@ enum Completion: Equatable, Sendable {
   /// A command with its own arguments.
   case command
 
-  /// The completion for a placeholder of the help text.
   fileprivate init(placeholder: Substring) {
     switch placeholder {
     case "FILE": self = .files
@@ -27,7 +26,6 @@ extension OptionSyntax {
   /// Every spelling of the option: `-q`, `--quiet`.
   var spellings: [String] { [letter.map { "-\($0)" }, name.map { "--\($0)" }].compactMap { $0 } }
 
-  /// The completion of the option's value.
   var completion: Completion {
     switch argument {
     case .none, .span, .optionalSpan, .number: .nothing

@@ -2,7 +2,7 @@
 
 /// The option table as a completion script for fish(1).
 struct FishCompletion {
-  let table: CommandTable
+  private let table = CommandTable.standard
 
   var text: String {
     """
@@ -76,7 +76,7 @@ struct FishCompletion {
   /// The part that does not depend on the table.
   private static let program = #"""
 
-    # Prints the verb, if there is one before the cursor, and at which word a command of its own begins, if one has.
+    # Prints the verb before the cursor, and the index of the word that begins a command, if there are such.
     function __tribunectl_scan
         set -l verb
         set -l waiting no
@@ -109,7 +109,7 @@ struct FishCompletion {
         set -q verb[1]; and echo $verb
     end
 
-    # __tribunectl_at verb|options [VERB]|command: whether that is what can stand at the cursor.
+    # __tribunectl_at verb|options [VERB]|command: whether the word at the cursor can be that.
     function __tribunectl_at
         set -l found (__tribunectl_scan)
         switch $argv[1]
@@ -124,7 +124,7 @@ struct FishCompletion {
         end
     end
 
-    # __tribunectl_list WORD…: what stands at the cursor, up to the last comma, and each word that is not there yet.
+    # __tribunectl_list WORD…: the list at the cursor, up to the last comma, with each word that is not in it yet.
     function __tribunectl_list
         set -l given (commandline -ct | string replace -r '^--[^=]*=' '' | string match -r '.*,')
         for word in $argv

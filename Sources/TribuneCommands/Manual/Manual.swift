@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text generated from the option table at build time: parts of a man page, and shell completions.
+/// Text generated from the option table at build time: parts of tribunectl(1), and shell completions. The rest of the
+/// page is in docs/man.
 package enum Manual {
-  /// Every verb with its options, as man(7) lines.
-  package static var verbs: [String] { ManualText(table: .standard).verbs }
+  /// Every verb with its operands and its own options, as man(7) lines.
+  package static var verbs: [String] { CommandTable.standard.verbs.flatMap(text(of:)) }
 
   /// The options of every verb, as man(7) lines.
-  package static var options: [String] { ManualText(table: .standard).options }
+  package static var options: [String] { CommandTable.standard.globals.flatMap(item) }
 
-  /// The completion script of tribunectl for a shell.
-  ///
-  /// - Returns: nil if there is none for that shell.
+  /// The completion script of tribunectl for a shell; nil if there is none for that shell.
   package static func completion(for shell: String) -> String? {
     switch shell {
-    case "bash": BashCompletion(table: .standard).text
-    case "fish": FishCompletion(table: .standard).text
-    case "zsh": ZshCompletion(table: .standard).text
+    case "bash": BashCompletion().text
+    case "fish": FishCompletion().text
+    case "zsh": ZshCompletion().text
     default: nil
     }
+  }
+
+  private static func text(of syntax: VerbSyntax) -> [String] {
+    let head = [
+      Roff.bold(syntax.verb.rawValue), syntax.options.isEmpty ? "" : "[OPTION…]", Roff.plain(syntax.usage),
+    ]
+    var lines = Roff.item([head.filter { !$0.isEmpty }.joined(separator: " ")], syntax.paragraphs)
+    if !syntax.options.isEmpty {
+      lines += [".RS"] + syntax.options.flatMap(item) + [".RE"]
+    }
+    return lines
+  }
+
+  private static func item(of option: OptionSyntax) -> [String] {
+    let term = option.spellings.map(Roff.bold).joined(separator: ", ") + Roff.plain(option.usageOfArgument)
+    let summary: String = option.summary.prefix(1).uppercased() + option.summary.dropFirst()
+    return Roff.item([term], [summary + "."])
   }
 }

@@ -10,13 +10,10 @@ package enum Roff {
 
   /// Escapes text that is printed unchanged.
   package static func literal(_ text: String) -> String {
-    protectingStart(escaped(text))
+    protectingStart(plain(text))
   }
 
-  package static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
-
-  /// Escapes a part of a line.
-  package static func plain(_ text: String) -> String { escaped(text) }
+  package static func bold(_ text: String) -> String { "\\fB\(plain(text))\\fR" }
 
   /// A list item: its terms and the paragraphs beside them.
   package static func item(_ terms: [String], _ paragraphs: [String]) -> [String] {
@@ -31,12 +28,13 @@ package enum Roff {
   private static func word(_ word: String) -> String {
     let opening = word.prefix { "(\"[".contains($0) }
     let rest = word.dropFirst(opening.count)
-    guard rest.hasPrefix("--"), rest.count > 2 else { return escaped(word) }
+    guard rest.hasPrefix("--"), rest.count > 2 else { return plain(word) }
     let name = rest.prefix { $0 == "-" || $0 == "=" || $0.isLetter }
-    return escaped(String(opening)) + bold(String(name)) + escaped(String(rest.dropFirst(name.count)))
+    return plain(String(opening)) + bold(String(name)) + plain(String(rest.dropFirst(name.count)))
   }
 
-  private static func escaped(_ text: String) -> String {
+  /// Escapes a part of a line.
+  package static func plain(_ text: String) -> String {
     text.reduce(into: "") { escaped, character in
       switch character {
       case "\\": escaped += "\\e"

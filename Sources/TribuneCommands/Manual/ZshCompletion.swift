@@ -2,7 +2,7 @@
 
 /// The option table as a completion function for zsh(1).
 struct ZshCompletion {
-  let table: CommandTable
+  private let table = CommandTable.standard
 
   var text: String {
     """
@@ -20,7 +20,7 @@ struct ZshCompletion {
     \(specifications(of: table.globals))
     )
 
-    # Behind the verb, all is its own.
+    # All words after the verb belong to it.
     _arguments -C -s $options '(-): :->verb' '(-)*:: :->rest' && ret=0
 
     case $state in

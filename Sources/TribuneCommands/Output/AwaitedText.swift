@@ -11,9 +11,8 @@ extension AwaitedReply {
   /// A headline with the number of observers that have not acknowledged, then a line for each. Empty if all have.
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
-    let about = object.isEmpty ? "" : " \(object.terminalSafe)"
     let all = acknowledged + missing.count
-    return ["\(missing.count) of \(all) did not acknowledge \(name.terminalSafe)\(about):"]
+    return ["\(missing.count) of \(all) did not acknowledge \(subjectInWords(name, object)):"]
       + missing.map { "  " + $0.line }
   }
 }
@@ -32,8 +31,7 @@ extension AwaitedReply.Missing {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", unit].filter { !$0.isEmpty }
     let who = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
-    let said = reason.isEmpty ? "" : ": \(reason)"
-    return "\(word) \(who.terminalSafe)\(said.terminalSafe)  [\(elapsed.inWords)]"
+    return "\(word) \(who.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.inWords)]"
   }
 }
 

@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// Tracks how long a hold stands, so that the report of a reconnection can say what became of it.
+/// Tracks how long a hold stands, for the report of a reconnection.
 final class HoldStanding: Sendable {
   private enum Term {
-    case notBegun
+    case notStarted
     /// Nil for no end.
     case until(ContinuousClock.Instant?)
   }
 
-  private let term = Mutex(Term.notBegun)
+  private let term = Mutex(Term.notStarted)
 
   func begin(for span: Duration?) {
     term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
@@ -19,11 +19,11 @@ final class HoldStanding: Sendable {
   /// - Parameter lost: notifications missed; nil if the bus did not know the connection, and so not the hold.
   func consequence(losing lost: UInt64?) -> String {
     switch term.withLock({ $0 }) {
-    case .notBegun: ""
+    case .notStarted: ""
     case .until(let end?) where end <= .now: ""
     case .until:
       lost == nil
-        ? "; the hold stands again, and may not have for a moment" : "; the hold has stood all the time"
+        ? "; the hold stands again, but there may have been a gap" : "; the hold has stood all the time"
     }
   }
 }

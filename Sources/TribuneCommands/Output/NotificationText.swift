@@ -19,7 +19,6 @@ extension LocalTime {
   var timeOfDay: String { "\(digits(hour)):\(digits(minute)):\(digits(second))" }
 }
 
-/// The number with leading zeros.
 private func digits(_ number: some BinaryInteger, count: Int = 2) -> String {
   let text = String(number)
   return String(repeating: "0", count: count - text.count) + text
@@ -69,39 +68,30 @@ extension Notification {
   }
 }
 
-/// Reports dropped notifications as an element of the JSON stream.
-func lossJSON(_ count: Int) -> JSONValue { .object([("lost", .integer(count))]) }
-
 func lossLine(_ count: Int, of thing: String, in context: Context) -> String {
   context.styled(timeOfDay(), .faint) + "  " + context.styled("lost \(count.counted(thing))", .yellow)
 }
 
-/// Reports an interruption of the connection, after which an unknown number of notifications is missing.
-var interruptionJSON: JSONValue { .object([("interrupted", .bool(true))]) }
-
-func interruptionLine(in context: Context) -> String {
-  context.styled(timeOfDay(), .faint) + "  " + context.styled("interrupted", .yellow)
-}
-
 extension Delivery {
-  /// A notification or a loss, for people.
   func line(in context: Context) -> String {
     switch self {
     case .notification(let notification): notification.line(in: context)
     case .lost(let count): lossLine(count, of: "notification", in: context)
-    case .interrupted: interruptionLine(in: context)
+    case .interrupted: context.styled(timeOfDay(), .faint) + "  " + context.styled("interrupted", .yellow)
+    }
+  }
+
+  var json: JSONValue {
+    switch self {
+    case .notification(let notification): notification.json
+    case .lost(let count): .object([("lost", .integer(count))])
+    case .interrupted: .object([("interrupted", .bool(true))])
     }
   }
 }
 
 extension Context {
-  /// Prints a notification or a loss in the requested format.
   func print(_ delivery: Delivery) throws(CommandError) {
-    if json == .off { return try print(delivery.line(in: self)) }
-    switch delivery {
-    case .notification(let notification): try print(notification.json)
-    case .lost(let count): try print(lossJSON(count))
-    case .interrupted: try print(interruptionJSON)
-    }
+    try write(delivery.line(in: self) + "\n", or: delivery.json)
   }
 }

@@ -5,11 +5,14 @@ struct Table: Sendable {
   struct Column: Sendable {
     var title: String
     var isNumeric = false
+    var style = Style.plain
+
+    static func number(_ title: String) -> Column { Column(title: title, isNumeric: true) }
   }
 
-  struct Cell: Sendable {
+  private struct Cell: Sendable {
     var text: String
-    var style = Style.plain
+    var style: Style
   }
 
   private let columns: [Column]
@@ -17,21 +20,20 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Adds a row with a cell for each column. The texts are escaped; an empty one is shown as `-`.
-  mutating func append(_ cells: [Cell]) {
-    precondition(cells.count == columns.count)
+  /// Adds a row with a text for each column. The texts are escaped; an empty one is shown as `-`.
+  ///
+  /// - Parameter styles: by column title; override the styles of the columns.
+  mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
+    precondition(texts.count == columns.count)
     rows.append(
-      cells.map { Cell(text: $0.text.isEmpty ? "-" : $0.text.terminalSafe, style: $0.style) })
+      zip(columns, texts).map { column, text in
+        Cell(text: text.isEmpty ? "-" : text.terminalSafe, style: styles[column.title] ?? column.style)
+      })
   }
 
-  mutating func append(_ texts: [String]) {
-    append(texts.map { Cell(text: $0) })
-  }
-
-  var isEmpty: Bool { rows.isEmpty }
-
-  /// The table's lines, each with its line feed.
+  /// The table's lines, each with its line feed; none without a row.
   func text(hasHeader: Bool, isColoured: Bool) -> String {
+    if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }
     let all = (hasHeader ? [header] : []) + rows
     var text = ""
@@ -53,6 +55,6 @@ struct Table: Sendable {
   }
 }
 
-extension Table.Cell: ExpressibleByStringLiteral {
-  init(stringLiteral text: String) { self.init(text: text) }
+extension Table.Column: ExpressibleByStringLiteral {
+  init(stringLiteral title: String) { self.init(title: title) }
 }

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// What standard output and standard error can show, and messages on standard error.
+/// The abilities of standard output and standard error, and messages on standard error.
 struct Terminal: Sendable {
   /// Whether standard output may use colours.
   let isColoured: Bool
@@ -70,4 +70,7 @@ enum Style: String, Sendable {
 extension String {
   /// A peer's text, safe for a terminal, on one line.
   var terminalSafe: String { escaped }
+
+  /// The text after a colon; empty if the text is.
+  var afterColon: String { isEmpty ? "" : ": \(self)" }
 }

@@ -16,9 +16,8 @@ extension Verdict {
 
   /// The decision on one line, then a line for each outcome.
   func text(of name: String, object: String, in context: Context) -> String {
-    var what = name.terminalSafe
-    if !object.isEmpty { what += " " + object.terminalSafe }
-    var head = context.styled(decision.rawValue, isAllowed ? .green : .red) + ": " + what
+    var head = context.styled(decision.rawValue, isAllowed ? .green : .red)
+    head += ": " + subjectInWords(name, object)
     if isOverridden { head += " (overridden)" }
     if isDryRun { head += " (dry run)" }
     if isUnanswered {
@@ -53,18 +52,20 @@ extension Outcome {
   /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
   func line(in context: Context) -> String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
-    let words = value?.line ?? reason.terminalSafe
-    let said = words.isEmpty ? "" : ": " + words
+    let said = (value?.line ?? reason.terminalSafe).afterColon
     return "\(context.styled(word, style)) \(who)\(said)  \(context.styled("[\(elapsed.inWords)]", .faint))"
   }
 
-  /// The delegate's label or process, and what identifies it.
+  /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
+  var report: String { "\(kind.rawValue) by \(who)\(reason.terminalSafe.afterColon)" }
+
+  /// The delegate's label or process, and its identity.
   var who: String {
     delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and what identifies it. A
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and its identity. A
 /// required delegate that is missing has no id, process or user, so only its label is returned.
 func delegateInWords(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String

@@ -14,13 +14,13 @@ struct CommandLineParser {
     case version
   }
 
-  /// What is wrong with a command line, and the verb whose help to suggest.
+  /// A mistake in a command line, and the verb whose help to suggest.
   struct UsageError: Error, Equatable, Sendable {
     var message: String
     var verb: VerbName?
   }
 
-  private let table: CommandTable
+  private let table = CommandTable.standard
   private let arguments: [[UInt8]]
   private var position = 0
 
@@ -29,16 +29,13 @@ struct CommandLineParser {
   private var command: [[UInt8]]?
 
   /// - Parameter arguments: without the program's name.
-  static func parse(_ arguments: [[UInt8]], by table: CommandTable) throws(UsageError) -> Request {
-    var parser = CommandLineParser(table: table, arguments: arguments)
+  static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> Request {
+    var parser = CommandLineParser(arguments: arguments)
     try parser.scan()
     return try parser.request()
   }
 
-  private init(table: CommandTable, arguments: [[UInt8]]) {
-    self.table = table
-    self.arguments = arguments
-  }
+  private init(arguments: [[UInt8]]) { self.arguments = arguments }
 
   /// The verb, if it is known by now.
   private var verb: VerbName? { words.first.flatMap { VerbName(rawValue: $0) } }

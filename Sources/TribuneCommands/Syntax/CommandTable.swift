@@ -10,7 +10,6 @@ struct CommandTable: Sendable {
 
   static let standard = CommandTable(globals: globalOptions, verbs: allVerbs)
 
-  /// The row of a verb.
   func syntax(of verb: VerbName) -> VerbSyntax? {
     verbs.first { $0.verb == verb }
   }
@@ -32,93 +31,97 @@ struct CommandTable: Sendable {
 }
 
 private let globalOptions = [
-  OptionSyntax(.address, "address", .text("unix:PATH"), "where the bus listens; else $TRIBUNE_ADDRESS"),
+  OptionSyntax(.address, "address", .text("unix:PATH"), "the bus's address; else $TRIBUNE_ADDRESS"),
   OptionSyntax(
     .json, "json", .choice(["short", "pretty", "off"]), "print JSON, one object a line, or indented"),
   OptionSyntax(.shortJSON, nil, letter: "j", "like --json=pretty on a terminal, --json=short elsewhere"),
   OptionSyntax(.noLegend, "no-legend", "print no headers and no totals"),
   OptionSyntax(.noPager, "no-pager", "start no pager; tribunectl never does"),
-  OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only what is wrong"),
+  OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only problems"),
   OptionSyntax(.timeout, "timeout", .span, "how long to wait for the bus (30s)"),
   OptionSyntax(
-    .reconnect, "reconnect", .span, "how long to look for the bus when it is gone (10s); 0 for not at all"),
+    .reconnect, "reconnect", .span, "how long to look for a lost bus (10s); 0 for not at all"),
   OptionSyntax(.help, "help", letter: "h", "print this help"),
   OptionSyntax(.version, "version", "print the version"),
 ]
 
 private let object = OptionSyntax(
-  .object, "object", .text("OBJECT"), "what it is about, such as unit/nginx.service")
+  .object, "object", .text("OBJECT"), "the object it is about, such as unit/nginx.service")
+private let onlyObject = OptionSyntax(.object, "object", .text("OBJECT"), "only about this object")
+private let wait = OptionSyntax(
+  .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)")
+private let deadline = OptionSyntax(
+  .timeout, "timeout", .span, "the deadline for an answer (the bus's default, 30s)")
 
 private let allVerbs = [
   VerbSyntax(
-    verb: .list, operands: "", operandCount: 0...0,
+    verb: .list,
     summary: "List the connections",
     description: [
-      "Lists who is connected to the bus, with what each has registered and has waiting. QUEUED is how many "
-        + "bytes wait to be read by it, LOST how many notifications it has lost. STATE is paused while the bus "
-        + "does not read what it posts, because an observer is slow; lossy while it loses notifications, because "
-        + "it does not read them; suspended while it wants none; heldBytes, with --json, is what is buffered for it. "
-        + "It is not surviving while it would end with a bus that dies: the keeper has no copy of it, or the log "
-        + "no room for what it has registered.",
+      "Lists the connections to the bus, with the registrations and the queue of each. QUEUED is the "
+        + "number of bytes that wait for the connection, LOST the number of notifications that it lost. "
+        + "STATE is paused while the bus does not read from the connection, because an observer of its "
+        + "posts is slow. It is lossy while the connection does not read and loses notifications. It is "
+        + "suspended while the connection wants no notifications; with --json, heldBytes is the number of "
+        + "bytes that are buffered for it. It is not surviving if the connection would end with the bus, "
+        + "because the keeper has no copy of it, or because the log has no space for its registrations.",
       "With --retained, lists the notifications that the bus has retained, by name and object.",
     ],
-    options: [OptionSyntax(.retained, "retained", "list what is retained")]),
+    options: [OptionSyntax(.retained, "retained", "list the retained notifications")]),
   VerbSyntax(
     verb: .status, operands: "[CONNECTION]", operandCount: 0...1,
     summary: "Show the bus, or one connection",
     description: [
-      "Shows the bus's figures; or one connection, :N or N, with its observations and delegates."
-    ],
-    options: []),
+      "Shows the figures of the bus; or one connection, :N or N, with its observations and delegates."
+    ]),
   VerbSyntax(
     verb: .monitor, operands: "[PATTERN…]", operandCount: 0...Int.max,
-    summary: "Show everything that passes",
+    summary: "Show all traffic",
     description: [
-      "Shows each message under names that match, who sent it, to whom, and what came of it, until it is "
-        + "interrupted. Without a pattern it shows every frame, also those that have no name."
-    ],
-    options: []),
+      "Shows each message under names that match, with its sender, its receivers and its outcome, until it "
+        + "is interrupted. Without a pattern, it shows every frame, also those without a name."
+    ]),
   VerbSyntax(
     verb: .capture, operands: "[PATTERN…]", operandCount: 0...Int.max,
-    summary: "Record everything that passes, for Wireshark",
+    summary: "Record all traffic, for Wireshark",
     description: [
-      "Writes what monitor would show to standard output as a pcapng file, one packet for each frame, until it is "
-        + "interrupted: send it to a file, or into a program. Of a frame over 256 KiB, that much is written, which "
-        + "is as much as Wireshark reads.",
-      "To look at it: wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r FILE, with the "
-        + "dissector that is installed as share/tribune/tribune.lua. To look at it as it comes, pipe it into either "
-        + "with -i - (and -k).",
-      "When the bus was gone and is back, and something was missed, that is said on standard error, also with "
-        + "--quiet. Where nobody knows how much it was, the next packet has a comment that says so.",
-      "Says \"capturing …\" on standard error once the bus has confirmed.",
+      "Writes the frames that monitor would show to standard output, as a pcapng file with a packet for "
+        + "each, until it is interrupted. Send it to a file, or into a program. Longer frames are cut to "
+        + "256 KiB, which is as much as Wireshark reads.",
+      "To look at a file, run wireshark -X lua_script:tribune.lua FILE, or tshark -X "
+        + "lua_script:tribune.lua -r FILE. The dissector is installed as share/tribune/tribune.lua. To "
+        + "look at the traffic as it comes, pipe it into either program with -i - (and -k).",
+      "If something was missed while the bus was away, that is reported on standard error, also with "
+        + "--quiet. If nobody knows how much, the next packet has a comment that says so.",
+      "Prints \"capturing …\" on standard error once the bus has confirmed.",
     ],
     options: [
       OptionSyntax(
-        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after so many frames")
+        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after COUNT frames")
     ]),
   VerbSyntax(
     verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Post a notification",
     description: [
-      "Posts a notification, and returns when the bus has it. JSON is its userInfo; where it is -, that is read "
-        + "from standard input, as it has to be from 128 KiB on.",
-      "With --retain the bus keeps it as the last of its name and object, for observers that want what is "
-        + "retained; without JSON, it clears what was kept, and is delivered like any other.",
-      "With --style=asap it is delivered when the bus has read what it is reading, with idle when the bus has "
-        + "nothing else to do, after 1s at the latest. With --coalesce it takes the place of those of this "
-        + "user that wait and have the same name, object, or both.",
-      "With --wait it returns when all who observe it with --awaited have acknowledged it, or at the deadline. "
-        + "Exits with 0 when all have, and when there are none; with 1 when not, and says who has not; with 255 "
-        + "when the bus gives no answer.",
+      "Posts a notification, and returns when the bus has it. JSON is its userInfo. If JSON is -, the "
+        + "userInfo is read from standard input, as it must be from 128 KiB on.",
+      "With --retain, the bus keeps it as the last of its name and object, for observers that want "
+        + "retained notifications. Without JSON, --retain clears the kept one, and the notification is "
+        + "delivered like any other.",
+      "With --style=asap, it is delivered when the bus has read its present input. With --style=idle, it "
+        + "is delivered when the bus has nothing else to do, after 1s at the latest. With --coalesce, it "
+        + "replaces the waiting notifications of this user that have the same name, object, or both.",
+      "With --wait, it returns when all --awaited observers have acknowledged it, or at the deadline. "
+        + "Exits with 0 if all have acknowledged it, or if there are none; with 1 if not, and names the "
+        + "others; with 255 if the bus gives no answer.",
     ],
     options: [
       object,
-      OptionSyntax(.retain, "retain", "keep it for observers to come; without JSON, clear what is kept"),
+      OptionSyntax(.retain, "retain", "keep it for later observers; without JSON, clear the kept one"),
       OptionSyntax(
-        .coalesce, "coalesce", .list(["name", "object"]), "take the place of those like it that wait"),
+        .coalesce, "coalesce", .list(["name", "object"]), "replace waiting notifications like it"),
       OptionSyntax(.style, "style", .choice(["now", "asap", "idle"]), "when it is delivered (now)"),
-      OptionSyntax(
-        .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)"),
+      wait,
       OptionSyntax(.immediately, "immediately", "deliver it to suspended observers, too"),
     ]),
   VerbSyntax(
@@ -127,95 +130,95 @@ private let allVerbs = [
     description: [
       "Prints one line for each notification under names that match any of the patterns, until it is "
         + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
-      "With --exec it runs a command for each instead, one after the other. The command gets the userInfo on "
-        + "standard input, and in its environment TRIBUNE_NAME, TRIBUNE_OBJECT, TRIBUNE_SENDER (empty for the "
-        + "bus itself), TRIBUNE_LOST, TRIBUNE_INTERRUPTED=1 where the bus was away and nobody knows how many "
-        + "were missed, and TRIBUNE_RETAINED=1 where it was retained. When commands take longer than "
-        + "notifications to come, up to 4096 of them with 64 MiB wait; then the oldest are dropped, which is "
-        + "said on standard error, and TRIBUNE_LOST is how many were just before this one, else 0. One that is "
-        + "interrupted ends the command that runs, and starts none for what waits. A command that cannot be "
-        + "started ends it, with 127 if there is none, else with 126.",
-      "With --awaited, post --wait waits until the line is written or the command has ended; a command that "
-        + "does not exit with 0 has failed.",
-      "Stopped with Ctrl-Z it has the bus suspend it until it goes on; --suspension says what becomes of "
-        + "notifications meanwhile. A command that runs is not stopped.",
-      "Says \"observing …\" on standard error once the bus has confirmed.",
+      "With --exec, it runs a command for each notification instead, one after the other. The command gets "
+        + "the userInfo on standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and "
+        + "TRIBUNE_SENDER (empty for the bus itself). TRIBUNE_LOST is the number of notifications that "
+        + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was away and nobody "
+        + "knows how many were missed, TRIBUNE_RETAINED=1 that the notification was retained.",
+      "While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are "
+        + "dropped, and the number is reported on standard error. A signal that ends tribunectl ends the running "
+        + "command, and starts none for the waiting notifications. If a command cannot be started, "
+        + "tribunectl exits with 127 if there is no such program, else with 126.",
+      "With --awaited, post --wait waits until the line is written or the command has ended. A command "
+        + "that does not exit with 0 has failed.",
+      "Ctrl-Z suspends the observer on the bus until it goes on; --suspension says what happens to "
+        + "notifications meanwhile. A running command is not stopped.",
+      "Prints \"observing …\" on standard error once the bus has confirmed.",
     ],
     options: [
-      OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),
+      onlyObject,
       OptionSyntax(
-        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after so many notifications"),
-      OptionSyntax(.retained, "retained", "begin with what the bus has retained"),
+        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after COUNT notifications"),
+      OptionSyntax(.retained, "retained", "begin with the retained notifications"),
       OptionSyntax(
         .suspension, "suspension", .choice(["coalesce", "drop", "hold", "immediately"]),
-        "while it is stopped: the last of each name and object wait, none, all, or none does (coalesce)"),
+        "while it is stopped: keep the last of each name and object, drop, keep all, or deliver (coalesce)"),
       OptionSyntax(.awaited, "awaited", "have post --wait and guard --wait wait for this observer"),
-      OptionSyntax(
-        .exec, "exec", .command, "run a command for each; takes the rest of the line"),
+      OptionSyntax(.exec, "exec", .command, "run a command for each; takes the rest of the line"),
     ]),
   VerbSyntax(
     verb: .ask, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Ask the delegates, and print the verdict",
     description: [
-      "Asks the delegates of the object, and those of any object, before something is done. Where JSON is -, the "
+      "Asks the delegates of the object, and those of any object, before an action. If JSON is -, the "
         + "userInfo is read from standard input.",
-      "Exits with 0 when it is allowed, 1 when it is vetoed, 2 for wrong usage, 255 when there is no "
-        + "verdict, as ExecCondition= wants it.",
+      "Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no "
+        + "verdict, as ExecCondition= expects.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [
       object,
-      OptionSyntax(.timeout, "timeout", .span, "when there must be a verdict (the bus's default, 30s)"),
+      deadline,
       OptionSyntax(
         .mode, "mode", .choice(["parallel", "all", "order"]),
         "ask all until the first veto, all for every veto, or one at a time (parallel)"),
-      OptionSyntax(.override, "override", .text("WHY"), "go past the vetoes, and say why"),
-      OptionSyntax(.dryRun, "dry-run", "tell the delegates that nothing will come of it"),
+      OptionSyntax(.override, "override", .text("WHY"), "override the vetoes, and say why"),
+      OptionSyntax(.dryRun, "dry-run", "tell the delegates that no action will follow"),
       OptionSyntax(
-        .default, "default", .choice(["allow", "veto"]), "the verdict when nobody answers (allow)"),
+        .default, "default", .choice(["allow", "veto"]), "the verdict if nobody answers (allow)"),
       OptionSyntax(
         .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
-        "the verdict when there is no bus to ask (fail: exit with 255)"),
+        "the verdict if there is no bus to ask (fail: exit with 255)"),
     ]),
   VerbSyntax(
     verb: .query, operands: "NAME [JSON]", operandCount: 1...2,
     summary: "Ask the delegates for a value",
     description: [
-      "Asks the delegates of the object, and those of any object, one after the other, and prints the value "
-        + "of the first that has one. Where JSON is -, the userInfo is read from standard input.",
-      "Exits with 0 when there is a value, 1 when nobody has one, 2 for wrong usage, 255 when the bus gives no "
-        + "answer.",
+      "Asks the delegates of the object, and those of any object, one after the other, and prints the "
+        + "first value. If JSON is -, the userInfo is read from standard input.",
+      "Exits with 0 if there is a value, 1 if nobody has one, 2 for wrong usage, and 255 if the bus gives "
+        + "no answer.",
     ],
     options: [
       object,
       OptionSyntax(.collect, "collect", "ask all of them, and print every value, one a line"),
-      OptionSyntax(.timeout, "timeout", .span, "when there must be an answer (the bus's default, 30s)"),
+      deadline,
     ]),
   VerbSyntax(
     verb: .delegate, operands: "NAME…", operandCount: 0...128,
     summary: "Answer questions for as long as it runs",
     description: [
-      "Joins the object's delegate chain and answers what is asked under names that match any of those "
-        + "given, patterns allowed, until it is interrupted. One of --approve, --veto and --exec says how; "
-        + "without any, it asks on the terminal.",
-      "At the terminal it shows who asks and what for, one question at a time, and reads y, n, or n and a "
-        + "reason. A question that is withdrawn, or not answered in time, is taken back. It ends with its "
-        + "input; what is open then has failed, and counts as --on-failure says.",
-      "The command of --exec gets the userInfo on standard input, and TRIBUNE_NAME, TRIBUNE_OBJECT, "
-        + "TRIBUNE_QUERY, TRIBUNE_DELEGATE and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT and _CONNECTION in its "
-        + "environment, and TRIBUNE_DRY_RUN=1 where nothing will come of it. It exits with 0 to approve, 1 "
-        + "to veto with its output as the reason, 2 to abstain; anything else is a failure. Asked for a "
-        + "value, it exits with 0 and writes it, as JSON. It is ended when the query is over; \"tribunectl "
-        + "defer\" in it asks for more than --timeout.",
-      "Will- and did-notifications under these names are printed, as observe does.",
-      "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate that responds to NAME, "
-        + "called FILE, and is run as --exec runs a command. They are asked in the order of their files' "
-        + "names; one that comes, goes or changes its permissions is noticed. Names that begin with . or end "
-        + "with ~, .dpkg-* or .rpm* are left aside.",
-      "Says \"attached …\" on standard error once the bus has confirmed.",
+      "Joins the object's delegate chain and answers the questions under names that match any NAME, which "
+        + "may be a pattern, until it is interrupted. --approve, --veto or --exec gives the answers. "
+        + "Without them, it asks on the terminal.",
+      "On the terminal, it shows the asker and the subject of one question at a time, and reads y, n, or n "
+        + "and a reason. A question that is withdrawn or not answered in time disappears. The delegate "
+        + "ends with its input. Open questions have then failed, and count as --on-failure says.",
+      "The command of --exec gets the userInfo on standard input. Its environment has TRIBUNE_NAME, "
+        + "TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT "
+        + "and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. It exits with 0 to approve, "
+        + "with 1 to veto with its output as the reason, and with 2 to abstain. Any other exit is a "
+        + "failure. If it is asked for a value, it writes the value as JSON and exits with 0. It is ended "
+        + "when the query is over. In the command, \"tribunectl defer\" asks for more time than --timeout.",
+      "Prints will- and did-notifications under these names, as observe does.",
+      "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that "
+        + "responds to NAME, and is run like the command of --exec. The files are asked in the order of "
+        + "their names. New files, removed files and changed permissions take effect at once. Names that "
+        + "begin with . or end with ~, .dpkg-* or .rpm* are ignored.",
+      "Prints \"attached …\" on standard error once the bus has confirmed.",
     ],
     options: [
-      OptionSyntax(.object, "object", .text("OBJECT"), "whose delegate it is (of any object)"),
+      OptionSyntax(.object, "object", .text("OBJECT"), "the object whose delegate it is (any)"),
       OptionSyntax(.approve, "approve", "approve everything"),
       OptionSyntax(.veto, "veto", .text("REASON"), "veto everything"),
       OptionSyntax(.exec, "exec", .command, "let a command answer; takes the rest of the line"),
@@ -224,33 +227,32 @@ private let allVerbs = [
         .order, "order", .number("N", Int64(Int32.min)...Int64(Int32.max)),
         "place in the chain: lower is asked earlier (0)"),
       OptionSyntax(
-        .onFailure, "on-failure", .choice(["veto", "abstain"]), "what silence or a failure counts as (veto)"),
+        .onFailure, "on-failure", .choice(["veto", "abstain"]), "how silence or a failure counts (veto)"),
       OptionSyntax(
-        .timeout, "timeout", .span, "time for an answer (the bus's default, 5s; at the terminal 1min)"),
-      OptionSyntax(.set, "set", "take the place of the object's other delegates; they are told, and end"),
+        .timeout, "timeout", .span, "time for an answer (the bus's default, 5s; on the terminal 1min)"),
+      OptionSyntax(.set, "set", "replace the object's other delegates, which end"),
       OptionSyntax(
         .conforms, "conforms", .text("PROTOCOL,…"), "the protocols that it conforms to, with commas between"),
-      OptionSyntax(.label, "label", .text("TEXT"), "what verdicts call it"),
+      OptionSyntax(.label, "label", .text("TEXT"), "its name in verdicts"),
     ]),
   VerbSyntax(
     verb: .guard, operands: "ACTION", operandCount: 1...1, takesCommand: true,
     summary: "Run a command if nobody vetoes it",
     description: [
-      "For the action window.close: asks window.shouldClose; if that is allowed, posts window.willClose, "
-        + "runs the command, and posts window.didClose, or window.didFailToClose with how it failed.",
-      "On a veto prints every reason, runs nothing and exits with 77. Exits with 255 when there is no "
+      "For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, "
+        + "runs the command, and posts window.didClose, or window.didFailToClose with the failure.",
+      "On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no "
         + "verdict, else with the command's status.",
-      "A bus that goes while the command runs is looked for, for 10s or as long as --reconnect says; when it is back, "
-        + "it has 5s to take what has become of the command. If it is not found, that is said, and the exit status "
-        + "stays the command's.",
-      "With --wait, the command runs when all who observe window.willClose with --awaited have acknowledged "
-        + "it, or at the deadline; then it says who had not, and goes on.",
+      "If the bus goes away while the command runs, tribunectl looks for it for 10s, or for as long as "
+        + "--reconnect says. Once it is back, it has 5s to take the outcome of the command. If it is not "
+        + "found, tribunectl reports that; the exit status stays the command's.",
+      "With --wait, the command runs when all --awaited observers of window.willClose have acknowledged "
+        + "it, or at the deadline. Then tribunectl names those that have not, and goes on.",
     ],
     options: [
       object,
-      OptionSyntax(
-        .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)"),
-      OptionSyntax(.timeout, "timeout", .span, "when there must be a verdict (the bus's default, 30s)"),
+      wait,
+      deadline,
       OptionSyntax(
         .vetoExitCode, "veto-exit-code", .number("STATUS", 0...255), "the exit status for a veto (77)"),
     ]),
@@ -258,99 +260,98 @@ private let allVerbs = [
     verb: .explain, operands: "NAME", operandCount: 1...1,
     summary: "Show who would be asked",
     description: [
-      "Shows the holds that a query would meet, the delegates that are required and missing, and those that it "
-        + "would be put to, in order, with their policies. Nobody is asked."
+      "Shows the holds that a query would meet, the required delegates that are missing, and the delegates "
+        + "that it would be put to, in order, with their policies. Nobody is asked."
     ],
     options: [object]),
   VerbSyntax(
     verb: .hold, operands: "NAME", operandCount: 1...1, takesCommand: true, commandIsOptional: true,
     summary: "Veto for as long as it or a command runs",
     description: [
-      "Vetoes all that is asked under names that match, patterns allowed, until it is interrupted or the hold "
-        + "expires.",
-      "With a command: runs it, passes signals on to it, holds until it has ended, and exits with its status; "
-        + "with 255 when nothing could be held, and then it runs nothing. Should the bus go meanwhile, the "
-        + "command goes on.",
-      "Says \"holding …\" on standard error once the bus has confirmed; and when the bus was away and is there "
-        + "again, whether the hold has stood all the time.",
+      "Vetoes all queries under names that match NAME, which may be a pattern, until it is interrupted or "
+        + "the hold expires.",
+      "With a command, it runs the command, passes signals on to it, holds until it has ended, and exits "
+        + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the bus goes "
+        + "away meanwhile, the command goes on.",
+      "Prints \"holding …\" on standard error once the bus has confirmed. When the bus is back after it "
+        + "was away, it reports whether the hold has stood all the time.",
     ],
     options: [
-      OptionSyntax(.object, "object", .text("OBJECT"), "only what is about this object"),
-      OptionSyntax(.why, "why", .text("REASON"), "what verdicts give as the reason; has to be given"),
+      onlyObject,
+      OptionSyntax(.why, "why", .text("REASON"), "the reason in verdicts; required"),
       OptionSyntax(.expires, "expires", .span, "when the hold ends by itself (never)"),
     ]),
   VerbSyntax(
-    verb: .holds, operands: "", operandCount: 0...0,
+    verb: .holds,
     summary: "List the holds",
-    description: ["Lists what is held, by whom and why."],
-    options: []),
+    description: ["Lists the holds, with their owners and reasons."]),
   VerbSyntax(
     verb: .defer, operands: "QUERY SPAN", operandCount: 2...2,
     summary: "Ask for more time to answer a query",
     description: [
-      "Gives a delegate of this user more time for its answer, from now: for what runs under it. The asker is "
-        + "told, and its own deadline bounds it.",
-      "Under a delegate's command the query is $TRIBUNE_QUERY, and its delegate is the one that defers; "
-        + "elsewhere, the one delegate of this user that the query waits for.",
+      "Gives a delegate of this user SPAN from now for its answer. It is meant for programs under the "
+        + "delegate. The asker gets a report, and its own deadline still holds.",
+      "Under a delegate's command, the query is $TRIBUNE_QUERY, and its delegate is the one that defers. "
+        + "Elsewhere, it is the one delegate of this user that the query waits for.",
     ],
     options: [
-      OptionSyntax(.status, "status", .text("TEXT"), "what to tell the asker"),
+      OptionSyntax(.status, "status", .text("TEXT"), "a status for the asker"),
       OptionSyntax(.delegateID, "delegate", .number("ID", 1...Int64.max), "which delegate defers"),
     ]),
   VerbSyntax(
     verb: .declare, operands: "OBJECT PROTOCOL", operandCount: 2...2,
     summary: "Declare an object for as long as it runs",
     description: [
-      "Declares which protocol the delegates of an object have, until it is interrupted. The object is meant as it "
-        + "is written; patterns of objects are for tribuned.conf.",
-      "Says \"declared …\" on standard error once the bus has confirmed.",
+      "Declares the protocol of an object's delegates, until it is interrupted. OBJECT is no pattern; "
+        + "patterns of objects are for tribuned.conf.",
+      "Prints \"declared …\" on standard error once the bus has confirmed.",
     ],
     options: [
       OptionSyntax(
-        .definitions, "definitions", .text("FILE"), "protocols that the bus is to know meanwhile; - is stdin")
+        .definitions, "definitions", .text("FILE"), "protocols that the bus knows meanwhile; - is stdin")
     ]),
   VerbSyntax(
-    verb: .tree, operands: "", operandCount: 0...0,
+    verb: .tree,
     summary: "Show the objects as a tree",
     description: [
-      "Shows the objects that are declared or have delegates, by the / in their names, with their protocols."
-    ],
-    options: []),
+      "Shows the objects that are declared or have delegates, by the / in their names, with their "
+        + "protocols."
+    ]),
   VerbSyntax(
     verb: .introspect, operands: "OBJECT|PROTOCOL", operandCount: 1...1,
-    summary: "Show what a protocol has",
+    summary: "Show the messages of a protocol",
     description: [
-      "Shows the messages of an object's protocol, or of the protocol that is so called; of inherited ones, "
-        + "where they come from."
-    ],
-    options: []),
+      "Shows the messages of an object's protocol, or of the protocol with that name, and the origin of "
+        + "inherited ones."
+    ]),
   VerbSyntax(
     verb: .verify, operands: "FILE…", operandCount: 1...Int.max,
     summary: "Check protocol files",
     description: [
       "Reads the files together, as the bus reads protocols.d, and prints every mistake as "
-        + "FILE:LINE:COLUMN: and what is wrong there. A file called - is the standard input. No bus is needed.",
-      "Exits with 0 when all is right, 1 when it is not.",
-    ],
-    options: []),
+        + "FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input. No bus is needed.",
+      "Exits with 0 if there is no mistake, else with 1.",
+    ]),
   VerbSyntax(
     verb: .log, operands: "[NAME]", operandCount: 0...1,
     summary: "Show the verdicts of the past",
     description: [
-      "Shows what was asked under names that match, patterns allowed, what the verdict was, and who vetoed "
-        + "and why, as the journal has kept it, the newest last. There is no need for a bus.",
-      "A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or \"2026-11-20 23:10\", local.",
+      "Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes "
+        + "and reasons, as the journal has kept them, the newest last. No bus is needed.",
+      "A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or \"2026-11-20 23:10\", "
+        + "in local time.",
     ],
     options: [
-      OptionSyntax(.object, "object", .text("OBJECT"), "only what was about this object"),
-      OptionSyntax(.since, "since", .text("TIME"), "only what is not older"),
-      OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last so many"),
+      onlyObject,
+      OptionSyntax(.since, "since", .text("TIME"), "only since this time"),
+      OptionSyntax(
+        .lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last COUNT verdicts"),
       OptionSyntax(.directory, "directory", .text("DIR"), "read the journal's files in DIR"),
     ]),
   VerbSyntax(
     verb: .help, operands: "[VERB]", operandCount: 0...1,
-    summary: "Explain tribunectl, or one verb", description: [], options: []),
+    summary: "Explain tribunectl, or one verb"),
   VerbSyntax(
-    verb: .version, operands: "", operandCount: 0...0,
-    summary: "Print the version", description: [], options: []),
+    verb: .version,
+    summary: "Print the version"),
 ]

@@ -2,14 +2,12 @@
 
 /// The help text, generated from the table.
 struct HelpText {
-  let table: CommandTable
+  private let table = CommandTable.standard
 
-  /// The width of the text in columns.
   private static let width = 80
   /// The column where the summaries start.
   private static let column = 34
 
-  /// The help of tribunectl.
   var overview: String {
     var lines = [
       "tribunectl [OPTION…] VERB [ARGUMENT…]",
@@ -28,13 +26,12 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The help of one verb.
   func text(of syntax: VerbSyntax) -> String {
     let usage = [
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
     ]
     var lines = [usage.filter { !$0.isEmpty }.joined(separator: " "), ""]
-    for paragraph in syntax.description.isEmpty ? [syntax.summary + "."] : syntax.description {
+    for paragraph in syntax.paragraphs {
       lines += Self.wrapped(paragraph, to: Self.width) + [""]
     }
     if !syntax.options.isEmpty {

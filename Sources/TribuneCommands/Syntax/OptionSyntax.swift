@@ -92,19 +92,22 @@ enum VerbName: String, Sendable, CaseIterable {
 struct VerbSyntax: Sendable {
   var verb: VerbName
   /// The operands as the help shows them: `NAME [JSON]`.
-  var operands: String
-  var operandCount: ClosedRange<Int>
+  var operands = ""
+  var operandCount = 0...0
   /// Whether a command follows `--`.
   var takesCommand = false
   /// Whether the command may be left out.
   var commandIsOptional = false
   /// One line for the list of verbs: a capital, no full stop.
   var summary: String
-  /// How to use the verb, one paragraph per element.
-  var description: [String]
-  var options: [OptionSyntax]
+  /// How to use the verb, one paragraph per element; empty if the summary says all.
+  var description: [String] = []
+  var options: [OptionSyntax] = []
 
   var needsCommand: Bool { takesCommand && !commandIsOptional }
+
+  /// The paragraphs of its help.
+  var paragraphs: [String] { description.isEmpty ? [summary + "."] : description }
 
   /// The arguments: `ACTION -- CMD…`.
   var usage: String {

@@ -33,15 +33,10 @@ struct AskCommand: Command {
     } catch {
       return try withoutBus(error, in: context)
     }
-    let parent = parentQuery(reportingTo: context.terminal)
     do throws(TribuneError) {
-      let verdict = try await query.ask(over: connection, parent: parent, in: context)
+      let verdict = try await query.ask(over: connection, in: context)
       show(in: context) { () throws(CommandError) in
-        if context.json == .off {
-          try context.write(verdict.text(of: query.name, object: query.object, in: context))
-        } else {
-          try context.print(verdict.json)
-        }
+        try context.write(verdict.text(of: query.name, object: query.object, in: context), or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
@@ -90,10 +85,9 @@ struct Query: Sendable {
   var isDryRun = false
 
   /// Asks, and waits a little longer than the bus may take.
-  func ask(
-    over connection: Connection, parent: UInt64?, in context: Context
-  ) async throws(TribuneError) -> Verdict {
-    try await whileWaited(over: connection, in: context) {
+  func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
+    let parent = parentQuery(reportingTo: context.terminal)
+    return try await whileWaited(over: connection, in: context) {
       [self] progress throws(TribuneError) -> Verdict in
       try await connection.ask(
         name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
@@ -133,7 +127,7 @@ extension BusInfo {
 }
 
 extension TribuneError {
-  /// Whether no bus was reached, or the bus is just ending. In both cases, nobody has refused anything.
+  /// Whether no bus was reached, or the bus is just ending. Nobody has refused anything then.
   fileprivate var meansNoBus: Bool {
     [.unreachable, .connectionLost, .shuttingDown].contains(code)
   }
@@ -143,7 +137,7 @@ extension Progress {
   /// The delegate that is being waited for, and its status.
   fileprivate var line: String {
     let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
-    let said = status.isEmpty ? "" : ": " + status.terminalSafe
-    return "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.inWords) more\(said)"
+    return
+      "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.inWords) more\(status.terminalSafe.afterColon)"
   }
 }

@@ -20,7 +20,7 @@ struct CaptureCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     guard !context.terminal.isTerminal else {
       throw .usage(
-        "a capture is no text for a terminal: send it to a file, or into a program\n"
+        "a capture cannot be shown on a terminal: send it to a file, or into a program\n"
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
@@ -29,7 +29,7 @@ struct CaptureCommand: Command {
         switch lost {
         case 0?: ""
         case let lost?: "; \(lost.counted("message was", "messages were")) missed and not captured"
-        case nil: "; what passed meanwhile was not captured, and nobody knows how much that is"
+        case nil: "; nobody knows how many messages were missed and not captured"
         }
       }
     }

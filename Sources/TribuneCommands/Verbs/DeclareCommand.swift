@@ -8,9 +8,6 @@ import TribuneWire
 struct DeclareCommand: Command {
   static var signals: [Int32] { SignalWatch.interrupting }
 
-  /// Bytes that the definitions may have: more than any bus accepts in one message.
-  private static let definitionsMax = 1 << 20
-
   private let object: String
   private let protocolName: String
   private let file: String?
@@ -60,7 +57,7 @@ struct DeclareCommand: Command {
 
   private func definitions() throws(CommandError) -> String {
     guard let file else { return "" }
-    let bytes = try Invocation.contents(of: file, lengthMax: Self.definitionsMax)
+    let bytes = try Invocation.definitions(in: file)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .failure("\(file.terminalSafe): it is not UTF-8")
     }

@@ -29,12 +29,7 @@ struct DeferCommand: Command {
     } catch {
       throw .usage("\"\(text.terminalSafe)\" is no time to defer by: \(error)")
     }
-    guard span.milliseconds > 0, span.milliseconds <= Int64(UInt32.max) else {
-      throw .usage(
-        "a delegate defers by more than nothing, and at most \(Duration.milliseconds(Int64(UInt32.max)).inWords)"
-      )
-    }
-    return span.duration
+    return try Invocation.checkedWireSpan(span, of: "the time to defer by")
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {

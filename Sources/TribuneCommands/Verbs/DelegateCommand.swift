@@ -65,7 +65,7 @@ struct DelegateCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if case .terminal = way, !StandardInput.isTerminal {
       throw .usage(
-        "delegate asks on the terminal, but the standard input is none; else it takes one of \(Self.waysInWords)"
+        "standard input is no terminal to ask on: delegate then needs one of \(Self.waysInWords)"
       )
     }
     let log = AnswerLog(in: context)
@@ -75,46 +75,40 @@ struct DelegateCommand: Command {
     } catch {
       throw CommandError(error)
     }
+    let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
+    let closed = { @Sendable () async -> CommandError in
+      await connection.closed().map { CommandError($0) } ?? .ended(ExitStatus.success)
+    }
+    let end: CommandError
     switch way {
     case .answer(let answer):
       let delegate = AnsweringDelegate(answering: answer, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
-      throw await Self.end(of: delegate, in: context, { await closed(connection) }, { await log.ended() })
+      end = await Self.end(of: delegate, log, in: context, or: closed)
     case .command(let command):
-      let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
       let delegate = AnsweringDelegate(running: command, by: runner, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
-      let end = await Self.end(
-        of: delegate, in: context, { await closed(connection) }, { await log.ended() })
-      await runner.end()
-      throw end
+      end = await Self.end(of: delegate, log, in: context, or: closed)
     case .terminal:
       let delegate = TerminalDelegate(in: context, log: log)
       try await attach(delegate, timeout: timeout ?? TerminalDelegate.timeout, over: connection, in: context)
-      let end = await Self.end(
-        of: delegate, in: context, { await closed(connection) },
-        {
-          await first(of: { await log.ended() }, { await delegate.readAnswers() })
-            ?? .ended(ExitStatus.success)
-        })
+      end = await Self.end(of: delegate, log, in: context) {
+        await first(of: closed, { await delegate.readAnswers() }) ?? .ended(ExitStatus.success)
+      }
       await delegate.end()
-      throw end
     case .folder(let path):
-      let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
       let folder: DelegateFolder
       do throws(Errno) {
         folder = try DelegateFolder(
           path, on: .init(object: object, onFailure: onFailure, timeout: timeout, protocols: protocols),
-          over: connection,
-          by: runner,
-          log: log, in: context)
+          over: connection, by: runner, log: log, in: context)
       } catch {
         throw .failure("folders cannot be watched: \(error)")
       }
-      let end = await Self.end(of: folder, in: context, { await folder.run() }, { await log.ended() })
-      await runner.end()
-      throw end
+      end = await Self.end(of: folder, log, in: context, or: { await folder.run() })
     }
+    await runner.end()
+    throw end
   }
 
   /// Attaches the delegate and reports that it is ready.
@@ -128,41 +122,33 @@ struct DelegateCommand: Command {
         if isSet {
           try await connection.set(
             delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
-            timeout: timeout,
-            label: label, conformingTo: protocols)
+            timeout: timeout, label: label, conformingTo: protocols)
         } else {
           try await connection.attach(
             delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure,
-            timeout: timeout,
-            label: label, conformingTo: protocols)
+            timeout: timeout, label: label, conformingTo: protocols)
         }
       }
     } catch {
       throw CommandError(error)
     }
-    let about = object.isEmpty ? "any object" : "object \(object.terminalSafe)"
     context.reportReady(
-      "attached \(patterns.joined(separator: " ").terminalSafe) (\(about), delegate \(attachment.id))")
+      "attached \(patterns.joined(separator: " ").terminalSafe) "
+        + "(\(objectInWords(object)), delegate \(attachment.id))")
   }
 
-  /// Waits for a signal or another end. The connection does not keep the delegate alive, so this function does.
+  /// Waits for a signal, for the end of the log, or for another end. The connection does not keep the delegate alive,
+  /// so this function does.
   private static func end(
-    of delegate: some AnyObject & Sendable, in context: Context,
-    _ one: @escaping @Sendable () async -> CommandError,
-    _ other: @escaping @Sendable () async -> CommandError
+    of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
+    or other: @escaping @Sendable () async -> CommandError
   ) async -> CommandError {
     let end = await first(
       of: { () async -> CommandError in
         await context.signals.interruption()
         return .ended(ExitStatus.success)
-      }, one, other)
+      }, { await log.ended() }, other)
     withExtendedLifetime(delegate) {}
     return end ?? .ended(ExitStatus.success)
   }
-}
-
-/// Returns when the connection has ended.
-private func closed(_ connection: Connection) async -> CommandError {
-  guard let error = await connection.closed() else { return .ended(ExitStatus.success) }
-  return CommandError(error)
 }

@@ -18,17 +18,16 @@ struct ExplainCommand: Command {
     let explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
-    if context.json != .off {
-      for line in explanation.json { try context.print(line) }
-      return ExitStatus.success
-    }
-    let (holds, missing, chain) = (explanation.holds, explanation.missing, explanation.delegates)
-    if !holds.isEmpty { try context.print(Table(holds: holds)) }
-    for name in missing { try context.print("\(name.terminalSafe) is required, and not attached.") }
-    if !holds.isEmpty || !missing.isEmpty, !chain.isEmpty { try context.print("") }
-    if !chain.isEmpty { try context.print(Table(delegates: chain)) }
-    if context.showsLegend { try context.print(explanation.legend) }
+    try context.list(
+      explanation.json, text: text(of: explanation, in: context), legend: explanation.legend)
     return ExitStatus.success
+  }
+
+  private func text(of explanation: Explanation, in context: Context) -> String {
+    var text = context.text(of: Table(holds: explanation.holds))
+    for name in explanation.missing { text += "\(name.terminalSafe) is required, and not attached.\n" }
+    if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
+    return text + context.text(of: Table(delegates: explanation.delegates))
   }
 }
 
@@ -51,8 +50,7 @@ extension Explanation {
       sentences.append("\(delegates.count.counted("delegate")) would be asked.")
     }
     if let protocolName { sentences.append("The object's protocol is \(protocolName.terminalSafe).") }
-    let isTable = !holds.isEmpty || !missing.isEmpty || !delegates.isEmpty
-    return (isTable ? "\n" : "") + sentences.joined(separator: " ")
+    return sentences.joined(separator: " ")
   }
 }
 
@@ -60,21 +58,15 @@ extension Table {
   /// The delegates, in the given order.
   init(delegates: [DelegateInfo]) {
     self.init([
-      Column(title: "ORDER", isNumeric: true), Column(title: "DELEGATE"),
-      Column(title: "CONNECTION", isNumeric: true),
-      Column(title: "PID", isNumeric: true), Column(title: "PROCESS"), Column(title: "UID", isNumeric: true),
-      Column(title: "UNIT"), Column(title: "ON FAILURE"), Column(title: "TIMEOUT", isNumeric: true),
-      Column(title: "OBJECT"), Column(title: "RESPONDS TO"),
+      .number("ORDER"), Column(title: "DELEGATE", style: .bold), .number("CONNECTION"), .number("PID"),
+      "PROCESS", .number("UID"), "UNIT", "ON FAILURE", .number("TIMEOUT"), "OBJECT", "RESPONDS TO",
     ])
     for delegate in delegates {
       append([
-        Cell(text: String(delegate.order)),
-        Cell(text: delegate.label.isEmpty ? String(delegate.id) : delegate.label, style: .bold),
-        Cell(text: delegate.connection), Cell(text: String(delegate.pid)), Cell(text: delegate.process),
-        Cell(text: String(delegate.uid)), Cell(text: delegate.unit),
-        Cell(text: delegate.failurePolicy.rawValue),
-        Cell(text: delegate.timeout.inWords), Cell(text: delegate.object.isEmpty ? "any" : delegate.object),
-        Cell(text: delegate.patterns.joined(separator: " ")),
+        String(delegate.order), delegate.label.isEmpty ? String(delegate.id) : delegate.label,
+        delegate.connection, String(delegate.pid), delegate.process, String(delegate.uid), delegate.unit,
+        delegate.failurePolicy.rawValue, delegate.timeout.inWords,
+        delegate.object.isEmpty ? "any" : delegate.object, delegate.patterns.joined(separator: " "),
       ])
     }
   }
@@ -82,19 +74,14 @@ extension Table {
   /// The holds, in the given order.
   init(holds: [HoldInfo]) {
     self.init([
-      Column(title: "HOLD", isNumeric: true), Column(title: "NAME"), Column(title: "OBJECT"),
-      Column(title: "CONNECTION", isNumeric: true), Column(title: "PID", isNumeric: true),
-      Column(title: "PROCESS"), Column(title: "UID", isNumeric: true), Column(title: "UNIT"),
-      Column(title: "AGE", isNumeric: true), Column(title: "EXPIRES IN", isNumeric: true),
-      Column(title: "WHY"),
+      .number("HOLD"), Column(title: "NAME", style: .bold), "OBJECT", .number("CONNECTION"), .number("PID"),
+      "PROCESS", .number("UID"), "UNIT", .number("AGE"), .number("EXPIRES IN"), "WHY",
     ])
     for hold in holds {
       append([
-        Cell(text: String(hold.id)), Cell(text: hold.pattern, style: .bold),
-        Cell(text: hold.object.isEmpty ? "any" : hold.object), Cell(text: hold.connection),
-        Cell(text: String(hold.pid)), Cell(text: hold.process), Cell(text: String(hold.uid)),
-        Cell(text: hold.unit), Cell(text: hold.age.inWords), Cell(text: hold.expiresIn?.inWords ?? ""),
-        Cell(text: hold.why),
+        String(hold.id), hold.pattern, hold.object.isEmpty ? "any" : hold.object, hold.connection,
+        String(hold.pid), hold.process, String(hold.uid), hold.unit, hold.age.inWords,
+        hold.expiresIn?.inWords ?? "", hold.why,
       ])
     }
   }

@@ -50,17 +50,13 @@ struct GuardCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    // Until the command runs, a signal cancels it.
-    let router = SignalRouter()
-    Task { for await signal in context.signals.signals { await router.take(signal) } }
-    // Awaited twice, which the stream of signals itself cannot be.
-    let interruption = Task { await router.interruption() }
+    let router = SignalRouter.routing(context.signals)
     let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(
       of: { () async -> Consent in await asking.value },
-      { () async -> Consent in .interrupted(await interruption.value) })
+      { () async -> Consent in .interrupted(await router.interruption.value) })
     let connection: Connection
-    switch consent ?? .failed(.noVerdict("interrupted")) {
+    switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over): connection = over
     case .vetoed(let verdict):
       report(verdict, in: context)
@@ -73,10 +69,15 @@ struct GuardCommand: Command {
     case .failed(let error): throw error
     }
     // After will is announced, the outcome must be announced too. So from here on, a signal waits until then.
-    try await announceWill(over: connection, until: interruption, in: context)
-    let status = await runCommand(router, over: connection, in: context)
+    try await announceWill(over: connection, until: router.interruption, in: context)
+    let termination = await router.run(command, in: context)
+    switch termination {
+    case .exited(0): await announce(names.did, .none, over: connection, in: context)
+    case .exited(let status): await announceFailure("status", status, over: connection, in: context)
+    case .killed(let signal): await announceFailure("signal", signal, over: connection, in: context)
+    }
     await connection.close()
-    return status
+    return termination.shellStatus
   }
 
   // MARK: Should and will
@@ -93,8 +94,7 @@ struct GuardCommand: Command {
     let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
     do throws(TribuneError) {
       let connection = try await context.connectToStay(noting: presence)
-      let parent = parentQuery(reportingTo: context.terminal)
-      let verdict = try await query.ask(over: connection, parent: parent, in: context)
+      let verdict = try await query.ask(over: connection, in: context)
       guard verdict.isAllowed else { return .vetoed(verdict) }
       return .allowed(connection)
     } catch {
@@ -117,14 +117,13 @@ struct GuardCommand: Command {
       }
     } catch {
       if error.code == .unreachable || error.meansLostConnection {
-        let userInfo = UserInfo("{\"status\":\(ExitStatus.noVerdict)}")
-        await announce(names.didFailTo, userInfo, over: connection, in: context)
+        await announceFailure("status", ExitStatus.noVerdict, over: connection, in: context)
       }
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
 
-  /// Waits for the awaited observers or for a signal. Reports who has not acknowledged, and continues.
+  /// Waits for the awaited observers or for a signal. Reports the observers that have not acknowledged, and continues.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -156,45 +155,18 @@ struct GuardCommand: Command {
   }
 
   private func report(_ verdict: Verdict, in context: Context) {
-    let about = object.isEmpty ? "" : " \(object.terminalSafe)"
-    context.terminal.report("\(action)\(about) was vetoed:")
+    context.terminal.report("\(subjectInWords(action, object)) was vetoed:")
     let against = verdict.outcomes.filter { $0.speaksAgainst }
-    for outcome in against {
-      let reason = outcome.reason.isEmpty ? "" : ": \(outcome.reason.terminalSafe)"
-      context.terminal.reportLine("  \(outcome.kind.rawValue) by \(outcome.who)\(reason)")
-    }
-    if against.isEmpty { context.terminal.reportLine("  nobody spoke for it") }
+    for outcome in against { context.terminal.reportLine("  " + outcome.report) }
+    if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
   }
 
-  // MARK: The command, and did
+  // MARK: Did
 
-  private func runCommand(
-    _ router: SignalRouter, over connection: Connection, in context: Context
-  ) async -> Int32 {
-    if let signal = await router.interrupted {
-      await announce(names.didFailTo, UserInfo("{\"signal\":\(signal)}"), over: connection, in: context)
-      return 128 + signal
-    }
-    let child: ChildProcess
-    do {
-      child = try ChildProcess(command, signalMask: context.signals.maskBefore)
-    } catch {
-      let name = String(decoding: command.first ?? [], as: UTF8.self)
-      context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
-      let status = ExitStatus.ofCommand(notStarted: error)
-      await announce(names.didFailTo, UserInfo("{\"status\":\(status)}"), over: connection, in: context)
-      return status
-    }
-    await router.relay(to: child)
-    let termination = await child.ended().termination
-    switch termination {
-    case .exited(0): await announce(names.did, .none, over: connection, in: context)
-    case .exited(let status):
-      await announce(names.didFailTo, UserInfo("{\"status\":\(status)}"), over: connection, in: context)
-    case .killed(let signal):
-      await announce(names.didFailTo, UserInfo("{\"signal\":\(signal)}"), over: connection, in: context)
-    }
-    return termination.shellStatus
+  private func announceFailure(
+    _ kind: String, _ number: Int32, over connection: Connection, in context: Context
+  ) async {
+    await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
   /// Announces the outcome. If the bus is gone, waits while the connection looks for it. If the connection had

@@ -5,7 +5,7 @@ struct HelpCommand: Command {
   private let text: String
 
   init(_ invocation: Invocation) throws(CommandError) {
-    let help = HelpText(table: .standard)
+    let help = HelpText()
     guard let word = invocation.operands.first else {
       text = help.overview
       return

@@ -9,8 +9,8 @@ struct HoldCommand: Command {
   static var signals: [Int32] { SignalWatch.relayed }
 
   private let pattern: String
-  /// Nil for any.
-  private let object: String?
+  /// Empty for any.
+  private let object: String
   private let why: String
   private let span: Duration?
   /// Empty if there is none.
@@ -18,8 +18,7 @@ struct HoldCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     pattern = try invocation.patterns()[0]
-    let about = try invocation.object()
-    object = about.isEmpty ? nil : about
+    object = try invocation.object()
     guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
     guard why.utf8.count <= WireLimits.reasonLength else {
       throw .usage("--why has at most \(WireLimits.reasonLength) bytes")
@@ -31,19 +30,22 @@ struct HoldCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    // Until the command runs, a signal cancels it.
-    let router = SignalRouter()
-    Task { for await signal in context.signals.signals { await router.take(signal) } }
-    // Awaited twice, which the stream of signals itself cannot be.
-    let interruption = Task { await router.interruption() }
+    let router = SignalRouter.routing(context.signals)
     let taken = await first(
       of: { () async -> Taken in await take(in: context) },
-      { () async -> Taken in .interrupted(await interruption.value) })
+      { () async -> Taken in .interrupted(await router.interruption.value) })
     switch taken {
     case .held(let hold, let connection):
-      reportReady(hold, in: context)
-      if command.isEmpty { return try await stay(hold, over: connection, until: interruption, in: context) }
-      return await runCommand(under: hold, over: connection, router, in: context)
+      let end = span.map { ", for \($0.inWords)" } ?? ""
+      context.reportReady("holding \(pattern.terminalSafe) (\(objectInWords(object)), hold \(hold.id)\(end))")
+      if command.isEmpty {
+        return try await stay(hold, over: connection, until: router.interruption, in: context)
+      }
+      let termination = await router.run(command, in: context) {
+        await reportEnd(of: hold, over: connection, in: context)
+      }
+      await connection.close()
+      return termination.shellStatus
     case .interrupted(let signal): return 128 + signal
     case .failed(let error):
       throw CommandError(error, status: command.isEmpty ? ExitStatus.failure : ExitStatus.noVerdict)
@@ -70,12 +72,6 @@ struct HoldCommand: Command {
     } catch {
       return .failed(error)
     }
-  }
-
-  private func reportReady(_ hold: Tribune.Hold, in context: Context) {
-    let about = object.map { "object \($0.terminalSafe)" } ?? "any object"
-    let end = span.map { ", for \($0.inWords)" } ?? ""
-    context.reportReady("holding \(pattern.terminalSafe) (\(about), hold \(hold.id)\(end))")
   }
 
   // MARK: Without a command
@@ -110,29 +106,6 @@ struct HoldCommand: Command {
   }
 
   // MARK: With a command
-
-  private func runCommand(
-    under hold: Tribune.Hold, over connection: Connection, _ router: SignalRouter, in context: Context
-  ) async -> Int32 {
-    let status: Int32
-    if let signal = await router.interrupted {
-      status = 128 + signal
-    } else {
-      do {
-        let child = try ChildProcess(command, signalMask: context.signals.maskBefore)
-        await router.relay(to: child)
-        let watching = Task { await reportEnd(of: hold, over: connection, in: context) }
-        status = await child.ended().termination.shellStatus
-        watching.cancel()
-      } catch {
-        let name = String(decoding: command.first ?? [], as: UTF8.self)
-        context.terminal.report("\(name.terminalSafe) cannot be run: \(error)")
-        status = ExitStatus.ofCommand(notStarted: error)
-      }
-    }
-    await connection.close()
-    return status
-  }
 
   /// Reports when the hold ends before the command, which continues.
   private func reportEnd(of hold: Tribune.Hold, over connection: Connection, in context: Context) async {

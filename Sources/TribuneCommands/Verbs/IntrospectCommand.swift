@@ -21,16 +21,10 @@ struct IntrospectCommand: Command {
         try await connection.objects()
       )
     }
-    if context.json != .off {
-      for member in members { try context.print(member.json) }
-      return ExitStatus.success
-    }
     let own = Self.protocolName(of: subject, members, protocols, objects)
-    if !members.isEmpty { try context.print(Table(members: members, of: own)) }
-    if context.showsLegend {
-      try context.print(
-        (members.isEmpty ? "" : "\n") + "\(members.count.counted("message")) of \(own.terminalSafe).")
-    }
+    try context.list(
+      members.map(\.json), text: context.text(of: Table(members: members, of: own)),
+      legend: "\(members.count.counted("message")) of \(own.terminalSafe).")
     return ExitStatus.success
   }
 
@@ -50,16 +44,12 @@ struct IntrospectCommand: Command {
 extension Table {
   /// The messages of a protocol. Inherited ones name their origin.
   init(members: [MemberInfo], of protocolName: String) {
-    self.init([
-      Column(title: "KIND"), Column(title: "NAME"), Column(title: "REQUIRED"), Column(title: "SIGNATURE"),
-      Column(title: "FROM"),
-    ])
+    self.init(["KIND", Column(title: "NAME", style: .bold), "REQUIRED", "SIGNATURE", "FROM"])
     for member in members {
       append([
-        Cell(text: member.kind.rawValue), Cell(text: member.name, style: .bold),
-        Cell(text: member.isRequired ? "required" : "optional"),
-        Cell(text: member.parameters + (member.result.map { " -> \($0)" } ?? "")),
-        Cell(text: member.origin == protocolName ? "" : member.origin),
+        member.kind.rawValue, member.name, member.isRequired ? "required" : "optional",
+        member.parameters + (member.result.map { " -> \($0)" } ?? ""),
+        member.origin == protocolName ? "" : member.origin,
       ])
     }
   }

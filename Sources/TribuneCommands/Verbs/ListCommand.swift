@@ -20,61 +20,41 @@ struct ListCommand: Command {
     let retained = try await context.request { connection throws(TribuneError) in
       try await connection.retained()
     }
-    if context.json != .off {
-      for notification in retained { try context.print(notification.json) }
-      return
-    }
     var table = Table([
-      Table.Column(title: "NAME"), Table.Column(title: "OBJECT"),
-      Table.Column(title: "BYTES", isNumeric: true),
-      Table.Column(title: "AGE", isNumeric: true), Table.Column(title: "CONNECTION", isNumeric: true),
-      Table.Column(title: "UID", isNumeric: true),
+      .init(title: "NAME", style: .bold), "OBJECT", .number("BYTES"), .number("AGE"), .number("CONNECTION"),
+      .number("UID"),
     ])
     for notification in retained {
       table.append([
-        Table.Cell(text: notification.name, style: .bold), Table.Cell(text: notification.object),
-        Table.Cell(text: String(notification.byteCount)), Table.Cell(text: notification.age.inWords),
-        Table.Cell(text: notification.connection), Table.Cell(text: String(notification.uid)),
+        notification.name, notification.object, String(notification.byteCount), notification.age.inWords,
+        notification.connection, String(notification.uid),
       ])
     }
-    if !retained.isEmpty { try context.print(table) }
-    if context.showsLegend {
-      try context.print(
-        (retained.isEmpty ? "" : "\n") + "\(retained.count.counted("notification")) retained.")
-    }
+    try context.list(
+      retained.map(\.json), text: context.text(of: table),
+      legend: "\(retained.count.counted("notification")) retained.")
   }
 
   private func listConnections(in context: Context) async throws(CommandError) {
     let connections = try await context.request { connection throws(TribuneError) in
       try await connection.connections()
     }
-    if context.json != .off {
-      for connection in connections { try context.print(connection.json) }
-      return
-    }
     var table = Table([
-      Table.Column(title: "CONNECTION", isNumeric: true), Table.Column(title: "PID", isNumeric: true),
-      Table.Column(title: "PROCESS"), Table.Column(title: "UID", isNumeric: true),
-      Table.Column(title: "UNIT"),
-      Table.Column(title: "OBSERVATIONS", isNumeric: true), Table.Column(title: "DELEGATES", isNumeric: true),
-      Table.Column(title: "QUERIES", isNumeric: true), Table.Column(title: "QUEUED", isNumeric: true),
-      Table.Column(title: "LOST", isNumeric: true), Table.Column(title: "STATE"),
-      Table.Column(title: "AGE", isNumeric: true),
+      .init(title: "CONNECTION", isNumeric: true, style: .bold), .number("PID"), "PROCESS", .number("UID"),
+      "UNIT", .number("OBSERVATIONS"), .number("DELEGATES"), .number("QUERIES"), .number("QUEUED"),
+      .number("LOST"), "STATE", .number("AGE"),
     ])
     for connection in connections {
-      table.append([
-        Table.Cell(text: connection.id, style: .bold), Table.Cell(text: String(connection.pid)),
-        Table.Cell(text: connection.process), Table.Cell(text: String(connection.uid)),
-        Table.Cell(text: connection.unit), Table.Cell(text: String(connection.observations)),
-        Table.Cell(text: String(connection.delegates)), Table.Cell(text: String(connection.queries)),
-        Table.Cell(text: String(connection.queuedBytes)),
-        Table.Cell(text: String(connection.lost)),
-        Table.Cell(text: connection.state, style: connection.isLossy ? .red : .plain),
-        Table.Cell(text: connection.age.inWords),
-      ])
+      let texts = [
+        connection.id, String(connection.pid), connection.process, String(connection.uid), connection.unit,
+        String(connection.observations), String(connection.delegates), String(connection.queries),
+        String(connection.queuedBytes), String(connection.lost), connection.state, connection.age.inWords,
+      ]
+      table.append(texts, styles: connection.isLossy ? ["STATE": .red] : [:])
     }
-    try context.print(table)
-    if context.showsLegend { try context.print("\n\(connections.count.counted("connection")) listed.") }
+    try context.list(
+      connections.map(\.json), text: context.text(of: table),
+      legend: "\(connections.count.counted("connection")) listed.")
   }
 }
 

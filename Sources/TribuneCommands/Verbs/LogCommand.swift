@@ -63,13 +63,13 @@ struct LogCommand: Command {
       while found.count < count, let entry = try journal.previous(), entry.time >= since ?? 0 {
         if let verdict = match(entry) { found.append(verdict) }
       }
-      for verdict in found.reversed() { try show(verdict, context) }
+      for verdict in found.reversed() { try context.write(verdict.text(in: context), or: verdict.json) }
       return found.count
     }
     if let since { try journal.seek(to: since) }
     while let entry = try journal.next() {
       guard let verdict = match(entry) else { continue }
-      try show(verdict, context)
+      try context.write(verdict.text(in: context), or: verdict.json)
       shown += 1
     }
     return shown
@@ -79,13 +79,5 @@ struct LogCommand: Command {
     guard let verdict = LoggedVerdict(entry), NameSyntax.isName(verdict.name.utf8Bytes) else { return nil }
     guard let pattern else { return verdict }
     return pattern.matches(verdict.name.utf8Bytes) ? verdict : nil
-  }
-
-  private func show(_ verdict: LoggedVerdict, _ context: Context) throws(CommandError) {
-    if context.json == .off {
-      try context.write(verdict.text(in: context))
-    } else {
-      try context.print(verdict.json)
-    }
   }
 }

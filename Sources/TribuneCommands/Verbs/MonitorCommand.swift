@@ -43,13 +43,11 @@ struct MonitorCommand: Command {
   }
 
   private func show(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) {
-    switch (delivery, context.json) {
-    case (.item(let item), .off): try context.print(item.line(in: context))
-    case (.item(let item), _): try context.print(item.json)
-    case (.lost(let count), .off): try context.print(lossLine(count, of: "message", in: context))
-    case (.lost(let count), _): try context.print(lossJSON(count))
-    case (.interrupted, .off): try context.print(interruptionLine(in: context))
-    case (.interrupted, _): try context.print(interruptionJSON)
+    switch delivery {
+    case .item(let item): try context.write(item.line(in: context) + "\n", or: item.json)
+    case .lost(let count):
+      try context.write(lossLine(count, of: "message", in: context) + "\n", or: Delivery.lost(count).json)
+    case .interrupted: try context.print(Delivery.interrupted)
     }
   }
 }

@@ -25,7 +25,7 @@ struct PostCommand: Command {
     waiting = try invocation.waiting()
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
       throw .usage(
-        "what --wait waits for is delivered at once: it goes with no --coalesce, and no other --style")
+        "--wait needs delivery at once: it goes with no --coalesce, and no other --style")
     }
   }
 

@@ -19,8 +19,7 @@ struct QueryCommand: Command {
     let reply: QueryReply
     do throws(TribuneError) {
       let connection = try await context.connect()
-      reply = try await ask(
-        over: connection, parent: parentQuery(reportingTo: context.terminal), in: context)
+      reply = try await ask(over: connection, in: context)
     } catch {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
@@ -34,10 +33,10 @@ struct QueryCommand: Command {
     return ExitStatus.failure
   }
 
-  private func ask(
-    over connection: Connection, parent: UInt64?, in context: Context
-  ) async throws(TribuneError) -> QueryReply {
-    try await query.whileWaited(over: connection, in: context) {
+  private func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> QueryReply
+  {
+    let parent = parentQuery(reportingTo: context.terminal)
+    return try await query.whileWaited(over: connection, in: context) {
       [query, collects] progress throws(TribuneError) -> QueryReply in
       if collects {
         try await connection.collect(
@@ -52,13 +51,10 @@ struct QueryCommand: Command {
   }
 
   private func report(_ reply: QueryReply, in context: Context) {
-    let about = query.object.isEmpty ? "" : " \(query.object.terminalSafe)"
     context.terminal.report(
-      "\(query.name)\(about) has no value" + (reply.outcomes.isEmpty ? ": nobody was there to answer" : ""))
-    for outcome in reply.outcomes {
-      let reason = outcome.reason.isEmpty ? "" : ": \(outcome.reason.terminalSafe)"
-      context.terminal.reportLine("  \(outcome.kind.rawValue) by \(outcome.who)\(reason)")
-    }
+      "\(subjectInWords(query.name, query.object)) has no value"
+        + (reply.outcomes.isEmpty ? ": nobody was there to answer" : ""))
+    for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report) }
   }
 }
 

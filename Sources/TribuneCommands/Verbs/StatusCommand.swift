@@ -31,16 +31,15 @@ struct StatusCommand: Command {
 
   private func showBus(in context: Context) async throws(CommandError) {
     let bus = try await context.request { connection throws(TribuneError) in try await connection.status() }
-    if context.json != .off { return try context.print(bus.json) }
-    try context.write(
-      labelled([
-        ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
-        ("Uptime", bus.uptime.inWords), ("Connections", String(bus.connections)),
-        ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
-        ("Holds", String(bus.holds)),
-        ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
-        ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
-      ]))
+    let rows = [
+      ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
+      ("Uptime", bus.uptime.inWords), ("Connections", String(bus.connections)),
+      ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
+      ("Holds", String(bus.holds)),
+      ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
+      ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
+    ]
+    try context.write(labelled(rows), or: bus.json)
   }
 
   private func showConnection(_ id: String, in context: Context) async throws(CommandError) {
@@ -77,24 +76,17 @@ struct StatusCommand: Command {
       rows.append(("State", "not surviving: a restart of the bus closes it"))
     }
     try context.write(labelled(rows))
-    if !observations.isEmpty {
-      try context.print("")
-      var table = Table([
-        Table.Column(title: "OBSERVES"), Table.Column(title: "OBJECT"), Table.Column(title: "WHEN SUSPENDED"),
-        Table.Column(title: "AWAITED"),
+    var observationTable = Table(["OBSERVES", "OBJECT", "WHEN SUSPENDED", "AWAITED"])
+    for observation in observations {
+      observationTable.append([
+        observation.pattern.isEmpty ? "**" : observation.pattern,
+        observation.object.isEmpty ? "any" : observation.object,
+        observation.suspension.rawValue, observation.isAwaited ? "yes" : "no",
       ])
-      for observation in observations {
-        table.append([
-          observation.pattern.isEmpty ? "**" : observation.pattern,
-          observation.object.isEmpty ? "any" : observation.object,
-          observation.suspension.rawValue, observation.isAwaited ? "yes" : "no",
-        ])
-      }
-      try context.print(table)
     }
-    if !delegates.isEmpty {
-      try context.print("")
-      try context.print(Table(delegates: delegates))
+    for table in [observationTable, Table(delegates: delegates)] {
+      let text = context.text(of: table)
+      if !text.isEmpty { try context.write("\n" + text) }
     }
   }
 

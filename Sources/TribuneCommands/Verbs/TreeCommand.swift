@@ -12,14 +12,9 @@ struct TreeCommand: Command {
     let objects = try await context.request { connection throws(TribuneError) in
       try await connection.objects()
     }
-    if context.json != .off {
-      for object in objects { try context.print(object.json) }
-      return ExitStatus.success
-    }
-    for line in ObjectTree(objects).lines(in: context) { try context.print(line) }
-    if context.showsLegend {
-      try context.print((objects.isEmpty ? "" : "\n") + "\(objects.count.counted("object")) listed.")
-    }
+    try context.list(
+      objects.map(\.json), text: ObjectTree(objects).lines(in: context).map { $0 + "\n" }.joined(),
+      legend: "\(objects.count.counted("object")) listed.")
     return ExitStatus.success
   }
 }

@@ -6,14 +6,11 @@ import TribuneWire
 
 /// `verify FILE…`.
 struct VerifyCommand: Command {
-  /// Bytes that one file may have, the same as for the bus.
-  private static let lengthMax = 1 << 20
-
   private let files: [String]
 
   init(_ invocation: Invocation) throws(CommandError) {
     files = invocation.operands
-    if files.count(where: { $0 == "-" }) > 1 { throw .usage("the standard input can be read once") }
+    if files.count(where: { $0 == "-" }) > 1 { throw .usage("standard input can be read only once") }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -21,8 +18,7 @@ struct VerifyCommand: Command {
     var sources: [ProtocolSource] = []
     for file in files {
       do throws(CommandError) {
-        sources.append(
-          ProtocolSource(file: file, text: try Invocation.contents(of: file, lengthMax: Self.lengthMax)))
+        sources.append(ProtocolSource(file: file, text: try Invocation.definitions(in: file)))
       } catch {
         context.terminal.report(error.message)
         status = error.status

@@ -8,11 +8,9 @@ struct VersionCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {}
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    if context.json == .off {
-      try context.print("tribunectl \(Version.current)")
-    } else {
-      try context.print(.object([("program", .string("tribunectl")), ("version", .string(Version.current))]))
-    }
+    try context.write(
+      "tribunectl \(Version.current)\n",
+      or: .object([("program", .string("tribunectl")), ("version", .string(Version.current))]))
     return ExitStatus.success
   }
 }

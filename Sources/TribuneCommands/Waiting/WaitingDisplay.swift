@@ -15,7 +15,6 @@ struct WaitingDisplay: Sendable {
   /// In the order in which they were asked.
   private var rows: [Row] = []
 
-  /// The query now waits for a delegate.
   mutating func asked(_ delegate: UInt64, who: String, at now: Duration) {
     deferred(delegate, who: who, status: nil, at: now)
   }
@@ -29,7 +28,6 @@ struct WaitingDisplay: Sendable {
     }
   }
 
-  /// The query no longer waits for a delegate.
   mutating func settled(_ delegate: UInt64) {
     rows.removeAll { $0.delegate == delegate }
   }
@@ -37,9 +35,9 @@ struct WaitingDisplay: Sendable {
   /// The lines to show, each cut to `columns` of the terminal.
   func lines(at now: Duration, columns: Int) -> [String] {
     var lines = rows.prefix(Self.delegatesMax).map { row in
-      let said = row.status.isEmpty ? "" : ": " + row.status.terminalSafe
       let waited = Duration.seconds(max(.zero, now - row.since).components.seconds)
-      return "waiting for \(row.who), \(waited == .zero ? "0s" : waited.inWords)\(said)"
+      return
+        "waiting for \(row.who), \(waited == .zero ? "0s" : waited.inWords)\(row.status.terminalSafe.afterColon)"
     }
     if rows.count > lines.count { lines.append("and \(rows.count - lines.count) more") }
     return lines.map { $0.cut(toColumns: columns) }

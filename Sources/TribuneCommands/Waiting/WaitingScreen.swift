@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Shows on standard error, which must be a terminal, what a query waits for, and erases it in the end.
+/// Shows the delegates that a query waits for on standard error, which must be a terminal, and erases them in the end.
 final class WaitingScreen: Sendable {
   /// A query that ends sooner shows nothing.
   private static let delay = Duration.milliseconds(250)
@@ -58,7 +58,7 @@ final class WaitingScreen: Sendable {
 }
 
 extension Progress {
-  /// The delegate's label or process, and what identifies it.
+  /// The delegate's label or process, and its identity.
   var who: String {
     delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }

@@ -2,14 +2,14 @@
 
 import TribuneWire
 
-/// The ledger of users. The core charges the bytes of what it keeps for them, the server the descriptors that they have
-/// passed. Partial frames and queues are not charged.
+/// The accounts of all users. The core charges the bytes that it keeps for a user; the server charges the descriptors
+/// that the user has passed. Partial frames and queues are not charged.
 ///
-/// An account lasts while anything is charged to it. Empty ones are removed when enough others have been opened to pay
-/// for looking at all of them.
+/// An account lasts while anything is charged to it. Empty accounts are removed only when the number of accounts has
+/// doubled since the last time, so that looking at all of them costs little.
 package final class Accounts {
   private var accounts: [UInt32: UserAccount] = [:]
-  /// Accounts at which the empty ones are removed next.
+  /// The number of accounts at which empty ones are removed next.
   private var tidyCount = 64
   /// Bytes retained for all users.
   private var retainedByteCount = 0
@@ -28,7 +28,7 @@ package final class Accounts {
     return account
   }
 
-  /// Those to which anything is charged.
+  /// Accounts to which anything is charged.
   var open: [UserAccount] { accounts.values.filter { !$0.isEmpty } }
 
   // MARK: Retained notifications

@@ -8,8 +8,8 @@ extension Bus {
   private static let registrationOverhead = 64
   /// Bytes charged for a query or an awaited post besides its content.
   private static let underWayOverhead = 192
-  /// Bytes charged for each participant of one, and for each outcome that stands against it, besides its reason and
-  /// its names. They include the bus's own text about it.
+  /// Bytes charged for each participant of a query or an awaited post, and for each outcome that stands against a
+  /// query, besides reason and names. They include the bus's own text about it.
   static let participantOverhead = 128
 
   /// Releases the registrations of a connection that is about to go. Its queries have ended already.
@@ -68,13 +68,11 @@ extension Bus {
   /// Bytes charged for a query while it is under way, without its userInfo and its answers.
   ///
   /// - Parameter keyLength: bytes of its name and object.
-  func rememberedLength(
+  mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
-    // Such a query ends at once.
-    guard !delegates.isEmpty, standing.isEmpty || ask.mode == .all || ask.flags.contains(.overrides) else {
-      return 0
-    }
+    // Without delegates, or with a standing outcome that decides it, a query ends at once.
+    guard !delegates.isEmpty, standing.isEmpty || ask.waitsForAll else { return 0 }
     var length = Self.underWayOverhead + keyLength + ask.overrideReason.utf8.count
     for delegate in delegates { length += delegate.rememberedLength }
     for outcome in standing { length += outcome.delegate.rememberedLength + outcome.reason.utf8.count }
@@ -84,7 +82,7 @@ extension Bus {
   /// Bytes charged for an awaited post while it is under way, without its answers.
   ///
   /// - Parameter keyLength: bytes of its name and object, if they are kept.
-  func rememberedLength(
+  mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [Awaited.Missing] = []
   ) -> Int {
     guard !waiting.isEmpty else { return 0 }
@@ -95,7 +93,9 @@ extension Bus {
   }
 
   /// - Throws: `limitExceeded` if the account of the connection's user has no capacity for `length` more bytes.
-  func requireRoom(toRemember length: Int, of what: String, from slot: ConnectionSlot) throws(WireError) {
+  mutating func requireRoom(toRemember length: Int, of what: String, from slot: ConnectionSlot)
+    throws(WireError)
+  {
     guard length > 0, connections[slot].account.charges.ownByteCount + length > limits.rememberedUserMax
     else {
       return
@@ -103,7 +103,7 @@ extension Bus {
     throw WireError(.limitExceeded, "there is no room to remember this \(what): \(accountLimit(from: slot))")
   }
 
-  /// Bytes charged for userInfo that a query keeps. For one query they are 0, so that one always fits.
+  /// Bytes charged for userInfo that a query keeps: 0 if no other query of the user keeps any, so that one always fits.
   @inline(__always) func countedLength(ofKept length: Int, from slot: ConnectionSlot) -> Int {
     length > 0 && connections[slot].account.charges.keepingCount > 0 ? length : 0
   }
@@ -159,6 +159,6 @@ extension PeerIdentity {
 }
 
 extension DelegateIdentity {
-  /// Bytes charged for it in a query that it takes part in, or stands against.
+  /// Bytes charged for a delegate in a query that it takes part in, or for a hold that stands against a query.
   var rememberedLength: Int { Bus.participantOverhead + label.utf8.count + peer.textLength }
 }

@@ -3,18 +3,18 @@
 import Synchronization
 import TribuneWire
 
-/// What is charged to one user.
+/// The account of one user.
 package final class UserAccount {
   struct Charges {
     /// Connections that have said hello.
     var connectionCount = 0
-    /// Bytes of what its clients have registered.
+    /// Bytes of its clients' registrations.
     var registeredByteCount = 0
     /// Bytes of queries and awaited posts under way: their participants, and the userInfo that is kept.
     var underWayByteCount = 0
-    /// Bytes of the answers to those.
+    /// Bytes of the answers to queries and awaited posts under way.
     var answerByteCount = 0
-    /// Queries that keep their userInfo. That of the first is not charged.
+    /// Queries that keep their userInfo. The userInfo of the first is not charged.
     var keepingCount = 0
     /// Bytes of retained notifications, and of posts that will replace them.
     var retainedByteCount = 0
@@ -25,7 +25,7 @@ package final class UserAccount {
     var byteCount: Int { ownByteCount + answerByteCount }
   }
 
-  /// Every query changes them.
+  /// A cell, because every query changes the charges.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
 

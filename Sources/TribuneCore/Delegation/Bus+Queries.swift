@@ -54,8 +54,7 @@ extension Bus {
       deadline: now.advanced(byMilliseconds: deadline))
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
-      consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength,
-      &deadlines)
+      consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing) }
@@ -87,8 +86,8 @@ extension Bus {
     }
   }
 
-  private func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
-    guard QueryFlags.known.isSuperset(of: ask.flags) else {
+  private mutating func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
+    guard QueryFlags.known.contains(ask.flags) else {
       throw WireError(.invalidValue, "flags \(ask.flags.rawValue) are not all known")
     }
     guard ask.flags.contains(.overrides) else { return }
@@ -106,7 +105,7 @@ extension Bus {
   }
 
   /// Refuses a query that is nested in one of the same name and object, or too deeply.
-  private func requireNoRecursion(
+  private mutating func requireNoRecursion(
     _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
   ) throws(WireError) {
     var ancestor = parent
@@ -131,6 +130,7 @@ extension Bus {
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> [Outcome] {
+    if holds.count == 0, policy.requirements.isEmpty { return [] }
     var outcomes = holds.against(key, nameLength: nameLength).prefix(limits.holdsListedMax).map(\.outcome)
     guard !policy.requirements.isEmpty else { return outcomes }
     for name in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
@@ -151,13 +151,13 @@ extension Bus {
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
     // A replayed answer is not checked again.
-    if fields.answer == .value, !restoring.isReplaying, queries[place].ask.mode.isForValues,
+    if fields.answer == .value, !restoring.isReplaying, queries[place].isForValues,
       let method = queries[place].method
     {
       do throws(WireError) {
         try declarations.payloadCheck.value(frame.payload, method)
       } catch {
-        // Both the asker and the delegate must learn of it.
+        // The asker gets the failure in the verdict, and the delegate gets a refusal.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleCut(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
@@ -179,16 +179,17 @@ extension Bus {
       case .veto: .vetoed
       case .abstain: .abstained
       case .failed: .failed
-      case .value: queries[place].ask.mode.isForValues ? .answered : .failed
+      case .value: queries[place].isForValues ? .answered : .failed
       }
-    if answer == .value, outcome == .failed {
+    let isValue = if case .answered = outcome { true } else { false }
+    if case .value = answer, !isValue {
       let reason = "a value was given where leave was asked"
       queries[place].settle(index, outcome, reason: reason, at: now)
       return
     }
-    let length = outcome == .answered ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
+    let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
     // A veto without its reason is still a veto. If there is no capacity for a value, its delegate has failed.
-    let cut = outcome == .answered ? .failed : outcome
+    let cut = isValue ? .failed : outcome
     if let knownCut {
       settleCut(place, index, cut, because: knownCut, at: now)
       return
@@ -201,15 +202,15 @@ extension Bus {
       settleCut(place, index, cut, because: "the answers for one asker have no more room", at: now)
       return
     }
-    if outcome == .answered {
+    if isValue {
       queries[place].settle(index, outcome, reason: "", value: [UInt8](payload), byteCount: length, at: now)
     } else {
       queries[place].settle(index, outcome, reason: payload.reason, byteCount: length, at: now)
     }
   }
 
-  /// Settles a participant without the reason or value of its answer. Of the bus's own reason, bytes are charged only
-  /// beyond half of what is charged for a participant.
+  /// Settles a participant without the reason or value of its answer. Of the bus's own reason, only the bytes beyond
+  /// half of the charge for a participant are charged.
   private mutating func settleCut(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -230,10 +231,10 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// The query, and the participant in it, for which the bus waits for that delegate.
+  /// The query that waits for that delegate, and the participant in it.
   ///
-  /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: it never asked, it has the
-  ///   answer already, or the query is over.
+  /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: the delegate was not asked, its
+  ///   outcome is known, or the query is over.
   private mutating func waiting(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -307,7 +308,7 @@ extension Bus {
 
   /// Asks the delegates whose turn it is, and ends the query if it is decided.
   ///
-  /// - Parameter tail: the tail of the questions; nil for the one that the table has kept.
+  /// - Parameter tail: the tail of the questions; nil for the tail that the table has kept.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
@@ -316,17 +317,17 @@ extension Bus {
       guard case .waiting(let until) = queries[place].participants[index].state else {
         preconditionFailure("asked, but not waiting")
       }
-      let question = Question(
-        query: queries[place].id, delegate: delegate.identity.id,
-        timeout: until.milliseconds(since: now), asker: queries[place].askerPeer,
-        isDryRun: queries[place].ask.flags.contains(.isDryRun),
-        wantsValue: queries[place].ask.mode.isForValues)
+      let timeout = until.milliseconds(since: now)
       emit(
         .question(
-          delegate.slot, delegate.serial, asker: queries[place].askerID, question,
+          delegate.slot, delegate.serial, asker: queries[place].askerID,
+          Question(
+            query: queries[place].id, delegate: delegate.identity.id, timeout: timeout,
+            asker: queries[place].askerPeer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
+            wantsValue: queries[place].isForValues),
           tail ?? queries.tail(at: place)))
       if queries[place].ask.flags.contains(.tellsProgress) {
-        emitProgress(place, index, .asked, timeout: question.timeout, status: "")
+        emitProgress(place, index, .asked, timeout: timeout, status: "")
       }
     }
     for index in queries[place].takeSettled() {
@@ -356,14 +357,18 @@ extension Bus {
 
   private mutating func conclude(_ place: Int, at now: Instant) {
     let verdict = queries[place].makeVerdict()
-    if !verdict.isDryRun, !queries[place].ask.mode.isForValues { countVerdict(verdict.verdict) }
-    let decision = Decision(
-      verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].ask.mode,
-      asker: queries[place].askerID,
-      askerPeer: queries[place].askerPeer, overrideReason: queries[place].ask.overrideReason,
-      elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
-    emit(.verdict(queries[place].asker, queries[place].serial, decision, queries.tail(at: place)))
-    end(place, verdict.verdict == .allowed ? .allowed : .vetoed, at: now)
+    let conclusion: ConclusionKind = if case .allowed = verdict.verdict { .allowed } else { .vetoed }
+    if !verdict.isDryRun, !queries[place].isForValues { countVerdict(verdict.verdict) }
+    emit(
+      .verdict(
+        queries[place].asker, queries[place].serial,
+        Decision(
+          verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].ask.mode,
+          asker: queries[place].askerID, askerPeer: queries[place].askerPeer,
+          overrideReason: queries[place].ask.overrideReason,
+          elapsedNanoseconds: now.nanoseconds(since: queries[place].started)),
+        queries.tail(at: place)))
+    end(place, conclusion, at: now)
   }
 
   /// Ends a query without a verdict.

@@ -36,7 +36,7 @@ package struct BusPolicy: Equatable, Sendable {
 
   package init() {}
 
-  /// Required names that no delegate that would be asked has, each once.
+  /// Required names that none of the delegates has, each once.
   func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [String] {
     var missing: [String] = []
     for requirement in requirements where requirement.pattern.matches(name) {

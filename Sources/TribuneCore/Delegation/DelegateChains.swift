@@ -69,7 +69,7 @@ struct DelegateChains {
 }
 
 extension [DelegateRegistration] {
-  /// The index of the first that does not precede `delegate`.
+  /// The index of the first delegate that does not precede `delegate`.
   private func place(of delegate: DelegateRegistration) -> Int {
     var low = 0
     var high = count

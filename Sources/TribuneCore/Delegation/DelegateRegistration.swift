@@ -17,7 +17,7 @@ package final class DelegateRegistration {
   package let timeout: UInt32
   /// Without duplicates.
   package let patterns: [Pattern]
-  /// Tokens of all of them.
+  /// Tokens of all patterns.
   let patternTokenCount: Int
   /// Protocols to which it claims to conform.
   package let protocols: [String]
@@ -54,8 +54,8 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// The dedup key: registrations of one connection are the same if they have the same object, the same names in
-  /// whatever order, and the same label. Neither object nor names contain a line break, so the key is unambiguous.
+  /// The dedup key: registrations of one connection are the same if they have the same object, the same names in any
+  /// order, and the same label. Neither object nor names contain a line break, so the key is unambiguous.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -76,7 +76,7 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Whether that outcome of it counts as a veto.
+  /// Whether that outcome of this delegate counts as a veto.
   func isVeto(_ outcome: OutcomeKind) -> Bool {
     switch outcome {
     case .vetoed, .held: true

@@ -8,7 +8,7 @@ struct OpenQueries {
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Indices by query, once there have been many; by the number of the id for the reason that `PlacesByID` gives.
+  /// Indices by the number of the query's id (see `PlacesByID`), once there have been many queries.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {
@@ -20,7 +20,7 @@ struct OpenQueries {
     }
   }
 
-  /// - Returns: whether it was there.
+  /// - Returns: whether the query was there.
   mutating func remove(_ query: QueryID) -> Bool {
     let isByTable = !places.isEmpty
     guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }

@@ -4,9 +4,9 @@ package import TribuneWire
 
 /// The place of each query under way, by its id.
 ///
-/// Ids are sequential, and most queries end soon. So the queries under way differ in the last bits of their ids, by
-/// which one access finds a query without a hash. If these bits lead to an older query, which has been under way for
-/// as many queries as there are entries, the new one is in a dictionary.
+/// Ids are sequential, and most queries end soon. So the queries under way mostly differ in the last bits of their ids:
+/// these bits select an entry, and one access finds a query without a hash. If an older query still has that entry, the
+/// new query is in a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
@@ -18,7 +18,7 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// By the number of the id: a type of another module is hashed through its witness, which takes twice the time.
+  /// By the number of the id: a type of another module is hashed through its witness, which takes twice as long.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 

@@ -21,7 +21,7 @@ struct Query {
 
     let delegate: DelegateRegistration
     var state = State.unasked
-    /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without.
+    /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without it.
     var wasAsked = false
     var asked = Instant(nanoseconds: 0)
     /// From the question to the outcome.
@@ -38,6 +38,9 @@ struct Query {
   let askerPeer: PeerIdentity
   let serial: Serial
   let ask: Ask
+  /// Computed once from `ask`, because they are read often.
+  let isForValues: Bool
+  private let waitsForAll: Bool
   /// The method that it calls, if its object has a protocol.
   var method: ProtocolMethod?
   let started: Instant
@@ -56,12 +59,12 @@ struct Query {
   private(set) var answerByteCount = 0
   /// The first participant that has not been asked.
   private(set) var next = 0
-  /// No participant's time is over before this. It is not put off when one of them settles, which would examine all:
-  /// at worst, the query is checked once too early.
+  /// No participant times out before this. It stays when a participant settles, because an update would examine all of
+  /// them: at worst, the query is checked once too early.
   private(set) var nextExpiry: Instant
   /// Participants settled since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []
-  /// Indices by delegate, if there are many; by the number of the id for the reason that `PlacesByID` gives.
+  /// Indices by the number of the delegate's id (see `PlacesByID`), if there are many participants.
   private var places: [UInt64: Int] = [:]
 
   init(
@@ -74,6 +77,8 @@ struct Query {
     self.askerPeer = askerPeer
     self.serial = serial
     self.ask = ask
+    waitsForAll = ask.waitsForAll
+    isForValues = ask.mode.isForValues
     self.started = started
     self.deadline = deadline
     nextExpiry = deadline
@@ -94,9 +99,10 @@ struct Query {
     }
   }
 
-  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate that is waited for.
+  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate that the query waits
+  /// for.
   ///
-  /// - Parameter participants: those that have not been asked come last.
+  /// - Parameter participants: unasked ones come last.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -124,10 +130,10 @@ struct Query {
     swap(&participants, &other.participants)
   }
 
-  /// Frees what takes memory, once the query is over.
+  /// Frees memory, once the query is over.
   mutating func forget(keepingRoomFor count: Int) {
     if participants.count <= count {
-      participants.removeAll(keepingCapacity: true)
+      participants.removeOneByOne()
     } else {
       participants = []
     }
@@ -148,14 +154,9 @@ struct Query {
 
   // MARK: Progress
 
-  /// Whether all participants must be heard. Otherwise a veto, or a value in a mode for values, ends the query.
-  private var waitsForAll: Bool {
-    mutating get { ask.flags.contains(.overrides) || ask.mode == .all || ask.mode == .collect }
-  }
-
-  /// Whether no further answer would change the verdict, or has to be waited for.
+  /// Whether the verdict is final: all participants are settled or, unless all are awaited, a veto or a value decides.
   mutating func isDecided() -> Bool {
-    if !waitsForAll, ask.mode.isForValues ? hasConsent : hasVeto { return true }
+    if !waitsForAll, isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
@@ -204,7 +205,7 @@ struct Query {
 
   private mutating func note(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
     if delegate.isVeto(outcome) { hasVeto = true }
-    if outcome == (ask.mode.isForValues ? .answered : .approved) { hasConsent = true }
+    if outcome == (isForValues ? .answered : .approved) { hasConsent = true }
   }
 
   /// Settles a participant that the question did not reach.
@@ -229,7 +230,7 @@ struct Query {
     return newlySettled
   }
 
-  /// Gives a participant for which the query waits more time: never less than it has, and never past the asker's
+  /// Extends the time of a participant that the query waits for: never shortens it, and never exceeds the asker's
   /// deadline.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
@@ -240,8 +241,8 @@ struct Query {
     return until
   }
 
-  /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled one,
-  /// asked or not: one that could not be asked in time did not approve.
+  /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled
+  /// participant, asked or not: a delegate that could not be asked in time did not approve.
   mutating func expire(at now: Instant) {
     var earliest = deadline
     for index in participants.indices {
@@ -273,7 +274,7 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let isDryRun = ask.flags.contains(.isDryRun)
-    if ask.mode.isForValues {
+    if isForValues {
       return Verdict(
         query: id, verdict: hasConsent ? .allowed : .vetoed, isUnanswered: !hasConsent, outcomes: outcomes,
         isDryRun: isDryRun)

@@ -8,7 +8,7 @@ import TribuneWire
 /// costs no allocation of its own.
 struct QueryTable {
   private struct Record {
-    /// The query or, if `places` does not lead here, the last one, without participants.
+    /// The query; if `places` does not lead here, the previous query without its participants.
     var query: Query
     /// Name, object and, for a query that asks one delegate at a time, userInfo.
     var tail = ByteBuffer(capacity: 0)
@@ -45,25 +45,22 @@ struct QueryTable {
 
   func place(of id: QueryID) -> Int? { places[id] }
 
-  /// Adds a query that has no participants yet.
+  /// Adds a query that has no participants yet. If it is not decided at once, `setDue` must follow.
   mutating func insert(
-    _ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int,
-    _ deadlines: inout Deadlines<Due>
+    _ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int
   ) -> Int {
     let id = query.id
-    let deadline = query.deadline
     let place: Int
     if let reused = free.popLast() {
       place = reused
       query.takeRoom(from: &records[place].query)
-      swap(&records[place].query, &query)
+      records[place].query = consume query
     } else {
       place = records.count
       records.append(Record(query: query))
     }
     places[id] = place
     records[place].setTail(tail, nameLength: nameLength, objectLength: objectLength)
-    records[place].deadline = deadlines.insert(.query(place), due: deadline)
     return place
   }
 
@@ -93,8 +90,11 @@ struct QueryTable {
   }
 
   /// Sets the time at which the query at `place` next needs attention.
-  func setDue(_ due: Instant, at place: Int, _ deadlines: inout Deadlines<Due>) {
-    guard let deadline = records[place].deadline else { preconditionFailure("\(place) has no query") }
-    deadlines.set(deadline, due: due)
+  mutating func setDue(_ due: Instant, at place: Int, _ deadlines: inout Deadlines<Due>) {
+    if let deadline = records[place].deadline {
+      deadlines.set(deadline, due: due)
+    } else {
+      records[place].deadline = deadlines.insert(.query(place), due: due)
+    }
   }
 }

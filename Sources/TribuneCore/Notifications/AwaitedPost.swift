@@ -41,7 +41,7 @@ final class AwaitedPost {
   /// A sort key: less for an older post, and different for any two.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// All observers that it waits for, or has waited for.
+  /// The number of observers that it waits for, or has waited for.
   let count: Int
 
   /// The reply to the poster. Missing observers are sorted by connection, since their order in time does not matter.

@@ -133,7 +133,7 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// A copy of name and object: it can be long until monitors see them.
+  /// Name and object, copied because monitors may see them only much later.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Monitors of the bus. Only the server knows what passes, and when.
+/// Monitors of the bus. Only the server knows which frames pass, and when.
 extension Bus {
   /// Whether there are monitors.
   package var isMonitored: Bool { mutating get { !monitors.isEmpty } }

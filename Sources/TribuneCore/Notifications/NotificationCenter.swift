@@ -20,7 +20,7 @@ package struct NotificationCenter {
     var slot: ConnectionSlot
     var suspension = SuspensionBehavior.coalesce
     var isAwaited = false
-    /// Whether it is a delegate, which receives only names that say that something will happen, or did.
+    /// Whether it is a delegate, which receives only notifications that announce or report an action.
     var isDelegate = false
   }
 

@@ -52,10 +52,10 @@ package final class PatternTree<Key: Hashable> {
   }
 
   private let root = Node(run: [])
-  private var tokens = TextNumbers()
-  private var objects = TextNumbers()
-  /// An array for the tokens of the name that is looked up, so that a lookup allocates nothing for them.
-  private var room: [TextNumber] = []
+  private let tokens = Cell(TextNumbers())
+  private let objects = Cell(TextNumbers())
+  /// An array for the tokens of a name or a pattern, so that nothing is allocated for them.
+  private let scratch = Cell<[TextNumber]>([])
   private let counted = Cell(0)
   /// Registrations; several of one key count each.
   package private(set) var count: Int {
@@ -68,25 +68,50 @@ package final class PatternTree<Key: Hashable> {
   package var isEmpty: Bool { count == 0 }
 
   /// The size of the tree: nodes, with the root, and texts.
-  package var extent: (nodes: Int, texts: Int) { (root.nodeCount, tokens.count + objects.count) }
+  package var extent: (nodes: Int, texts: Int) { (root.nodeCount, tokens.value.count + objects.value.count) }
 
   // MARK: Registering
 
   /// - Parameter object: the object filter; nil for any.
   package func insert(_ key: Key, pattern: Pattern, object: String?) {
     count += 1
-    let (run, goesOn) = pattern.run { tokens.retain($0) }
-    let object = object.map { objects.retain(ExactText($0)) }
+    let object = object.map { objects.value.retain($0.utf8Bytes) }
+    var (run, goesOn) = takeRun(of: pattern) { tokens.value.retain($0) }
     let node = makeNode(at: run)
     if goesOn { node.below.insert(key, object: object) } else { node.here.insert(key, object: object) }
+    reuse(&run)
   }
 
   /// Removes what `insert` added with the same arguments. It must be there.
   package func remove(_ key: Key, pattern: Pattern, object: String?) {
     count -= 1
-    let (run, goesOn) = pattern.run { tokens.release($0) }
-    let object = object.map { objects.release(ExactText($0)) }
+    let object = object.map { objects.value.release($0.utf8Bytes) }
+    var (run, goesOn) = takeRun(of: pattern) { tokens.value.release($0) }
     remove(key, at: run[...], goesOn: goesOn, object: object, from: root)
+    reuse(&run)
+  }
+
+  /// The numbers that `number` gives the pattern's tokens, without `**`, and whether the pattern ends with it. `reuse`
+  /// gives the array back.
+  private func takeRun(
+    of pattern: Pattern, _ number: (RawSpan) -> TextNumber
+  ) -> (run: [TextNumber], goesOn: Bool) {
+    var run: [TextNumber] = []
+    swap(&run, &scratch.value)
+    var goesOn = false
+    pattern.forEachToken { token in
+      switch token {
+      case .oneOrMore: goesOn = true
+      case .one: run.append(.star)
+      case .text(let bytes): run.append(number(bytes))
+      }
+    }
+    return (run, goesOn)
+  }
+
+  private func reuse(_ numbers: inout [TextNumber]) {
+    numbers.removeOneByOne()
+    swap(&numbers, &scratch.value)
   }
 
   /// The node at the end of `run`. Creates missing nodes, and splits a node whose run continues differently.
@@ -138,22 +163,14 @@ package final class PatternTree<Key: Hashable> {
   /// - Returns: the cost: nodes and tokens that were examined.
   @discardableResult
   package func forEach(matching name: RawSpan, object: RawSpan, _ found: (Key) -> Void) -> Int {
-    let isAsked = object.byteCount > 0 && objects.count > 0
-    let object = isAsked ? objects.number(of: ExactText(String(repairing: object))) : nil
-    var name = takeRoom(for: name)
-    defer {
-      name.removeAll(keepingCapacity: true)
-      swap(&name, &room)
-    }
-    return visit(root, name, at: 0, object: object, found)
-  }
-
-  /// The numbers of a name's tokens, in the reused array.
-  private func takeRoom(for name: RawSpan) -> [TextNumber] {
+    let isAsked = object.byteCount > 0 && objects.value.count > 0
+    let object = isAsked ? objects.value.number(of: object) : nil
     var numbers: [TextNumber] = []
-    swap(&numbers, &room)
-    tokens.append(numbersOfTokensIn: name, to: &numbers)
-    return numbers
+    swap(&numbers, &scratch.value)
+    tokens.value.append(numbersOfTokensIn: name, to: &numbers)
+    let cost = visit(root, numbers, at: 0, object: object, found)
+    reuse(&numbers)
+    return cost
   }
 
   /// Continues after the run of `node`, which matches `name` up to `position`.
@@ -231,21 +248,5 @@ extension [TextNumber] {
       return offset
     }
     return limit
-  }
-}
-
-extension Pattern {
-  /// The numbers that `number` gives its tokens, without `**`, and whether it ends with that.
-  fileprivate func run(_ number: (ExactText) -> TextNumber) -> (run: [TextNumber], goesOn: Bool) {
-    var run: [TextNumber] = []
-    var goesOn = false
-    forEachToken { token in
-      switch token {
-      case .oneOrMore: goesOn = true
-      case .one: run.append(.star)
-      case .text(let bytes): run.append(number(ExactText(String(repairing: bytes))))
-      }
-    }
-    return (run, goesOn)
   }
 }

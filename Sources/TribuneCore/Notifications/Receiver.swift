@@ -12,7 +12,7 @@ package struct Receiver: Equatable, Sendable {
     case coalesce
     /// It is suspended: all notifications are buffered.
     case hold
-    /// It is suspended, and gets what is buffered, and then this one.
+    /// It is suspended, and gets the buffered notifications, then this one.
     case flush
     case now
 
@@ -34,13 +34,13 @@ package struct Receiver: Equatable, Sendable {
   /// Whether the poster of an awaited notification waits for it.
   package private(set) var isAwaited: Bool
 
-  /// Adds another of its observations that matches.
+  /// Adds another matching observation of the connection.
   mutating func join(_ way: Way, isAwaited: Bool) {
     self.way = max(self.way, way)
     self.isAwaited = self.isAwaited || isAwaited
   }
 
-  /// How it gets what was posted with `options`.
+  /// How the connection gets a notification that was posted with `options`.
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
     // An awaited observer gets the post even if it is suspended. One that drops the post is not awaited.

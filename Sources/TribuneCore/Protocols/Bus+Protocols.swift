@@ -198,7 +198,7 @@ extension Bus {
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // During a replay, a delegate that was attached stays so, whatever is declared now.
+    // During a replay, a delegate that was attached stays attached, even if the declarations differ now.
     guard !restoring.isReplaying, let linked = declarations.linked(for: object) else { return }
     do throws(NonConformance) {
       try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)

@@ -4,9 +4,9 @@ import TribuneWire
 
 /// Buffered notifications, as fields.
 extension BufferedNotifications {
-  /// Appends all of them, and the number of dropped ones.
+  /// Appends all buffered notifications, and the number of dropped ones.
   ///
-  /// - Returns: the files that belong to it, in order.
+  /// - Returns: the files of these notifications, in order.
   func append(to buffer: ByteBuffer) -> [any AttachedFile] {
     var files: [any AttachedFile] = []
     buffer.append(lostCount)
@@ -20,7 +20,7 @@ extension BufferedNotifications {
     return files
   }
 
-  /// Buffers what was read, regardless of the limits.
+  /// Buffers the restored notifications, regardless of the limits.
   mutating func restore(_ restored: RestoredBuffer) {
     for run in restored.runs {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The counters that a bus takes over from the one that it replaces.
+/// The counters that a bus takes over from its predecessor.
 package struct BusCounters: Equatable {
   /// The last ids that were given.
   package var lastQuery: UInt64
@@ -22,7 +22,7 @@ package struct BusCounters: Equatable {
   }
 }
 
-/// Restores a bus from what another one logged. The frames that made the other's state are replayed, each after
+/// Restores a bus from the log of another one. The frames that made the other's state are replayed, each after
 /// `setLast` has set the ids given until then. State that no frame can bring back is restored directly.
 ///
 /// The effects of a replay have been sent already; the server drops them (`dropEffects`).
@@ -76,15 +76,21 @@ extension Bus {
   package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { connections[id] }
 
   /// Drops all effects.
-  package mutating func dropEffects() { effects.removeAll(keepingCapacity: true) }
+  package mutating func dropEffects() { effects.drain { _ in } }
 
   /// Drops some effects.
-  package mutating func dropEffects(where isDropped: (Effect) -> Bool) { effects.removeAll(where: isDropped) }
+  package mutating func dropEffects(where isDropped: (Effect) -> Bool) {
+    var all = Batch<Effect>()
+    takeEffects(&all)
+    all.drain { effect in
+      if !isDropped(effect) { emit(effect) }
+    }
+  }
 
   /// Ends the restore: from now on no id is given twice, and nothing waits for delegates or observers that have not
   /// come back.
   ///
-  /// Call it once, when all frames have been replayed, all else has been restored, the effects of that have been
+  /// Call it once, when all frames have been replayed, all other state has been restored, the effects have been
   /// dropped, and connections that have not come back have been disconnected. Its own effects must be performed.
   package mutating func finishRestoring(at now: Instant) {
     ids.queries.finishRestoring()
@@ -132,8 +138,8 @@ extension Bus {
     isConnected(slot) && connections[slot].buffered != nil
   }
 
-  /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: what it would miss
-  /// if they were gone.
+  /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: the notifications that
+  /// it would miss if the buffer were lost.
   package mutating func bufferedCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
     return connections[slot].buffered?.dueCount ?? 0

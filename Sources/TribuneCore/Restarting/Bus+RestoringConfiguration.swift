@@ -5,8 +5,8 @@ package import TribuneWire
 /// The part of the configuration that affects a replay, as fields: a bus that replaces another replays under the
 /// configuration in force at the time.
 ///
-/// Limits on quantities are left out, since accepted frames are not refused. Left out, too, is what a registration
-/// takes from the configuration (`limits.delegateTimeout`, `appendContext`): it is stored with the registration's
+/// Limits on quantities are left out, since accepted frames are not refused. Values that a registration takes from the
+/// configuration (`limits.delegateTimeout`, `appendContext`) are left out, too: they are stored with the registration's
 /// frame, which is kept for longer than the configuration under which it came.
 extension Bus {
   /// Appends the fields for `restoreConfiguration`.

@@ -3,8 +3,8 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// What a declaration depends on besides its frame: protocols that connections or files had defined. When the frame
-/// is replayed, those may be gone or differ, but the declaration must stay what it was.
+/// The context of a declaration: the protocols that it needs besides its frame, as connections or files had defined
+/// them. When the frame is replayed, those may be gone or differ, but the declaration must not change.
 extension Bus {
   /// Appends the context for `give`; nothing if there is no such declaration.
   package mutating func appendContext(
@@ -15,7 +15,7 @@ extension Bus {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
     if let linked = declaration.linked { used += linked.ancestors + [linked] }
-    // Each once; the frame contains those that it defines.
+    // Each protocol once; the frame contains those that it defines itself.
     var names = Set(own.map(\.name))
     for linked in used where names.insert(linked.name).inserted {
       buffer.appendBytesField(linked.text.utf8Bytes)

@@ -145,7 +145,7 @@ extension Bus {
     return kept.sender == sender && kept.posted == posted
   }
 
-  /// The same for the fields that `restoreRetained` reads.
+  /// The same check for the fields that `restoreRetained` reads.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
     let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
     return isRetained(name: name, object: object, sender: sender, posted: posted)
@@ -241,7 +241,7 @@ extension RetainedNotification {
   /// The file with its userInfo, if there is one.
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
 
-  /// Appends the fields for `Bus.restoreRetained`. Of the file, they contain only the length.
+  /// Appends the fields for `Bus.restoreRetained`. They contain only the length of a file.
   package func append(to buffer: ByteBuffer) {
     buffer.append(sender.rawValue)
     buffer.append(uid)

@@ -6,7 +6,7 @@ package import TribuneWire
 /// Queries under way, as fields: the result of the ask and of the answers until now.
 ///
 /// A participant is identified by the frame that attached it. If that has brought back the same delegate, the query
-/// goes on with it. Otherwise the query keeps what it knows of it, and waits for it until `finishRestoring`.
+/// goes on with it. Otherwise the query keeps its own record of the delegate, and waits for it until `finishRestoring`.
 extension Bus {
   private enum StateTag: UInt8 {
     case unasked, waiting, settled
@@ -99,7 +99,7 @@ extension Bus {
       throw WireError(.notFound, "the asker of query \(id.rawValue), \(askerID), is not connected")
     }
     try requireFresh(serial, from: slot)
-    guard QueryFlags.known.isSuperset(of: ask.flags), !ask.mode.isForValues || standing.isEmpty else {
+    guard QueryFlags.known.contains(ask.flags), !ask.mode.isForValues || standing.isEmpty else {
       throw WireError(.invalidValue, "query \(id.rawValue) is none that can be asked")
     }
     let spokenMax = fields.byteCount + participants.count * WireLimits.reasonLength
@@ -121,8 +121,7 @@ extension Bus {
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
-      query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength,
-      &deadlines)
+      query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     for participant in participants {
@@ -165,7 +164,7 @@ extension Bus {
     return participant
   }
 
-  /// The delegate that this identifies, or a detached one in its place.
+  /// The attached delegate, or a detached one in its place.
   private func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
@@ -206,7 +205,8 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// Whether all have been asked. In a mode that asks one at a time: whether one waits, and the unasked come last.
+  /// Whether all participants have been asked. In a mode that asks one at a time: whether the query waits for exactly
+  /// one, and unasked ones come last.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return next == participants.count }
     return waitingCount == 1
@@ -222,7 +222,7 @@ extension QueryTail {
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// Reads them into a buffer of their own.
+  /// Reads name, object and the rest into a buffer of their own.
   ///
   /// - Parameter attachment: the file with the userInfo that is not among the bytes.
   /// - Throws: `invalidName`, `invalidObject`, `reservedName`.

@@ -75,30 +75,30 @@ struct Inheritance {
       report(reference.location, "there is no type \"\(reference.name)\"")
     }
     var done: Set<String> = []
-    for definition in declaration.types { findCircle(from: definition, &done) }
+    for definition in declaration.types { findCycle(from: definition, &done) }
   }
 
   /// Reports a type that always contains a value of itself: no finite value of it exists.
-  private mutating func findCircle(
+  private mutating func findCycle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
     var path: [String] = []
-    if let circle = circle(through: definition.name, &path, &done) {
+    if let cycle = cycle(through: definition.name, &path, &done) {
       report(
         definition.location,
-        "type \"\(circle.first ?? definition.name)\" contains itself: \(circle.joined(separator: " → ")); make one "
+        "type \"\(cycle.first ?? definition.name)\" contains itself: \(cycle.joined(separator: " → ")); make one "
           + "of them nullable, an array or a map")
     }
   }
 
-  private func circle(through name: String, _ path: inout [String], _ done: inout Set<String>) -> [String]? {
+  private func cycle(through name: String, _ path: inout [String], _ done: inout Set<String>) -> [String]? {
     if let start = path.firstIndex(of: name) { return Array(path[start...]) + [name] }
     guard !done.contains(name), let type = types[name] else { return nil }
     path.append(name)
     for part in type.parts {
-      if let circle = circle(through: part, &path, &done) {
+      if let cycle = cycle(through: part, &path, &done) {
         done.formUnion(path)
-        return circle
+        return cycle
       }
     }
     path.removeLast()

@@ -70,7 +70,7 @@ struct Linker {
       while let index = ready.popLast() { settle(index) }
       while start < declarations.count, !isWaiting(start) { start += 1 }
       guard start < declarations.count else { return }
-      breakCircle(reachedFrom: start)
+      breakCycle(reachedFrom: start)
     }
   }
 
@@ -80,15 +80,11 @@ struct Linker {
 
   private mutating func settle(_ index: Int) {
     guard isWaiting(index) else { return }
-    if let linked = link(declarations[index]) {
-      states[index] = .linked(linked)
-    } else {
-      states[index] = .broken
-    }
-    release(heirsOf: index)
+    states[index] = link(declarations[index]).map(State.linked) ?? .broken
+    release(childrenOf: index)
   }
 
-  private mutating func release(heirsOf index: Int) {
+  private mutating func release(childrenOf index: Int) {
     for child in children[index] {
       waitingFor[child] -= 1
       if waitingFor[child] == 0 { ready.append(child) }
@@ -96,7 +92,7 @@ struct Linker {
   }
 
   /// Every waiting declaration has a waiting parent, so following the parents leads to a cycle.
-  private mutating func breakCircle(reachedFrom start: Int) {
+  private mutating func breakCycle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]
     var index = start
@@ -105,18 +101,18 @@ struct Linker {
       path.append(index)
       let parents = declarations[index].parents.compactMap { indexes[$0.name] }
       guard let parent = parents.first(where: isWaiting) else {
-        preconditionFailure("who waits has a parent that waits")
+        preconditionFailure("a waiting declaration has a waiting parent")
       }
       index = parent
     }
-    var circle = Array(path[(places[index] ?? 0)...])
+    var cycle = Array(path[(places[index] ?? 0)...])
     // The error is reported for the declaration that came first.
-    guard let first = circle.min(), let place = circle.firstIndex(of: first) else { return }
-    circle = Array(circle[place...] + circle[..<place])
+    guard let first = cycle.min(), let place = cycle.firstIndex(of: first) else { return }
+    cycle = Array(cycle[place...] + cycle[..<place])
     let declaration = declarations[first]
-    let next = declarations[circle.count > 1 ? circle[1] : first].name
+    let next = declarations[cycle.count > 1 ? cycle[1] : first].name
     let location = declaration.parents.first { $0.name == next }?.location ?? declaration.location
-    var names = circle.map { declarations[$0].name }
+    var names = cycle.map { declarations[$0].name }
     if names.count > ProtocolLimits.ancestorsPerProtocol {
       let kept = ProtocolLimits.ancestorsPerProtocol
       names = names.prefix(kept) + ["(\(names.count - kept) more)"]
@@ -124,7 +120,7 @@ struct Linker {
     names.append(declaration.name)
     report(location, "\"\(declaration.name)\" inherits from itself: \(names.joined(separator: " → "))")
     states[first] = .broken
-    release(heirsOf: first)
+    release(childrenOf: first)
   }
 
   /// - Returns: nil if the protocol is left out.
@@ -145,7 +141,7 @@ struct Linker {
   private mutating func parents(of declaration: ProtocolDeclaration) -> [DelegateProtocol]? {
     var parents: [DelegateProtocol] = []
     var broken: ProtocolDeclaration.Reference?
-    var areAllThere = true
+    var areAllKnown = true
     for parent in declaration.parents {
       if let index = indexes[parent.name] {
         if case .linked(let linked) = states[index] {
@@ -157,10 +153,10 @@ struct Linker {
         parents.append(known)
       } else {
         report(parent.location, "there is no protocol \"\(parent.name)\"")
-        areAllThere = false
+        areAllKnown = false
       }
     }
-    guard areAllThere else { return nil }
+    guard areAllKnown else { return nil }
     if let broken {
       // A declaration with errors of its own has been reported already.
       if !declaration.isBroken {

@@ -129,7 +129,6 @@ struct Lexer {
     offset += 1
   }
 
-  /// The token's text.
   func text(of token: Token) -> String {
     String(decoding: bytes[token.range], as: UTF8.self)
   }

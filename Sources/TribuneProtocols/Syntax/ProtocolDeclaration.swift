@@ -46,7 +46,6 @@ struct ProtocolDeclaration: Sendable {
   }
 }
 
-/// A method as a protocol declares it.
 package struct MethodDeclaration: Sendable, CustomStringConvertible {
   package var name: String
   package var kind: MethodKind

@@ -4,7 +4,7 @@ extension ProtocolParser {
   /// - Parameter depth: how many types enclose this one.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
-      report("types lie in each other at most \(ProtocolLimits.typeDepth) deep")
+      report("types are nested at most \(ProtocolLimits.typeDepth) deep")
       throw Misread()
     }
     switch token.kind {
@@ -59,7 +59,7 @@ extension ProtocolParser {
     if start.kind == .rightParenthesis { return .structure(try parseFields(depth: depth)) }
     advance()
     if token.kind == .word, following.kind == .comma || following.kind == .rightParenthesis {
-      return .enumeration(try parseValues())
+      return .enumeration(try parseList(of: "value", .enumValue) { _, name throws(Misread) in name })
     }
     return .structure(try parseFields(depth: depth, isOpen: true))
   }
@@ -69,52 +69,44 @@ extension ProtocolParser {
   /// - Parameter isOpen: whether the opening parenthesis has been consumed.
   mutating func parseFields(depth: Int, isOpen: Bool = false) throws(Misread) -> [ValueType.Field] {
     if !isOpen { try take(.leftParenthesis, expected: "\"(\"") }
-    var fields: [ValueType.Field] = []
     if token.kind == .rightParenthesis {
       advance()
-      return fields
+      return []
     }
-    while true {
-      let location = location
-      let name = try take(Word.fieldName)
-      try take(.colon, expected: "\":\" and the type of \"\(name)\"")
-      let type = try parseType(depth: depth + 1)
-      if fields.contains(where: { $0.name == name }) {
-        report("there is a field \"\(name)\" already", location)
-      } else if fields.count == ProtocolLimits.fieldsPerType {
-        report("a type has at most \(ProtocolLimits.fieldsPerType) fields", location)
-        throw Misread()
-      } else {
-        fields.append(ValueType.Field(name: name, type: type))
-      }
-      if token.kind == .comma {
-        advance()
-      } else {
-        try take(.rightParenthesis, expected: "\",\" or \")\"")
-        return fields
-      }
+    return try parseList(of: "field", .fieldName) { parser, name throws(Misread) in
+      try parser.take(.colon, expected: "\":\" and the type of \"\(name)\"")
+      return ValueType.Field(name: name, type: try parser.parseType(depth: depth + 1))
     }
   }
 
-  /// Parses the values of an enum, after the opening parenthesis.
-  private mutating func parseValues() throws(Misread) -> [String] {
-    var values: [String] = []
+  /// Parses items with commas between and different names, up to the closing parenthesis.
+  ///
+  /// - Parameters:
+  ///   - thing: what an item is, as a singular noun.
+  ///   - parseRest: parses the rest of an item, after its name.
+  private mutating func parseList<Item>(
+    of thing: String, _ word: Word, _ parseRest: (inout ProtocolParser, String) throws(Misread) -> Item
+  ) throws(Misread) -> [Item] {
+    var items: [Item] = []
+    var names: Set<String> = []
     while true {
       let location = location
-      let value = try take(Word.enumValue)
-      if values.contains(value) {
-        report("there is a value \"\(value)\" already", location)
-      } else if values.count == ProtocolLimits.fieldsPerType {
-        report("a type has at most \(ProtocolLimits.fieldsPerType) values", location)
+      let name = try take(word)
+      let item = try parseRest(&self, name)
+      if names.contains(name) {
+        report("there is a \(thing) \"\(name)\" already", location)
+      } else if items.count == ProtocolLimits.fieldsPerType {
+        report("a type has at most \(ProtocolLimits.fieldsPerType) \(thing)s", location)
         throw Misread()
       } else {
-        values.append(value)
+        names.insert(name)
+        items.append(item)
       }
       if token.kind == .comma {
         advance()
       } else {
         try take(.rightParenthesis, expected: "\",\" or \")\"")
-        return values
+        return items
       }
     }
   }

@@ -26,7 +26,6 @@ struct ProtocolParser {
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []
-  /// The declaration that is being parsed.
   var current: ProtocolDeclaration
 
   static func parse(_ source: ProtocolSource) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
@@ -87,18 +86,12 @@ struct ProtocolParser {
       try take(.leftBrace, expected: current.parents.isEmpty ? "\":\" or \"{\"" : "\",\" or \"{\"")
       return true
     } catch {
-      skip { parser in
-        parser.token.kind != .leftBrace && parser.token.kind != .rightBrace && !parser.startsMember
-          && !parser.startsProtocol
+      skip {
+        $0.token.kind != .leftBrace && $0.token.kind != .rightBrace && !$0.startsMember && !$0.startsProtocol
       }
-      if startsMember { return true }
-      if token.kind == .rightBrace {
-        advance()
-        return false
-      }
-      guard token.kind == .leftBrace else { return false }
-      advance()
-      return true
+      let membersFollow = startsMember || token.kind == .leftBrace
+      if token.kind == .leftBrace || token.kind == .rightBrace { advance() }
+      return membersFollow
     }
   }
 
@@ -124,9 +117,7 @@ struct ProtocolParser {
       do throws(Misread) {
         try parseMember()
       } catch {
-        skip { parser in
-          parser.token.kind != .rightBrace && !parser.startsMember && !parser.startsProtocol
-        }
+        skip { $0.token.kind != .rightBrace && !$0.startsMember && !$0.startsProtocol }
       }
     }
     advance()
@@ -179,7 +170,7 @@ struct ProtocolParser {
       advance()
       result = try parseSignature()
     } else if kind == .value {
-      throw unexpected("\"->\" and what \"\(name)\" gives")
+      throw unexpected("\"->\" and the result of \"\(name)\"")
     }
     if let first = current.methods.first(where: { $0.name == name }) {
       report("method \"\(name)\" is declared already at \(first.location)", location)
@@ -194,13 +185,9 @@ struct ProtocolParser {
   }
 
   private mutating func parseKind() throws(Misread) -> MethodKind {
-    let kind: MethodKind
-    switch text {
-    case "should": kind = .should
-    case "will": kind = .will
-    case "did": kind = .did
-    case "value": kind = .value
-    default: throw unexpected("\"should\", \"will\", \"did\" or \"value\"")
+    let text = text
+    guard let kind = MethodKind.allCases.first(where: { String(describing: $0) == text }) else {
+      throw unexpected("\"should\", \"will\", \"did\" or \"value\"")
     }
     advance()
     return kind
@@ -223,8 +210,7 @@ struct ProtocolParser {
     guard kind == .will || kind == .did else { return }
     let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
     let rest = token.dropFirst(String(describing: kind).utf8.count)
-    let isUpperCase = rest.first.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ?? false
-    if !token.starts(with: String(describing: kind).utf8) || !isUpperCase {
+    if !token.starts(with: String(describing: kind).utf8) || rest.first?.isUpperCaseLetter != true {
       report(
         "the last part of a \(kind) method's name begins with \"\(kind)\" and an upper case letter, that of "
           + "\"\(name)\" does not", location)

@@ -39,7 +39,7 @@ enum Word {
 }
 
 extension UInt8 {
-  fileprivate var isUpperCaseLetter: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+  var isUpperCaseLetter: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
   fileprivate var isLetter: Bool {
     isUpperCaseLetter || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
   }

@@ -7,12 +7,12 @@ import TribuneWire
 
 /// Wires the parts of one daemon's bus together, and calls them in the iterations of the event loop.
 ///
-/// Everything runs on the main actor. In an iteration, each socket that is ready is read once, and its frames are taken
-/// where they lie. What they cause is queued, and sent when the iteration ends, so that a connection gets all that an
-/// iteration has for it in one call.
+/// Everything runs on the main actor. An iteration reads each ready socket once, and takes the frames where they lie in
+/// the buffer. The frames that they cause are queued and sent when the iteration ends, so that each connection gets all
+/// of them in one call.
 ///
-/// Each part calls only those above it: context, sessions, core · recorder · sender · monitor, replier · interpreter ·
-/// router, gatekeeper, lister · frame taker · frame reader · recovery, handover, timeouts.
+/// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier ·
+/// interpreter · router, gatekeeper, lister · frame taker · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for.
   static let slotCount = 1 << 17
@@ -20,9 +20,9 @@ final class BusServer: EventLoopTarget {
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
-    /// It ends then at the latest. Final.
+    /// The bus ends at this time at the latest. Final.
     case ending(by: Instant)
-    /// The bus goes on elsewhere: nothing happens here any more. Final.
+    /// The bus was handed over, and this daemon does nothing more on it. Final.
     case sealed
   }
 
@@ -83,9 +83,9 @@ final class BusServer: EventLoopTarget {
 
   // MARK: From the first to the last
 
-  /// Replays the log, and goes on with the connections that are there.
+  /// Replays the log, and resumes the connections that are still open.
   ///
-  /// - Parameter passed: what the last daemon has left.
+  /// - Parameter passed: the descriptors from systemd and the keeper.
   func takeOver(_ passed: PassedAtStart) {
     let recovery = unsafe Recovery(
       passed, bus.reference, sessions, wal, recorder, sender, interpreter, gatekeeper, files.quota, reader,
@@ -95,7 +95,7 @@ final class BusServer: EventLoopTarget {
     recovery.logResult()
   }
 
-  /// Goes by another configuration from now on. Frames as long as a client was promised are still taken from it.
+  /// Applies another configuration. Connected clients may still send frames as long as their welcome allows.
   func reconfigure(_ configuration: Configuration) {
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
     context.configuration = configuration
@@ -105,17 +105,17 @@ final class BusServer: EventLoopTarget {
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }
   }
 
-  /// Accepts no more, tells everyone, and ends the event loop when everyone has read what there was, or after
-  /// `graceNanoseconds`.
+  /// Accepts no more connections, and tells every client that the bus stops. Ends the event loop when all clients have
+  /// read what was queued for them, or after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     acceptor.stop()
     keeper?.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // What was sent before is still taken, from everyone, before anyone is dismissed whom it may be for.
+    // All frames that clients have sent are taken before any client is dismissed, because they may be for that client.
     for session in sessions.all { reader.readRest(of: session) }
     interpreter.deliverPostponed()
-    // Nobody shall take the end of the bus for that of a delegate.
+    // Queries end before delegates are dismissed, so that no client takes the end of the bus for the end of a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
     for session in sessions.allDetached { gatekeeper.close(session) }
@@ -124,21 +124,21 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  /// Takes what has been read, and logs all that the next daemon needs.
+  /// Takes the frames that were read, and logs all that the next daemon needs.
   func handOver() throws(Errno) {
     keeper?.refusePlace(because: "the bus is ending")
     finishInput()
     try handover.write()
   }
 
-  /// Nothing happens on the bus any more: another daemon goes on with it.
+  /// Ends this daemon's work on the bus, for another daemon resumes it.
   func seal() {
     phase = .sealed
     recorder.seal()
   }
 
   private func finishInput() {
-    // A bus that can hand over has not died of what it took over.
+    // A daemon that gets as far as a hand-over was not killed by the log that it took over.
     wal.endRecovery()
     for session in sessions.all { reader.takeAllDeferred(of: session) }
     interpreter.deliverPostponed()
@@ -146,17 +146,17 @@ final class BusServer: EventLoopTarget {
     _ = endIteration()
   }
 
-  /// Gives the bus's place to the daemon that wants it, or goes on.
+  /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
   private func yield(over keeper: KeeperLink, logVersion: UInt32) {
     if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
       return keeper.refusePlace(because: reason)
     }
     keeper.wish = .promised
     finishInput()
-    // The keeper may have gone meanwhile.
+    // The link to the keeper may have ended meanwhile.
     guard keeper.wish == .promised else { return }
     guard !handover.yield() else { return seal() }
-    // Nobody is late whose answer has come while the bus stood still.
+    // Answers that came while the bus stood still are read before any deadline is checked, so that they are not late.
     for session in sessions.all { reader.readRest(of: session) }
   }
 
@@ -216,7 +216,7 @@ final class BusServer: EventLoopTarget {
       if sessions.count == 0 || limit <= context.now { return false }
       timer?.schedule(limit)
     }
-    // What clients use of it: queues, buffers, partial frames, and some for each connection.
+    // Memory that clients use: queues, buffers, partial frames, and an amount for each connection.
     heapUse.value.note(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
@@ -229,9 +229,9 @@ final class BusServer: EventLoopTarget {
 
   // MARK: Deadlines
 
-  /// Does what is due. Runs on the main queue, inside an iteration.
+  /// Acts on all deadlines that have passed. Runs on the main queue, inside an iteration.
   private func checkDeadlines() {
-    // The main queue does all that it has, whatever the first of it was.
+    // The main queue runs all of its work, even if an earlier part of it handed the bus over.
     guard phase != .sealed else { return }
     context.readClock()
     keeper?.tick(at: context.now)

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What all parts of the server share: the configuration in force, the time, deadlines, and the daemon's journal.
+/// The state that all parts of the server share: the configuration in force, the time, deadlines, and the log.
 final class ServerContext {
   let log: Log
   var configuration: Configuration

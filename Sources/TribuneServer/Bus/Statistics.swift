@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the bus has counted, over all daemons that it has had.
+/// The bus's counters, which continue from one daemon to the next.
 nonisolated struct Statistics {
   var posted: UInt64 = 0
   var delivered: UInt64 = 0

@@ -79,7 +79,7 @@ nonisolated package struct ConfigurationReader {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: configuration) else { continue }
       let origins = rule.keys.compactMap { self.origins[$0] }
-      // An invalid setting has been reported already, and does not say whether the rule holds.
+      // An invalid setting has been reported already, and the rule cannot be checked without it.
       guard origins.allSatisfy(\.isValid), let last = origins.max(by: { $0.order < $1.order }) else {
         continue
       }
@@ -114,7 +114,7 @@ nonisolated package struct ConfigurationReader {
     do throws(SettingError) {
       if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
     } catch {
-      // An error, not a warning: nobody would notice that the requirements of the section are missing.
+      // An error, not a warning: otherwise the requirements of the section could be missing unnoticed.
       report(.error, file, line, "\(header): \(error.message)")
       return .ignored
     }

@@ -49,7 +49,7 @@ nonisolated package struct Setting: Sendable {
     Setting("Log", "Level", .level(\.logLevel)),
   ]
 
-  /// Keys that still go by the names that they had in 0.1.0.
+  /// Former names of keys, as in 0.1.0, and the present ones. Both are accepted.
   static let formerKeys = ["StateMax": "LogMax", "HeldMax": "BufferMax"]
 
   private static let millisecond: UInt64 = 1_000_000

@@ -42,7 +42,7 @@ nonisolated struct SettingRule: Sendable {
     self.isKept = isKept
   }
 
-  /// The violation of the rule in `configuration`, for people; nil if there is none.
+  /// A message for the operator if `configuration` breaks the rule; nil otherwise.
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in

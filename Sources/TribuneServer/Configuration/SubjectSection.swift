@@ -69,7 +69,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
     }
   }
 
-  /// All such sections of a configuration, as they are written in a file.
+  /// All such sections of a configuration, as lines of a file.
   static func lines(of configuration: Configuration) -> [String] {
     configuration.policy.requirements.flatMap { requirement in
       // One line for each name, because the length of a line is limited.

@@ -4,10 +4,10 @@ import TribuneCore
 import TribuneJSON
 import TribuneWire
 
-/// What the bus itself posts, under names that nobody else may use: `tribune.…`.
+/// The bus's own notifications, under names that clients may not use: `tribune.…`.
 ///
-/// It is made only where somebody may receive it. Nobody is paused for an observer of it that does not keep up:
-/// that one loses at once.
+/// An announcement is made only if it may have a receiver. It pauses no poster: an observer that does not keep up loses
+/// notifications at once.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -33,16 +33,16 @@ extension Interpreter {
     }
   }
 
-  /// Tells who went past which vetoes, and why.
+  /// Announces an override: its asker, the vetoes that it went past, and the reason.
   func announceOverride(_ decision: Decision, of tail: QueryTail) {
     guard bus.value.isObserved else { return }
     let entry = VerdictEntry(decision, of: tail)
     announce("tribune.query.didOverride", object: entry.object, userInfo: entry.override)
   }
 
-  /// Announces what has happened to queues.
+  /// Announces changes in the flow of observers, and shows losses to monitors.
   func announceEvents() {
-    // An announcement can cause more of them.
+    // An announcement can add events.
     var index = 0
     while index < sender.events.value.count {
       switch sender.events.value[index] {
@@ -69,8 +69,8 @@ extension Interpreter {
       userInfo: observer.peer.members(on: observer.id) + [("lost", .unsigned(lost))], isFlow: true)
   }
 
-  /// - Parameter isFlow: it is about observers that do not keep up. Who does not keep up with just that is not
-  ///   announced, or two of them could do so without end.
+  /// - Parameter isFlow: the announcement is about an observer that does not keep up. If a receiver does not keep up
+  ///   with it, that is not announced: two such receivers would cause announcements without end.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
@@ -92,7 +92,7 @@ extension Interpreter {
 
   /// Has the core buffer a run for a suspended connection, or drop it.
   ///
-  /// - Returns: whether the connection receives it now, all the same.
+  /// - Returns: whether the connection receives the run now nevertheless.
   func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
     let receivesNow = bus.value.admit(receiver, run, count: count)
     applyEffects()
@@ -111,7 +111,7 @@ extension Interpreter {
 }
 
 nonisolated extension PeerIdentity {
-  /// Who that is.
+  /// The connection and its peer, as JSON members.
   func members(on connection: ConnectionID) -> [(name: String, value: JSONValue)] {
     [
       ("connection", .string("\(connection)")), ("pid", .unsigned(UInt64(pid))),

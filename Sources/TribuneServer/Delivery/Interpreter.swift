@@ -5,7 +5,7 @@ import TribuneWire
 
 /// Hands events to the core, and applies its effects.
 final class Interpreter {
-  /// Copying a question's tail of up to this length costs less than a second part in the call that sends it.
+  /// Up to this length, copying a question's tail costs less than a second part in the call that sends it.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -15,12 +15,12 @@ final class Interpreter {
   let sender: Sender
   let monitor: TrafficMonitor
   private let replier: Replier
-  private let effects = Cell<[Effect]>([])
-  /// Questions for which the queues of their delegates had no space.
+  private let effects = Cell(Batch<Effect>())
+  /// Questions that did not fit into the queues of their delegates.
   private let unsentQuestions = Cell<[Question]>([])
-  /// What is delivered while queues are brought below their limits does not begin that anew.
+  /// Guards against recursion: `settleQueues` delivers notifications, and each delivery may settle again.
   private var isSettling = false
-  /// For the journal, when the frames have been sent.
+  /// Verdicts for the journal, written after the frames have been sent.
   private let verdicts = Cell<[VerdictEntry]>([])
 
   /// `bus` must outlive the interpreter: a reference keeps nothing alive.
@@ -34,8 +34,8 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Hands an event to the core as one transaction, and queues all that it causes. An event that a replay cannot
-  /// derive is logged already.
+  /// Hands an event to the core as one transaction, and queues all its effects. If a replay cannot derive the event,
+  /// the caller has logged it.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
@@ -44,15 +44,15 @@ final class Interpreter {
     settle()
   }
 
-  /// Whether the core has something to do by now.
+  /// Whether the core has work that is due.
   @inline(__always) var isAnythingDue: Bool {
-    // A condition of its own: within the `guard`, the way to the bus is a coroutine with memory of its own.
+    // Read before the `guard`: inside it, the access to the bus would be a coroutine with memory of its own.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
   }
 
-  /// Has the core do what is due.
+  /// Lets the core do the work that is due.
   func advance() {
     if isAnythingDue { recorder.recordAdvance() }
     perform { bus.value.advance(to: context.now) }
@@ -71,13 +71,13 @@ final class Interpreter {
     deliver { bus in bus.deliverDue(at: now) }
   }
 
-  /// Delivers all that waits for a better moment.
+  /// Delivers the posts that wait for the end of the iteration or for an idle bus.
   func deliverPostponed() {
     deliverSoon()
     deliverIdle()
   }
 
-  /// Delivers one after the other, until none is left.
+  /// Delivers one post after the other, until none is left.
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
@@ -86,8 +86,8 @@ final class Interpreter {
     }
   }
 
-  /// Brings queues below their limits, and announces what has happened to them. To be called when a transaction has ended,
-  /// and after plain posts, which are none.
+  /// Brings queues below their limits, and announces their events. Call this after each transaction, and after plain
+  /// posts, which are no transactions.
   @inline(__always) func settle() {
     if sender.isOverLimits || !sender.events.value.isEmpty { settleQueues() }
   }
@@ -98,7 +98,7 @@ final class Interpreter {
     defer { isSettling = false }
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
-        // They come before anything is written.
+        // Posts that wait for the end of the iteration are queued before `relieve` writes anything.
         if bus.value.hasSoonPosts { deliverSoon() }
         sender.relieve()
       }
@@ -108,26 +108,20 @@ final class Interpreter {
 
   // MARK: Effects
 
-  /// Queues what the core wants sent.
+  /// Applies the effects of the core: queues frames, logs, announces.
   func applyEffects() {
     repeat {
-      var effects: [Effect] = []
+      var effects = Batch<Effect>()
       swap(&self.effects.value, &effects)
       bus.value.takeEffects(&effects)
-      for index in effects.indices {
-        // Taken out of the array, so that nothing that it holds is copied.
-        var effect = Effect.spent
-        swap(&effect, &effects[index])
-        apply(consume effect)
-      }
-      effects.removeAll(keepingCapacity: effects.capacity <= 1024)
+      effects.drain { effect in apply(effect) }
       swap(&self.effects.value, &effects)
     } while failUnsentQuestions()
   }
 
   /// Tells the core which questions could not be sent.
   ///
-  /// - Returns: whether there were any. The next delegate that it wants asked may have no space for a question either.
+  /// - Returns: whether there were any. The core may then ask further delegates, whose queues may be full, too.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -142,7 +136,6 @@ final class Interpreter {
 
   private func apply(_ effect: consuming Effect) {
     switch consume effect {
-    case .spent: preconditionFailure("an effect was applied before")
     case .okay(let slot, let serial, let okay):
       if let session = session(at: slot) { replier.say(okay, to: session, serial: serial) }
     case .refusal(let slot, let serial, let error):
@@ -151,8 +144,8 @@ final class Interpreter {
       if let delegate = session(at: slot) { send(question, serial, tail, from: asker, to: delegate) }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // Progress is news that the next replaces: a delegate that defers without end must not be what an asker that reads
-      // slowly is closed for.
+      // The next progress replaces this one, so this one can be left out: a delegate that defers without end must not
+      // get a slow asker closed.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
@@ -204,12 +197,12 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  /// - Parameter asker: nil if it is detached. What was decided goes to the journal all the same.
+  /// - Parameter asker: nil if it is detached. The decision goes to the journal in any case.
   private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
     if let asker {
       let buffer = sender.bufferToEncode()
       let start = buffer.count
-      buffer.appendFrame(decision.verdict, serial: serial)
+      buffer.appendHead(of: decision.verdict, serial: serial)
       let slice = ByteSlice(buffer, start..<buffer.count)
       sender.enqueue(slice, for: asker, isNotification: false)
       if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
@@ -219,9 +212,9 @@ final class Interpreter {
     if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
   }
 
-  /// Queues a notification that wanted more than to be handed on.
+  /// Queues a notification of a post that was not plain.
   private func send(notification slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
-    // The poster may have gone while it waited.
+    // The poster may have gone while the post waited.
     let source = sessions[poster.id]
     for receiver in receivers {
       if let source {
@@ -234,8 +227,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Queues what was buffered while a connection was suspended. That is bounded, and not sent yet: the connection's flow
-  /// is looked at with what comes next.
+  /// Queues the notifications that were buffered while a connection was suspended. Their size is bounded, and they are
+  /// not sent yet, so the connection's flow is checked with its next notification.
   private func send(buffered slices: [ByteSlice], lost: UInt64, to slot: ConnectionSlot) {
     defer { recorder.noteBuffered(for: slot) }
     guard let session = session(at: slot) else {
@@ -250,7 +243,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
 
-  /// Queues what was retained, as a file for whoever takes one if it came as one.
+  /// Queues a retained notification. If its userInfo came as a file, a client that takes files gets it as a file.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
     to slot: ConnectionSlot
@@ -272,7 +265,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: session) }
   }
 
-  /// Nil if it is detached, and hears nothing.
+  /// Nil if the session is detached: it receives nothing.
   private func session(at slot: ConnectionSlot) -> Session? {
     if let session = sessions[slot] { return session }
     precondition(
@@ -282,7 +275,7 @@ final class Interpreter {
 
   // MARK: Journal
 
-  /// Keeps a verdict that decides something, for when those who wait for it have been told.
+  /// Keeps a verdict that decides something for the journal, until the clients that wait for it have been answered.
   private func note(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }

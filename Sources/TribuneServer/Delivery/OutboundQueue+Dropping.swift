@@ -5,7 +5,7 @@ import TribuneWire
 /// Drops notifications, the oldest first, and reports them as lost.
 nonisolated extension OutboundQueue {
   /// Drops the oldest notifications until at most `target` bytes, or no notifications, are left. The cost is
-  /// proportional to what is dropped, not to the length of the queue.
+  /// proportional to the drops, not to the length of the queue.
   ///
   /// - Returns: how many were dropped.
   @discardableResult
@@ -132,8 +132,8 @@ nonisolated extension OutboundQueue {
     tell(count, at: entries.count)
   }
 
-  /// Inserts a `lost` frame at `place`, or adds to the one that is there. What it reports is counted already: each
-  /// was an unsent notification.
+  /// Inserts a `lost` frame at `place`, or adds to the one that is there. The notifications that it reports are counted
+  /// already, as unsent ones.
   private mutating func tell(_ dropped: UInt64, at place: Int) {
     untoldLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -16,7 +16,7 @@ nonisolated struct WaitingFrames {
   var kind: Kind
   /// Unsent bytes: the rest of a partial frame, if there is one, and then whole frames.
   var slice: ByteSlice
-  /// Bytes of that rest. Only the first part can have any.
+  /// Bytes of the partial frame's rest. Only the first part can have any.
   var partialCount: Int
   /// Frames that end in it; for a `lost` frame, the notifications that it reports.
   var count: UInt64
@@ -28,14 +28,14 @@ nonisolated struct WaitingFrames {
     self.count = count
   }
 
-  /// The file that goes with the first byte, where that has not been sent.
+  /// The file that goes with the first byte; nil if that byte has been sent.
   var attachment: (any AttachedFile)? { partialCount == 0 ? slice.buffer.attachment : nil }
 }
 
-/// How what waits goes over to a queue in another process, which goes on where this one stopped.
+/// Hands waiting frames over to a queue in another process, which continues where this one stopped.
 nonisolated extension OutboundQueue {
 
-  /// Calls `body` with each part of what waits, in order.
+  /// Calls `body` with each part of the waiting frames, in order.
   mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
     completeEntry()
     var index = head
@@ -44,7 +44,7 @@ nonisolated extension OutboundQueue {
       var entry = entries[index]
       let unsentStart = entry.slice.range.lowerBound + (index == head ? headSent : 0)
       entry.slice.range = unsentStart..<entry.slice.range.upperBound
-      // A long frame's beginning and its rest are handed over as one.
+      // The beginning and the rest of a long frame are handed over as one part.
       while entry.isCut, index + 1 < entries.count {
         index += 1
         let (next, joined) = (entries[index], ByteBuffer(capacity: 0))
@@ -68,7 +68,7 @@ nonisolated extension OutboundQueue {
   /// Restores the count of dropped notifications.
   mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
 
-  /// Queues a part of another queue, in the order in which that handed it over. What is queued already stays.
+  /// Queues a part of another queue behind the frames already queued. Parts come in the order of that queue.
   ///
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
@@ -110,7 +110,7 @@ nonisolated extension OutboundQueue {
     unsentCount += part.slice.count
     unsentNotificationCount += part.count
     untoldLostCount += part.count
-    // At least what is still to be reported was dropped, whatever `restore(lostCount:)` was given.
+    // The drops still to be reported are part of `lostCount`, even if `restore(lostCount:)` was given fewer.
     lostCount = max(lostCount, untoldLostCount)
     guard !isWhole else { return }
     headSent = Lost.frameLength - part.partialCount

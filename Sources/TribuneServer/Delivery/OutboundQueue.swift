@@ -6,7 +6,7 @@ import TribuneWire
 ///
 /// Contiguous frames that are queued one after the other become one slice, so that a run of notifications is one
 /// entry. Short frames are copied one behind the other, which costs less than an entry and an I/O vector for each.
-/// All queued frames are whole, except in the first entry, of which `headSent` bytes have been sent. A long frame can
+/// All queued frames are whole, except in the first entry: `headSent` bytes of it have been sent. A long frame can
 /// take two entries: its beginning and its rest.
 ///
 /// Notifications can be dropped, the oldest first. A `lost` frame then takes their position and counts them. All
@@ -24,7 +24,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     var isSettled = false
     /// Whether its last frame continues in the next entry.
     var isCut = false
-    /// Frames that end in it and are not sent whole. A `lost` frame is not counted: it counts what it reports.
+    /// Frames that end in it and are not sent whole. A `lost` frame is not counted: it has its own count.
     var frameCount: UInt32 = 0
 
     init(_ slice: ByteSlice, isNotification: Bool, count: Int, isSettled: Bool = false) {
@@ -42,7 +42,7 @@ nonisolated struct OutboundQueue: ~Copyable {
       isLost = true
     }
 
-    /// What a `lost` frame tells of.
+    /// The number of notifications that a `lost` frame reports.
     var toldCount: UInt64 { slice.bytes.lostCount(at: 0) }
 
     mutating func extend(by length: Int, frames count: Int) {
@@ -78,8 +78,8 @@ nonisolated struct OutboundQueue: ~Copyable {
   var unsentCount = 0
   /// Bytes of the unsent attachments.
   var attachedCount = 0
-  /// Notifications that the reader has not received whole, and lost ones not yet reported to it: what it would miss
-  /// if the queue were gone.
+  /// Notifications that the reader has not received whole, and lost ones not yet reported to it: it would miss all
+  /// these if the queue were gone.
   var unsentNotificationCount: UInt64 = 0
   /// Other frames that the reader has not received whole. The hello is one.
   var unsentOtherCount: UInt64 = 0
@@ -144,11 +144,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Queues whole frames. Short ones are copied into a buffer of `pool` if others wait already. A queue with little in it
-  /// does so only where the pool has a buffer, so that many of those do not hold much.
+  /// Queues whole frames. Short ones are copied into a buffer of `pool` if others wait already. A queue with few bytes
+  /// copies only if the pool has a free buffer: otherwise many such queues would hold much memory.
   ///
   /// - Parameters:
-  ///   - count: frames in `slice`; 0 for the beginning of one, whose rest is queued next and counts.
+  ///   - count: frames in `slice`; 0 for the beginning of a frame, which is counted with its rest, queued next.
   ///   - pool: nil to copy nothing.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
@@ -189,7 +189,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Adds an entry for what was copied to the end of the queue's own buffer.
+  /// Adds an entry for the bytes just copied to the end of the queue's own buffer.
   private mutating func addCopied(_ length: Int, isNotification: Bool, count: Int) {
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
     unsentCount += length
@@ -220,6 +220,8 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// attachment always belongs to the first of them.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
+    // A span lends its elements, where an array copies them.
+    let entries = entries.span
     for index in head..<entries.count {
       let range = entries[index].slice.range
       if index > head, entries[index].slice.buffer.attachment != nil { return }
@@ -283,7 +285,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Subtracts so many frames of the first entry, which have been sent whole, from the counts.
+  /// Subtracts `count` frames of the first entry, which have been sent whole, from the counts.
   private mutating func noteSent(_ count: UInt64) {
     if entries[head].isLost {
       unsentNotificationCount -= entries[head].toldCount
@@ -306,12 +308,8 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   mutating func removeAll() {
-    if entries.count == 1, entries.capacity <= 16 {
-      entries.removeLast()
-    } else {
-      // An idle connection keeps no capacity for a queue that was long once.
-      entries.removeAll(keepingCapacity: entries.capacity <= 16)
-    }
+    // An idle connection keeps no capacity for a queue that was long once.
+    if entries.capacity <= 16 { entries.removeOneByOne() } else { entries = [] }
     ownBuffer = nil
     openEntry = .none
     openFrameCount = 0

@@ -11,9 +11,9 @@ final class Replier {
   init(_ sender: Sender, _ monitor: TrafficMonitor) { (self.sender, self.monitor) = (sender, monitor) }
 
   /// - Parameters:
-  ///   - query: what the frame is news of, for monitors.
-  ///   - defersFlush: it is sent with what comes next.
-  ///   - isRecorded: it is to survive the death of the daemon.
+  ///   - query: the query or post that the frame is about, for monitors.
+  ///   - defersFlush: whether the frame may wait for the next one, to share a send.
+  ///   - isRecorded: whether the frame is to survive the death of the daemon.
   func say<F: FrameFields>(
     _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true

@@ -73,8 +73,8 @@ final class Router {
 
   /// Whether every receiver qualifies for the fast path.
   ///
-  /// All are looked at before the first gets the run. That fetches the memory of all at once, which is rarely at hand
-  /// where they are many, rather than one after the other.
+  /// All are checked before the first gets the run. The memory of many receivers is rarely in the cache, and this loop
+  /// fetches it for all at once, rather than for one after the other.
   private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
     let queuedMax = context.configuration.queue.highMarkBytes - run.count
     for receiver in receivers {
@@ -100,7 +100,7 @@ final class Router {
     return deliveries
   }
 
-  /// Answers each post of a run: that it was taken, or why not.
+  /// Answers each post of a run: with `ok`, or with the refusal.
   private func answer(_ run: ByteSlice, to poster: Session, refusal: WireError?) {
     if monitor.isWatched { monitor.expectAnswers(to: run, from: poster) }
     defer { monitor.endFrame() }

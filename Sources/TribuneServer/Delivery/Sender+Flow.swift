@@ -3,23 +3,23 @@
 import TribuneCore
 import TribuneWire
 
-/// What happens to observers that do not read as fast as they are sent to, and to their posters.
+/// Controls the flow to observers that read more slowly than they are sent to, and from their posters.
 ///
 /// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to a healthy
-/// observer loses nothing. If it has not drained below the low mark in the configured time, it becomes *lossy*: until it
-/// has, its oldest notifications are dropped, it is told how many, and nobody waits for it. Where nobody would wait
-/// anyway, and when there is no memory for all queues together, a slow observer becomes lossy at once.
+/// observer loses nothing. If it has not drained below the low mark in the configured time, it becomes *lossy* until it
+/// has: its oldest notifications are dropped, a `lost` frame counts them, and its posters are read again. A slow
+/// observer becomes lossy at once if there is no poster to pause, or no memory for all queues together.
 extension Sender {
   // MARK: Pacing
 
-  /// Gives the observer time to catch up, from the first notification on that puts it past its high mark.
+  /// Pauses a poster. The first notification past the observer's high mark starts its time to catch up.
   func pace(_ poster: Session, for observer: Session) {
     if observer.pacing.isFlowing {
       let end = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
       observer.pacing.flow = .pacing(until: end)
       context.timeouts.value.insert(.pace, observer.token, due: end)
     }
-    // All that one read brings is one poster's.
+    // All frames of one read have the same poster, so the poster paused last is compared first.
     guard observer.pacing.pausedPosters.last !== poster,
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
@@ -28,14 +28,15 @@ extension Sender {
     if poster.pacing.pauseCount == 1 { loop.updateInterest(of: poster) }
   }
 
-  /// The observer has had its time to catch up, unless it did meanwhile and the timeout is an older one.
+  /// Makes an observer lossy if its time to catch up is over. The timeout may be an older one: the observer may have
+  /// caught up in the meantime.
   func checkPacing(of observer: Session) {
     guard observer.isOpen, case .pacing(let end) = observer.pacing.flow, end <= context.now else { return }
     becomeLossy(observer)
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
   }
 
-  /// Nobody waits for an observer that ends, or that nothing can be written to any more.
+  /// Resumes the posters of an observer. They do not wait for one that ends or can no longer be written to.
   func endPacing(of observer: Session) {
     observer.pacing.flow = .flowing
     releasePosters(of: observer)
@@ -46,7 +47,7 @@ extension Sender {
     while let poster = observer.pacing.pausedPosters.popLast() {
       poster.pacing.pauseCount -= 1
       guard poster.pacing.pauseCount == 0 else { continue }
-      // It could not end its partial frame while it was not read.
+      // The poster could not complete its partial frame while it was not read.
       poster.input.partialSince = context.now
       loop.updateInterest(of: poster)
     }
@@ -54,9 +55,9 @@ extension Sender {
 
   // MARK: Losing
 
-  /// Drops the oldest notifications of a queue until it is no longer than `target`. An observer that loses is lossy.
+  /// Drops the oldest notifications of a queue until it is no longer than `target`. Any drop makes the observer lossy.
   ///
-  /// - Parameter isTold: whether others are told that it has become so.
+  /// - Parameter isTold: whether it is announced that the observer has become lossy.
   func drop(from observer: Session, downTo target: Int, isTold: Bool = true) {
     let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
@@ -67,7 +68,7 @@ extension Sender {
     if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
   }
 
-  /// - Parameter lost: what it had lost before.
+  /// - Parameter lost: how many notifications it had lost before; nil if it has lost none just now.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isTold: Bool = true) {
     observer.pacing.flow = .lossy(lostBefore: lost ?? observer.output.queue.lostCount, isTold: isTold)
     releasePosters(of: observer)
@@ -96,7 +97,7 @@ extension Sender {
   /// for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
-  /// One iteration can cause any number of replies and questions: the hard limit cannot wait for its end.
+  /// One iteration can cause any number of replies and questions, so the limits apply before it ends.
   func limitQueue(of session: Session, isNotification: Bool) {
     if !isNotification, !session.output.isBlocked {
       if overSoftLimit.value.last !== session { overSoftLimit.value.append(session) }
@@ -108,7 +109,7 @@ extension Sender {
   private func applyHardLimit(to session: Session) {
     let hardLimit = context.configuration.queue.hardLimitBytes
     guard session.output.queue.byteCount > hardLimit else { return }
-    // Notifications may go first; control frames must not be dropped.
+    // Notifications may be dropped; control frames must not be.
     if !session.pacing.isFlowing || session.output.isBlocked {
       drop(from: session, downTo: context.configuration.queue.highMarkBytes)
     }
@@ -132,14 +133,14 @@ extension Sender {
     if queuedByteCount > relievedAbove { dropToFitMemory() }
   }
 
-  /// Drops notifications when all queues together take more memory than is configured: observers that do not read become
-  /// lossy early, and keep what lies below the low mark, or an even share of half of the memory where that is less.
+  /// Drops notifications when all queues together take more memory than is configured. Observers that do not read
+  /// become lossy early. Each keeps as much as the low mark, or an even share of half of the memory if that is less.
   ///
-  /// What must not be dropped stays, and is bounded for each connection alone. Where that is much, it is not walked for
-  /// every frame: a quarter more has to come before this is done again.
+  /// Control frames stay; their limit is that of each connection. If they take much, the queues are not examined for
+  /// every frame: another quarter of the memory has to be queued before this runs again.
   private func dropToFitMemory() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
-    // What could be read already does not wait.
+    // Frames that the kernel takes at once need not be dropped.
     let connections = sessions.all
     for session in connections where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -152,7 +153,8 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Has the queues relieved as soon as they pass the memory for them, where they have come back below it.
+  /// Adjusts `relievedAbove` as queues drain: a quarter of the configured memory above the queues at most, and the
+  /// configured memory at least.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))

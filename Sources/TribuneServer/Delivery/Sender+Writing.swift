@@ -5,13 +5,12 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// After how long an observer is looked at again that has not taken the files that it was sent. A lossy one may never
-  /// take them.
+  /// Delay before an observer that has not taken its files is checked again. A lossy one may never take them.
   private static let passNanoseconds: UInt64 = 10_000_000
   private static let passLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Sends what is queued, in the order in which connections were spoken to: an asker has its verdict before its
-  /// delegates hear how it ended.
+  /// Flushes queues in the order in which they were scheduled: an asker has its verdict before its delegates learn how
+  /// the query ended.
   func flushScheduled() {
     var next = 0
     while next < scheduled.value.count {
@@ -20,10 +19,10 @@ extension Sender {
       flush(session)
       next += 1
     }
-    scheduled.value.removeAll(keepingCapacity: true)
+    scheduled.value.removeOneByOne()
   }
 
-  /// Sends what waits, as far as the kernel takes it.
+  /// Sends a connection's queue, as far as the kernel takes it.
   func flush(_ session: Session) {
     precondition(!recorder.isInTransaction, "something is sent before all of its transaction is committed")
     guard !session.isClosed else { return }
@@ -64,7 +63,7 @@ extension Sender {
         if !error.isDisconnection {
           context.log.warning("cannot write to connection \(session.id): \(error)")
         }
-        // What it sent before it went is still to be read; its end follows.
+        // The frames that the client sent before it went are still to be read; its end follows.
         removeQueue(of: session)
         isClosed = true
         isEmpty = true
@@ -79,7 +78,7 @@ extension Sender {
       loop.updateInterest(of: session)
     }
     if isClosed { endPacing(of: session) }
-    // What was dropped alone brings no queue below the mark for good.
+    // If dropping alone brought the queue below the mark, it does not stay there: the client must have read something.
     if !session.pacing.isFlowing, isRead,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     {
@@ -94,8 +93,8 @@ extension Sender {
 
   /// Whether a file can be sent to an observer now.
   ///
-  /// A file that an observer was sent and has not taken counts in no queue, and is the memory of its poster; the kernel
-  /// would let hundreds of files wait for an observer that never reads.
+  /// A file that was sent and that the observer has not taken counts in no queue, and takes the memory of its poster.
+  /// The kernel would let hundreds of files wait for an observer that never reads.
   private func canPass(_ file: any AttachedFile, to session: Session) -> Bool {
     guard session.output.passedByteCount > 0,
       session.output.passedByteCount + file.length > context.configuration.queue.hardLimitBytes
@@ -109,7 +108,7 @@ extension Sender {
     return true
   }
 
-  /// Looks again at an observer that cannot be sent a file now: no event tells when it can.
+  /// Schedules another check of an observer that cannot be sent a file now: no event reports when it can.
   private func watchForSpaceToPass(_ session: Session) {
     guard !session.output.isWatchedForSpaceToPass else { return }
     session.output.isWatchedForSpaceToPass = true
@@ -123,7 +122,7 @@ extension Sender {
     scheduleFlush(session)
   }
 
-  /// Writes to a socket that has no queue what the kernel takes at once.
+  /// Writes a buffer to a socket that has no queue, as far as the kernel takes it at once.
   func write(_ buffer: ByteBuffer, to socket: borrowing FileDescriptor) throws(Errno) {
     gather.append(0..<buffer.count, of: buffer)
     _ = try gather.send(to: socket)
@@ -131,7 +130,7 @@ extension Sender {
 }
 
 extension EventLoop {
-  /// Changes what a connection is watched for.
+  /// Updates the events for which a connection is watched.
   func updateInterest(of session: Session) {
     guard !session.isClosed else { return }
     do throws(Errno) {

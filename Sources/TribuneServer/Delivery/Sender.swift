@@ -9,25 +9,25 @@ import TribuneWire
 /// Notifications that are not read make an observer slow (`Sender+Flow`). Control frames are never dropped: past the hard
 /// limit the connection is closed.
 ///
-/// Nothing here calls the core. What others have to hear of is an `Event`, for `Interpreter.settle`.
+/// Nothing here calls the core. An `Event` tells the other parts of a change; `Interpreter.settle` handles it.
 final class Sender {
-  /// What the state of queues has come to.
+  /// A change in the state of an observer's queue.
   enum Event {
     /// Notifications were dropped.
     case lost(UInt64, Session)
-    /// - isTold: whether observers of the bus hear of it.
+    /// The observer is lossy now. `isTold`: whether that is announced.
     case becameLossy(Session, isTold: Bool)
-    /// It reads again, and has lost so many.
+    /// The observer reads again, and has lost that many notifications.
     case recovered(Session, lost: UInt64)
   }
 
   /// Longest delay of a `concluded` frame that waits to share a send.
   private static let flushDelayNanoseconds = 1_000_000
 
-  /// With less space than that left, encoding goes on in a new buffer.
+  /// If a buffer has less space than this left, encoding continues in a new one.
   static let encodeSpace = 4096
 
-  /// Bytes that a socket that takes more has space for, or nearly always has.
+  /// A socket that takes more bytes has space for this many, nearly always.
   private static let promptLength = 65_536
 
   let context: ServerContext
@@ -46,7 +46,7 @@ final class Sender {
   var relievedAbove = Int.max
   /// Connections for which something was queued in this iteration.
   let scheduled = Cell<[Session]>([])
-  /// Connections whose queues can wait a little for more.
+  /// Connections whose flush is deferred.
   private let deferred = Cell<[Session]>([])
   /// Goes off when deferred frames are to be flushed.
   private let alarm: Alarm
@@ -70,7 +70,7 @@ final class Sender {
 
   /// Queues a run of notifications, and makes their poster wait if the observer does not keep up.
   ///
-  /// - Parameter slot: the observer's. If it is detached, they count as missed.
+  /// - Parameter slot: the observer's slot. If it is detached, the notifications count as missed.
   func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)
@@ -83,10 +83,10 @@ final class Sender {
     }
   }
 
-  /// Queues what a monitor sees, or what the bus itself posts. Nobody waits for that: an observer that does not keep up
-  /// loses at once, unless it has been given time already.
+  /// Queues a notification that has no poster to pause, such as one for a monitor or one of the bus itself. An observer
+  /// that does not keep up loses notifications at once, unless it is being paced already.
   ///
-  /// - Parameter isTold: whether others are told if it does.
+  /// - Parameter isTold: whether it is announced that the observer has become lossy.
   func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isTold: Bool = true) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
@@ -117,11 +117,11 @@ final class Sender {
   }
 
   /// - Parameters:
-  ///   - rest: what follows `slice` in the same frame. A frame is queued whole or not at all.
+  ///   - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
   ///   - count: frames in `slice`.
-  ///   - defersFlush: it is sent with what comes next.
+  ///   - defersFlush: whether the frame may wait for the next one, to share a send.
   ///   - isRecorded: whether a control frame is logged.
-  ///   - wereBuffered: they are counted already, as buffered.
+  ///   - wereBuffered: whether the notifications are counted already, as buffered.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
@@ -159,8 +159,8 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Sends what is queued with what comes next for the connection, or in a millisecond. To be woken for news costs a
-  /// client more than the news: a fifth of what an ask takes.
+  /// Sends the queue with the next frame for the connection, or in a millisecond. Waking a client for a `concluded`
+  /// frame costs it more than the frame: a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred
@@ -184,16 +184,16 @@ final class Sender {
     }
   }
 
-  /// Where the next frame is encoded, behind what is there.
+  /// The buffer for the next frame, which is encoded behind those already in it.
   ///
-  /// A long frame does not go on in a buffer that others are in. A queue can keep one frame that is partly sent, and that
-  /// must not keep what was dropped behind it in memory.
+  /// A long frame gets a buffer of its own. A queue can keep one frame that is sent in part. In a shared buffer, that
+  /// frame would keep a long one dropped behind it in memory.
   ///
-  /// - Parameter length: of the frame, if it can be long.
+  /// - Parameter length: the length of the frame, if it can be long.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
     if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
     let buffer = encodeBuffer
-    // One that had to grow for something long is not used further.
+    // A buffer that grew for a long frame is not used further.
     if buffer.capacity <= pool.bufferCapacity,
       buffer.capacity - buffer.count >= max(Self.encodeSpace, length)
     {
@@ -204,16 +204,16 @@ final class Sender {
     return fresh
   }
 
-  /// Whether a question can be queued behind what waits already.
+  /// Whether a question can be queued behind the waiting frames.
   ///
-  /// Anybody can ask anything of any length: questions must not be what a delegate is closed for, or an asker could rid
-  /// itself of those that veto. They may use half of the queue, so that how each ends has space behind them.
+  /// Questions must not get a delegate closed: any client can ask questions of any length, and could so rid itself of
+  /// the delegates that veto. Questions may use half of the queue, so that the frames that conclude them have space.
   func hasSpace(forQuestionOf tailLength: Int, _ delegate: Session) -> Bool {
     let waiting = delegate.output.queue.byteCount
     if waiting + tailLength + Self.encodeSpace <= context.configuration.queue.hardLimitBytes / 2 {
       return true
     }
-    // A delegate that has read everything until now would have read what little has come since, if it had been sent.
+    // A delegate that has read everything sent to it would have read these few bytes too, had they been sent.
     return waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength)
   }
 }

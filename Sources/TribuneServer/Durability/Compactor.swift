@@ -4,24 +4,24 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Keeps the write-ahead log short, and says what is admitted to it.
+/// Keeps the write-ahead log short, and decides which frames it admits.
 ///
 /// Compaction copies live entries (`LiveEntries`), a little in each iteration of the loop, while the log is written to. At
 /// its end it writes the counters, the configuration in force, and each query and awaited post under way.
 ///
-/// When the log is over its admission limit, nothing new is admitted. Entries that follow from what was admitted are
-/// appended all the same, so that whoever replays the log decides the same.
+/// When the log is over its admission limit, it admits no new work. Consequences of admitted work are appended in any
+/// case: without them, a replay would decide differently.
 ///
 /// Compacting everything at once blocks the loop for up to a second. It is done only if enough was appended since the last
 /// compaction to pay for it.
 final class Compactor {
-  /// Bytes of the log that one step goes through, at least.
+  /// The fewest bytes of the log that one step reads.
   private static let stepLength = 131_072
   /// Bytes read per byte appended since the last step. It is above 1, so compaction catches up with the end of the log.
   private static let stepPerAppended = 4
   /// The shortest time between two compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Space kept free for the rest of a transaction, in bytes; hardly any appends more.
+  /// Space kept free for the rest of a transaction, in bytes; hardly any transaction appends more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
@@ -29,23 +29,23 @@ final class Compactor {
   private let sessions: SessionTable
   private let live: LiveEntries
   private let context: ServerContext
-  /// Separate from the recorder's: `Recorder.record` may compact while that holds an entry.
+  /// Separate from the recorder's: `Recorder.record` may compact while the recorder's has an entry in it.
   private let buffer = ByteBuffer(capacity: 256)
 
-  /// What the compaction under way has copied.
+  /// The entries that the compaction under way has copied.
   private var relocations: [Relocation] = []
   /// Bytes of the log at the last step, and at the end of the last compaction.
   private var lengthAtLastStep = 0
   private(set) var lengthAtLastEnd = 0
-  /// An entry was refused, and no compaction has begun for its sake.
+  /// An entry was refused, and no compaction has begun since to make space for it.
   private var isWanted = false
   /// Earliest next compaction for a refused entry.
   private var retryFrom = Instant(nanoseconds: 0)
   /// Earliest next compaction after one that failed.
   private var backoffUntil = Instant(nanoseconds: 0)
-  /// The journal says that the log is full, and not yet that it has space again.
+  /// The journal has a message that the log is full, and none yet that it has space again.
   private var isFull = false
-  /// Longest refused entry since then, in bytes.
+  /// Longest refused entry since that message, in bytes.
   private var refusedLength = 0
 
   /// `bus` must outlive the compactor: a reference keeps nothing alive.
@@ -60,7 +60,7 @@ final class Compactor {
 
   // MARK: Compaction
 
-  /// Begins a compaction, or goes on with it, at the end of each iteration. The log is committed.
+  /// Begins or continues a compaction, at the end of each iteration. The log is committed.
   func step(at now: Instant) {
     let appended = wal.usedLength - lengthAtLastStep
     lengthAtLastStep = wal.usedLength
@@ -74,14 +74,14 @@ final class Compactor {
   /// Commits, and compacts everything.
   func compactNow(at now: Instant) {
     wal.commit()
-    // What a compaction under way has copied because it was young may be dead by now.
+    // A compaction under way has kept entries because they were young; some may be dead by now.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
 
   /// Compacts everything, from the beginning.
   ///
-  /// - Parameter commits: whether uncommitted entries take part, and are committed by the end of the compaction.
+  /// - Parameter commits: whether the compaction includes uncommitted entries, which its end commits.
   func compactWhole(committing commits: Bool = false, at now: Instant) {
     begin(committing: commits)
     finish(at: now)
@@ -92,7 +92,7 @@ final class Compactor {
     wal.beginCompaction(committing: commits)
   }
 
-  /// A connection is about to end in the log.
+  /// A disconnect entry is about to be appended.
   func noteEnd(of id: ConnectionID) {
     if wal.isCompacting { live.noteEnd(of: id) }
   }
@@ -121,7 +121,7 @@ final class Compactor {
     noteSpace()
   }
 
-  /// - Returns: whether there was space for it.
+  /// - Returns: whether there was space for all of it.
   private func appendWhatIsUnderWay(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
@@ -175,8 +175,8 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Compacts before the segment is full, as nothing can be compacted within a transaction. Only small segments get there,
-  /// of processes with little memory.
+  /// Compacts before the segment is full, because nothing can be compacted within a transaction. Only the small
+  /// segments of processes with little memory get that full.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
@@ -187,7 +187,7 @@ final class Compactor {
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // Where half of everything may be dead, compacting takes little longer than appending it did.
+    // If half of the log was appended since the last compaction, compacting takes little longer than appending did.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -210,7 +210,7 @@ final class Compactor {
   }
 
   private func noteFull(for length: Int) {
-    // Much of the log may never be free again.
+    // Capped, because much of the log may never be free again.
     refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
     guard !isFull else { return }
     isFull = true
@@ -230,7 +230,8 @@ final class Compactor {
 
   /// Call when the log got shorter or its admission limit changed.
   func noteSpace() {
-    // Only when much is free, and enough for what was refused: the journal does not say again and again that it is full.
+    // Reports space only if much is free, and enough for the refused entries: otherwise, the journal would get the two
+    // messages over and over.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

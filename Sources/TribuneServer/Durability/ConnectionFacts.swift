@@ -3,19 +3,19 @@
 import TribuneCore
 import TribuneWire
 
-/// What the log says of a connection.
+/// The content of a connect entry.
 nonisolated struct ConnectionFacts {
   var slot: Int
-  /// What the kernel calls its socket, in whatever process that is open.
+  /// The kernel's number for the socket (SO_COOKIE), which is the same in every process that has the socket.
   var cookie: UInt64
   var peer: PeerIdentity
   var connected: Instant
-  /// What its frames may have, as its welcome says.
+  /// The limits for its frames, as its welcome states them.
   var limits: FrameLimits
-  /// It has been greeted.
+  /// Whether the connection has been greeted.
   var isOpen: Bool
   var takesFiles: Bool
-  /// When this was written, or swept last.
+  /// The counts as of this entry, or of the last compaction that copied it.
   var postedCount: UInt64
   var lostCount: UInt64
 
@@ -46,7 +46,7 @@ nonisolated struct ConnectionFacts {
     buffer.append(lostCount)
   }
 
-  /// Appends what was written of a connection, with other counts.
+  /// Appends the body of a connect entry, with other counts.
   static func append(_ body: RawSpan, posted: UInt64, lost: UInt64, to buffer: ByteBuffer) {
     buffer.append(body.extracting(droppingLast: 16))
     buffer.append(posted)
@@ -68,7 +68,7 @@ extension ConnectionFacts {
   }
 }
 
-/// The counters of the bus that go on where another daemon ended.
+/// The counters of the bus that the next daemon continues.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
   var lastConnection: ConnectionID
@@ -97,7 +97,7 @@ nonisolated struct LoggedCounters {
 }
 
 extension UInt64 {
-  /// The number, if it can have come about by counting; else it was spoilt before it was written, and becomes one that can
-  /// be counted on from: as an id, it is higher than any that was given.
+  /// The number, if counting can have reached it. A higher one was damaged before it was written, and becomes one from
+  /// which counting can continue: as an id, it is higher than any that was given out.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }

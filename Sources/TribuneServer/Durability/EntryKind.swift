@@ -4,7 +4,7 @@ package import TribuneCore
 package import TribuneLog
 package import TribuneWire
 
-/// What an entry of the log is. A number is never given to another kind.
+/// The kind of a log entry. A number is never given to another kind.
 nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case counters = 1
   /// The peer, limits and slot of a connection (`ConnectionFacts`).
@@ -24,7 +24,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case questionFailure = 10
   /// Partial input and unsent output of a connection that is handed over.
   case inFlight = 11
-  /// What is buffered for a suspended connection that is handed over.
+  /// The notifications buffered for a suspended connection that is handed over.
   case buffered = 12
   case handoverEnd = 13
   /// A post that waits for the bus to be idle.
@@ -33,7 +33,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case postponedPostDone = 15
   /// The client must reconnect; its registrations are kept until the entry's time.
   case detached = 16
-  /// What the configuration decides from here on (`Bus.restoreConfiguration`); empty if that was too long.
+  /// The configuration of the core from here on (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
 }
 
@@ -61,7 +61,7 @@ extension WriteAheadLog {
   }
 }
 
-/// Ids that are never given out twice, each with a sequence of the log.
+/// Ids that are never given out twice; the log has a sequence for each kind.
 nonisolated enum LoggedSequence: Int, Sendable {
   case connection = 0
   case query = 1

@@ -4,15 +4,15 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// What a log that is being replayed says of one connection.
+/// A connection that was found in the log during a replay.
 struct FoundConnection {
-  /// What is to become of it.
+  /// How the recovery goes on with the connection.
   enum Fate {
-    /// It goes on.
+    /// The connection goes on.
     case survives
-    /// It goes on, but for what had been queued for it: so many notifications were not sent.
+    /// The connection goes on without the notifications queued for it; that many were not sent.
     case loses(UInt32)
-    /// It has to connect again. It can still be told so, unless its socket may be in the middle of a frame.
+    /// The client has to connect again. `isTold`: a refusal says so; not if the socket may be in mid-frame.
     case restarts(isTold: Bool)
   }
 
@@ -20,27 +20,27 @@ struct FoundConnection {
   var positions: LogPositions
   /// Control frames that the bus had sent or queued, with their numbers.
   var controlFrames: [(number: UInt32, frame: ByteBuffer)] = []
-  /// Notifications that it had been queued, ever, and that were buffered for it.
+  /// All notifications ever queued for the connection, and those buffered for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
-  /// What its counter slot said; empty where that is damaged.
+  /// The flags of its counter slot; empty if the slot is damaged.
   var flags: SessionFlags = []
   var isSlotKnown = false
-  /// Frames of the bus's own that it had been sent, ever.
+  /// All control frames ever sent to it.
   var controlSent: UInt32 = 0
-  /// Its socket may be in the middle of a frame that it is being sent.
+  /// Whether the socket may be in the middle of a frame to the client.
   var isMidFrame: Bool { flags.contains(.sending) }
   var fate = Fate.survives
-  /// Something that it had registered, or asked, was refused when it was replayed: the configuration is another one.
+  /// A registration or query of the connection was refused in the replay, because the configuration has changed.
   var isRefused = false
-  /// Not all that it had registered is known: for that, or since there was no room to write it down.
+  /// Some of its registrations are unknown: one was refused, or the log had no space for it.
   var isIncomplete = false
-  /// It had to connect again already, and there is no socket of it.
+  /// The connection was detached already, or its socket is missing.
   var isDetached = false
-  /// Until when it has time for that.
+  /// The end of the client's time to connect again.
   var detachedUntil: Instant?
 
-  /// Decides what becomes of it. After a death without a hand-over, its counter slot says what is lost.
+  /// Decides the connection's fate. After a death without a hand-over, the counter slot says how much is lost.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else {
@@ -53,7 +53,7 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // What it had not been told of is told with what is lost now, and counted then.
+    // Earlier losses that were not reported yet are reported, and counted, with those of this restart.
     if !isHandedOver, let lost = counters.lost { facts.lostCount = UInt64(lost) }
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
@@ -66,7 +66,7 @@ struct FoundConnection {
       fate = .restarts(isTold: true)
     } else {
       fate = .loses(counters.queued &- counters.sent &+ counters.buffered)
-      // A daemon that died while it took over may have written some twice.
+      // A daemon that died during its own recovery may have logged some frames twice.
       var last = counters.controlSent
       controlFrames = controlFrames.filter { frame in
         guard Int32(bitPattern: frame.number &- last) > 0 else { return false }

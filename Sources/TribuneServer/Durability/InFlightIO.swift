@@ -4,39 +4,39 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What was under way on a connection when it was handed over.
+/// The in-flight I/O of a connection that was handed over.
 struct InFlightIO {
-  /// What was read in part, and what waited to be read.
+  /// The partial frame that was read, descriptors that wait for their frames, and the unsent frames.
   var stream: ByteBuffer?
-  /// What was buffered while it was suspended.
+  /// The notifications buffered while the connection was suspended.
   var buffered: ByteBuffer?
 }
 
-/// A file that another daemon has left.
+/// A file in memory that the last daemon left.
 struct InheritedFile {
   let file: InFlightFile
   let inode: UInt64
 }
 
-/// Files that are handed over with what speaks of them, by inode. Whoever collected them still owns them.
+/// Descriptors of the files that logged or handed-over frames refer to, by inode. Their owners stay the same.
 struct FilesHandedOver {
   private(set) var descriptors: [UInt64: CInt] = [:]
 
-  /// - Returns: by which number it is found again; 0 for what is no sealed file in memory.
+  /// - Returns: the inode by which the file is found again; 0 if it is no sealed file in memory.
   mutating func insert(_ descriptor: CInt) -> UInt64 {
     let inode = FileDescriptor.lending(descriptor) { $0.inode } ?? 0
     if inode != 0 { descriptors[inode] = descriptor }
     return inode
   }
 
-  /// Inserts a descriptor that waits for its frame, if it is one of a file in memory. Nothing is asked of another one,
-  /// and nobody else gets it.
+  /// Inserts a descriptor that waits for its frame, if it is one of a file in memory. Nothing is asked of any other
+  /// one, and it is not passed on.
   mutating func insert(waiting descriptor: CInt) -> UInt64 {
     if descriptor == PassedDescriptors.lost { return Self.lost }
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
   }
 
-  /// Appends how a file is found again, how long it is, and whose it is: `RecordedFile.length` bytes.
+  /// Appends a file's inode, length and user: `RecordedFile.length` bytes.
   mutating func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer) {
     buffer.append(file.map { insert($0.rawDescriptor) } ?? 0)
     buffer.append(UInt64(file?.length ?? 0))
@@ -48,7 +48,7 @@ struct FilesHandedOver {
   static let lost = UInt64.max
 }
 
-/// A file as it is written down: its inode, its length and its user.
+/// A file as an entry has it: its inode, its length and its user.
 enum RecordedFile {
   static let length = 8 + 8 + 4
 }

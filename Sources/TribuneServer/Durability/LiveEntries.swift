@@ -10,15 +10,15 @@ import TribuneWire
 /// | --- | --- |
 /// | connect | if the connection was open when the compaction began, or came later |
 /// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
-/// | disconnect, advance, postponedPostDone; retained, where it says that something is forgotten | if younger |
+/// | disconnect, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | all others | never; `Compactor` writes counters, configuration, queries and awaited posts anew |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
-  /// Connections that have ended since the compaction began. What they did meanwhile to others' registrations is replayed
-  /// only if their connect entries are there.
+  /// Connections that have ended since the compaction began. Without their connect entries, a replay would skip the
+  /// changes that they made meanwhile to registrations of others.
   private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this: a reference keeps nothing alive.
@@ -55,7 +55,7 @@ final class LiveEntries {
     sessions.withPositions(of: entry.connection) { positions, _ in positions.connect } == entry.position
   }
 
-  /// Most entries are control frames: nothing is looked up by a hash for them.
+  /// Most entries are control frames, so this looks nothing up by a hash.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
     guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
@@ -74,14 +74,14 @@ final class LiveEntries {
       }
       guard positions.registrations[frame.serial] == entry.position else { return false }
       if bus.value.isRegistered(frame.serial, by: slot) { return true }
-      // Another connection has ended it.
+      // Another connection has ended the registration.
       positions.registrations[frame.serial] = nil
       return false
     } ?? false
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // That something is forgotten matters to what was copied before.
+    // The entry says that a notification is forgotten, which the compaction may have copied before.
     if entry.body.byteCount <= LoggedRetention.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }

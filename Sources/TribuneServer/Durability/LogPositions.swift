@@ -3,7 +3,7 @@
 import TribuneLog
 import TribuneWire
 
-/// Where the log speaks of a session, and of the frames that have registered what it has.
+/// The positions of a session's entries in the log: its connect entry, and the frames that have registered something.
 struct LogPositions {
   /// Nil for a session that the log does not know.
   var connect: EntryPosition?

@@ -6,7 +6,7 @@ import TribuneWire
 
 /// Identifies a control frame by its connection's slot and its number there; stored as the entry's time.
 nonisolated struct ControlFrameID {
-  /// Counted from the first of the connection on; wraps around.
+  /// Counts the control frames of the connection; wraps around.
   let number: UInt32
   let slot: Int
 
@@ -20,9 +20,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then what
-/// it relied on: of a declaration its context (`Bus.appendContext`), of a delegate the default timeout, of an answer the
-/// truncation reason.
+/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then its context. That
+/// is from `Bus.appendContext` for a declaration, the default timeout for a delegate, the truncation reason for an answer.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

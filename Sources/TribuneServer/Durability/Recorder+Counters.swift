@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// What the recorder counts for each connection in its counter slot: each change is one store.
+/// The counter slots, which have the recorder's counts for each connection. Each change is one store.
 extension Recorder {
   /// `count` notifications were queued.
   @inline(__always) func noteQueued(
@@ -16,7 +16,7 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: they are counted in the slot already, and go on being counted where they are, since no two
+  /// - Parameter wereBuffered: whether the slot counts them as buffered already. They stay counted there, since no two
   ///   counters change at once.
   func noteQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
@@ -39,19 +39,21 @@ extension Recorder {
     }
   }
 
-  /// Counts what is buffered while the connection is suspended.
+  /// Counts the notifications that are buffered while the connection is suspended.
   func noteBuffered(for slot: ConnectionSlot) {
     guard let before = sessions[slot]?.output.bufferedBefore ?? sessions.detached(at: slot)?.bufferedBefore
     else { return }
     wal.set(.buffered, of: slot.index, to: bufferedCount(of: slot, before: before))
   }
 
-  /// - Parameter before: those that are not buffered any more, but reported as lost.
+  /// - Parameter before: notifications that were buffered, and are queued or reported as lost by now
+  ///   (`Output.bufferedBefore`).
   func bufferedCount(of slot: ConnectionSlot, before: UInt32) -> UInt32 {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// What was buffered is counted before its poster is done with: nobody else knows of it.
+  /// Counts the notifications that the core has buffered, before the bus is done with their poster: the log has no
+  /// other record of them.
   func noteBufferedOfAll() {
     while let slot = bus.value.popBuffered() { noteBuffered(for: slot) }
   }
@@ -62,7 +64,7 @@ extension Recorder {
     if survivesDeath { setFlag(.sending, of: session) }
   }
 
-  /// The kernel has taken some of what waited.
+  /// The kernel has taken part of the queue.
   @inline(__always) func noteSent(to session: Session) {
     if survivesDeath { writeSent(to: session) }
   }
@@ -84,7 +86,7 @@ extension Recorder {
     setFlags(flags, of: session)
   }
 
-  /// Frames of the bus's own are queued that an earlier daemon had queued, and that are not in the log.
+  /// Control frames that an earlier daemon had queued are queued again; they are not in the log.
   func noteRestoredFrames(of session: Session) {
     let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     guard survivesDeath, count > 0 else { return }
@@ -92,7 +94,7 @@ extension Recorder {
     setFlag(.unlogged, of: session)
   }
 
-  /// What was under way is this daemon's own, and so are the counter slots.
+  /// The in-flight I/O and the counter slot are this daemon's own from now on.
   func noteRecovered(_ session: Session) {
     guard survivesDeath else { return }
     noteSent(to: session)
@@ -123,8 +125,7 @@ extension Recorder {
 
   // MARK: Flags
 
-  /// - Parameter isSlotKnown: false if the counter slot is damaged: nothing is known of the session but what it had
-  ///   registered.
+  /// - Parameter isSlotKnown: false if the counter slot is damaged: only the registrations of the session are known.
   func noteDetached(_ session: DetachedSession, isSlotKnown: Bool) {
     if isSlotKnown {
       wal.set(.flags, of: session.slot.index, to: session.flags.rawValue)
@@ -132,6 +133,11 @@ extension Recorder {
       wal.assignSlot(session.slot.index, to: session.id, flags: session.flags)
     }
     noteBuffered(for: session.slot)
+  }
+
+  /// A connection that was not greeted is about to be sent a refusal.
+  func noteSendingLast(to found: FoundConnection) {
+    wal.set(.flags, of: found.facts.slot, to: found.flags.union(.sending).rawValue)
   }
 
   func setFlag(_ flag: SessionFlags, of session: Session) {

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What is retained, in the log. A file with userInfo is kept for as long as it is retained.
+/// Logs retained notifications. The keeper keeps a file with userInfo for as long as it is retained.
 extension Recorder {
   func recordRetained(_ kept: RetainedNotification) {
     let buffer = emptyBuffer()
@@ -27,7 +27,7 @@ extension Recorder {
     record(.retained, buffer.bytes)
   }
 
-  /// A file can be retained under several names, and is kept once.
+  /// Has the keeper keep a file: once, even if it is retained under several names.
   ///
   /// - Returns: its inode; nil if it is not kept.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
@@ -41,14 +41,13 @@ extension Recorder {
     return inode
   }
 
-  /// Has nobody keep what is retained no more. The committed log says so by now.
+  /// Has the keeper drop the files that are no longer retained. The committed log says so by now.
   func removeForgottenFiles() {
     for inode in retainedFiles.value.takeForgotten().sorted() { keeper?.forget(.file(inode)) }
   }
 }
 
-/// The inodes of the files of what is retained, by a key for name and object, and those that are retained no more and
-/// still kept.
+/// The inodes of retained files, by a key for name and object, and of files that are still kept but no longer retained.
 struct RetainedFiles {
   private var files: [String: UInt64] = [:]
   private var forgotten: Set<UInt64> = []
@@ -58,14 +57,14 @@ struct RetainedFiles {
     set { files[key] = newValue }
   }
 
-  /// What a retained file is found by.
+  /// The key of a retained file.
   static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
   var hasForgotten: Bool { !forgotten.isEmpty }
-  /// All that are kept.
+  /// All kept files.
   var inodes: Set<UInt64> { forgotten.union(files.values) }
 
-  /// What was retained under the key is so no more. Its file goes with `takeForgotten`, if nothing else needs it by then.
+  /// Ends the retention under a key. `takeForgotten` gives its file, unless another key has it by then.
   mutating func forget(_ key: String) {
     guard !files.isEmpty, let file = files.removeValue(forKey: key), !files.values.contains(file) else {
       return
@@ -78,14 +77,14 @@ struct RetainedFiles {
     forgotten.remove(inode) != nil || files.values.contains(inode)
   }
 
-  /// What is to be kept no more.
+  /// The files that need not be kept any more.
   mutating func takeForgotten() -> Set<UInt64> {
     defer { forgotten.removeAll() }
     return forgotten
   }
 }
 
-/// What the log says of a retained notification: whether there is one, its file, and its fields.
+/// The content of a retained entry: whether a notification is retained, its file, and its fields.
 enum LoggedRetention {
   /// Bytes before the fields.
   static let headLength = 1 + RecordedFile.length

@@ -7,18 +7,18 @@ import TribuneWire
 
 /// Logs what the next daemon needs to go on if this one dies (see `WriteAheadLog`).
 ///
-/// What changes the core is logged as it came in: frames other than posts, disconnects, and moments at which something
-/// was due. Of a post, what comes of it is logged: that it is retained, awaited, or waits. Control frames are logged as
-/// they go out. Reads and writes under way and the number of queued notifications are in the connection's counter slot,
-/// a store for each.
+/// Events that change the core are logged as they came in: frames other than posts, disconnects, and moments at which
+/// something was due. For a post, its effect is logged: that it is retained, awaited, or waits. Control frames are
+/// logged as they go out. The connection's counter slot has the reads and writes under way and the number of queued
+/// notifications; each change there is one store.
 ///
-/// A *transaction* is what the core takes in one go and all that it causes. Everything in it is queued and logged before
-/// any of it is sent, and one store commits it. So the next daemon knows of everything that anybody has read, and
-/// everything that it knows of was sent or is in the log to be sent. Were half of a transaction visible, replaying it would
-/// cause the other half where nobody hears it. A compaction commits, so none begins within a transaction; the one at the
-/// end of a recovery commits that transaction.
+/// A *transaction* is one event for the core with all its effects. Everything in it is queued and logged before any of
+/// it is sent, and one store commits it. So the next daemon knows every frame that a client has read, and every frame
+/// that it knows was sent or is in the log to be sent. If half of a transaction were visible, its replay would cause
+/// the other half, which no client would receive. A compaction commits, so none begins within a transaction; the one
+/// at the end of a recovery commits that transaction.
 ///
-/// Plain posts are no transactions: the counter slots have what they cause as soon as it is queued.
+/// Plain posts are no transactions: the counter slots count their notifications as soon as they are queued.
 final class Recorder {
   /// Longest control frame that is logged, in bytes. A connection with a longer one unsent when the daemon dies has to
   /// connect again.
@@ -27,8 +27,8 @@ final class Recorder {
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Whether there is to be a keeper, who keeps the log and connections if the daemon dies. Without one, the log has
-  /// nothing.
+  /// Whether there is to be a keeper, which keeps the log and the connections if the daemon dies. Without one, nothing
+  /// is logged.
   let survivesDeath: Bool
   let keeper: KeeperLink?
   private let context: ServerContext
@@ -36,11 +36,11 @@ final class Recorder {
   let bus: Cell<Bus>.Reference
   private let files: UserInfoFiles
   private let buffer = ByteBuffer(capacity: 4096)
-  /// The stored files of what is retained.
+  /// The files of retained notifications.
   let retainedFiles = Cell(RetainedFiles())
-  /// Transactions under way, one within the other.
+  /// The number of nested transactions under way.
   private var transactionDepth = 0
-  /// Connections that were read, and may have posted what is delivered when the iteration ends.
+  /// Connections that were read, and whose posts may be delivered only when the iteration ends.
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
@@ -58,8 +58,8 @@ final class Recorder {
 
   // MARK: Compaction
 
-  /// Commits, and goes on with a compaction, or begins one that is due. A compaction reads what is committed, and ends
-  /// where the log does.
+  /// Commits, and continues a compaction, or begins one that is due. A compaction reads committed entries only, up to
+  /// the end of the log.
   func commitAndCompact() {
     commit()
     compactor.step(at: context.now)
@@ -71,17 +71,17 @@ final class Recorder {
   /// Compacts everything, uncommitted entries too, and commits.
   func compactAll() { compactor.compactWhole(committing: true, at: context.now) }
 
-  /// Makes space for what the next event may have logged.
+  /// Makes space for the entries of the next event.
   func makeSpace() { compactor.reserve(0, at: context.now) }
 
   // MARK: Transactions
 
   var isInTransaction: Bool { transactionDepth > 0 }
 
-  /// The core is about to take something, which is logged already.
+  /// The core is about to take an event, which is logged already.
   func beginTransaction() { transactionDepth += 1 }
 
-  /// All that the transaction causes is queued.
+  /// All effects of the transaction are queued.
   func endTransaction() {
     transactionDepth -= 1
     guard !isInTransaction else { return }
@@ -100,14 +100,14 @@ final class Recorder {
 
   // MARK: Frames
 
-  /// Has the core take a frame as one transaction. A frame that can change the core is logged first, and its entry is
+  /// Lets the core take a frame as one transaction. A frame that can change the core is logged first, and its entry is
   /// discarded if the core refuses the frame.
   ///
   /// - Parameters:
-  ///   - isLogged: false for a frame that is refused whatever the core says.
+  ///   - isLogged: false for a frame that is refused in any case.
   ///   - take: hands the frame to the core, or acts on it.
-  ///   - apply: queues what the core wants sent.
-  /// - Returns: why the frame was not taken: there is no space in the log for what it registers or asks.
+  ///   - apply: queues the frames that the core wants sent.
+  /// - Returns: the error if the frame was not taken, because the log has no space for the registration or query.
   func perform(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
     _ take: () throws(WireError) -> Void, apply: () -> Void
@@ -121,7 +121,7 @@ final class Recorder {
     }
     beginTransaction()
     defer { endTransaction() }
-    // The next daemon is not to take either what this one did not.
+    // The next daemon must not take a frame that this one refused.
     defer { if let position { wal.discard(from: position) } }
     let refusedBefore = bus.value.totals.refused
     try take()
@@ -153,7 +153,7 @@ final class Recorder {
     switch kind {
     case .attach, .hold, .declare, .ask:
       if let error = compactor.refusal(of: frame, at: context.now) { throw error }
-    // Who only watches is let in, and has to connect again after a restart.
+    // Without space, observers and monitors are let in unlogged, and have to connect again after a restart.
     case .observe, .monitor:
       if compactor.refusal(of: frame, at: context.now) != nil {
         setFlag(.incomplete, of: session)
@@ -162,12 +162,13 @@ final class Recorder {
     default: break
     }
     let fields = emptyBuffer()
-    // The registration outlasts the configuration that it came under.
+    // The registration outlasts the configuration under which it was made.
     if case .attach = kind { fields.append(bus.value.limits.delegateTimeout) }
     return append(frame.bytes, fields.bytes, of: session)
   }
 
-  /// Has a connection kept open when the daemon ends: one that has registered or asked something, or is handed over.
+  /// Has the keeper keep a connection open when the daemon ends: one that has registered or asked something, or is
+  /// handed over.
   func keepOpen(_ session: Session) {
     guard !session.isKept, let keeper else { return }
     keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
@@ -181,14 +182,14 @@ final class Recorder {
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
 
-  /// Notes where the frame lies that has registered something, and completes its entry.
+  /// Notes the position of a frame that has registered something, and completes its entry.
   private func noteTaken(
     _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
     let serial = frame.header.serial
     switch kind {
     case .answer: replaceAnswer(frame, at: position, of: session)
-    // What was buffered is counted on when it has been queued, together with what still is.
+    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no counter.
     case .suspend: session.positions.suspend = position
     case _ where !bus.value.hasRegistered(serial, kind, by: session.slot): break
     case .declare: session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
@@ -196,7 +197,7 @@ final class Recorder {
     }
   }
 
-  /// Logs an answer without what it said, if the core kept nothing of that: replayed, it must not decide more than it did.
+  /// Logs an answer without its content if the core kept none of that: its replay must not decide more than it did.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)
@@ -204,11 +205,11 @@ final class Recorder {
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
     buffer.setFrameLength(frame.header.payloadStart, frameAt: 0)
     buffer.append(reason.utf8Bytes)
-    // An answer gives no ids.
+    // An answer gives out no ids.
     _ = append(buffer.bytes, RawSpan(), of: session)
   }
 
-  /// Logs what a declaration relies on besides its frame, which is the last entry.
+  /// Adds the context on which a declaration relies to its entry, which is the last one.
   private func addContext(
     to frame: FrameView, at position: EntryPosition, of session: Session
   ) -> EntryPosition? {
@@ -217,11 +218,11 @@ final class Recorder {
     guard fields.count > 0 else { return position }
     bus.value.count(fields.count, besides: frame.header.serial, of: session.slot)
     wal.discard(from: position)
-    // A declaration gets no id.
+    // A declaration gives out no id.
     return append(frame.bytes, fields.bytes, of: session)
   }
 
-  /// Notes which ids have been given out, before anybody learns of them.
+  /// Logs the last ids given out, before a client learns of them.
   func noteGivenIDs() {
     guard survivesDeath else { return }
     let counters = bus.value.counters
@@ -231,7 +232,7 @@ final class Recorder {
 
   // MARK: Other entries
 
-  /// The connection has been greeted, and is to survive the daemon.
+  /// Logs a connection that is to survive the daemon: it has been greeted, or is handed over.
   func recordConnection(_ session: Session) {
     let buffer = emptyBuffer()
     ConnectionFacts(session).append(to: buffer)
@@ -240,7 +241,7 @@ final class Recorder {
 
   /// A connection without a connect entry gets no disconnect entry.
   func recordDisconnection(of id: ConnectionID) {
-    // A compaction between here and the entry would take the connection for one that is gone from the log.
+    // A compaction after this lookup would drop the connect entry, and the disconnect entry would have none before it.
     if !isInTransaction { compactor.reserve(0, at: context.now) }
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -254,10 +255,10 @@ final class Recorder {
   /// A detached connection can be resumed until `end`.
   func recordDetached(_ id: ConnectionID, until end: Instant) { record(.detached, of: id, at: end) }
 
-  /// The core is about to do what is due.
+  /// The core is about to do the work that is due.
   func recordAdvance() { record(.advance) }
 
-  /// Logs whom a poster waits for, which is shorter than the post.
+  /// Logs the observers for which a poster waits, which is shorter than the post.
   private func recordAwaitedPost(_ serial: Serial, of session: Session) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
@@ -275,12 +276,11 @@ final class Recorder {
     record(.questionFailure, buffer.bytes)
   }
 
-  /// A post waits for the bus to be idle. It was accepted, and nobody has been told of it yet. A planned restart delivers
-  /// it first.
+  /// A post waits for the bus to be idle: accepted, and not sent to any observer. A planned restart delivers it first.
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard survivesDeath else { return }
-    // A file with userInfo is not kept: what waits here is short, or does not wait for long.
+    // The keeper keeps no file of it: userInfo that waits here is short, or does not wait for long.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
     buffer.append(number)
@@ -296,7 +296,7 @@ final class Recorder {
     record(.postponedPostDone, buffer.bytes)
   }
 
-  /// Logs what the configuration in force decides, before anything that it decides.
+  /// Logs the configuration in force, before any event that it decides.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.noteSpace()
@@ -305,7 +305,7 @@ final class Recorder {
     record(.configuration, buffer.bytes)
   }
 
-  /// Everything is in the log, for the daemon that goes on with it; what was under way is in the file `inFlight`.
+  /// The log is complete for the daemon that goes on with it. The file with the inode `inFlight` has the in-flight I/O.
   func recordHandoverEnd(inFlight: UInt64) {
     let buffer = emptyBuffer()
     buffer.append(inFlight)
@@ -316,8 +316,8 @@ final class Recorder {
   /// Logs a control frame that has been queued.
   ///
   /// - Parameters:
-  ///   - rest: what follows `slice` in the same frame.
-  ///   - isRecorded: false for what is not worth it, such as long lists.
+  ///   - rest: the rest of the frame that begins in `slice`.
+  ///   - isRecorded: false for a frame that is not worth it, such as an entry of a long list.
   func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
     guard survivesDeath, session.positions.connect != nil else { return }
     let number = session.output.controlCount &+ 1
@@ -335,15 +335,15 @@ final class Recorder {
     }
   }
 
-  /// Bytes that may wait for a connection if its control frames are to be logged. When the log is over half full after
-  /// a compaction, unread control frames may use a quarter of it, shared evenly.
+  /// A connection's control frames are logged while its queue has at most this many bytes. When the log is over half
+  /// full after a compaction, unread control frames may use a quarter of it, shared evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
     return min(highMark, wal.admissionLimit / 4 / max(1, sessions.count))
   }
 
-  /// Where the next entry is encoded, with nothing in it.
+  /// The empty buffer in which the next entry is encoded.
   @inline(__always) func emptyBuffer() -> ByteBuffer {
     let buffer = self.buffer
     buffer.truncate(to: 0)
@@ -351,7 +351,7 @@ final class Recorder {
   }
 
   /// - Parameter moment: nil for now.
-  /// - Returns: where the entry lies; nil without a keeper.
+  /// - Returns: the position of the entry; nil without a keeper.
   @discardableResult
   func record(
     _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,
@@ -375,21 +375,21 @@ final class Recorder {
     if survivesDeath { setFlag(.receiving, of: session) }
   }
 
-  /// What was read has been taken, except for what the connection keeps.
+  /// The frames that were read have been taken, except those that the connection keeps.
   @inline(__always) func noteReceived(from session: Session) {
     if survivesDeath { endReceiving(from: session) }
   }
 
   private func endReceiving(from session: Session) {
-    // Until all that it caused is visible, what was read is lost with the daemon.
+    // Until its effects are committed, a read is lost if the daemon dies.
     commit()
     guard session.input.isEmpty else { return }
-    // What is delivered when the iteration ends is not in the log.
+    // The log does not have posts that are delivered when the iteration ends.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)
   }
 
-  /// What the iteration has posted is delivered.
+  /// The posts of the iteration are delivered.
   func endIteration() {
     while let session = receiving.value.popLast() {
       if !session.isClosed { noteReceived(from: session) }
@@ -398,7 +398,7 @@ final class Recorder {
 }
 
 extension Bus {
-  /// Whether a frame that was taken has registered something. Any other one may have the serial of a registration.
+  /// Whether a taken frame has registered something. The kind matters: another frame may have a registration's serial.
   mutating func hasRegistered(_ serial: Serial, _ kind: FrameKind?, by slot: ConnectionSlot) -> Bool {
     switch kind {
     case .observe, .monitor, .attach, .hold, .declare: isRegistered(serial, by: slot)
@@ -408,7 +408,7 @@ extension Bus {
 }
 
 extension FrameKind? {
-  /// Whether a frame of the kind can change the core in a way that has to be known later.
+  /// Whether a frame of the kind can change the core in a way that a replay needs.
   fileprivate var isRecorded: Bool {
     switch self {
     case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel, .ask, .answer, .defer, .done: true

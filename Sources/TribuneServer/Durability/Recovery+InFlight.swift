@@ -5,9 +5,9 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// How a recovery goes on with what was under way on each connection when it was handed over.
+/// Restores the in-flight I/O of connections that were handed over.
 extension Recovery {
-  /// What was under way on each connection, by id, if the daemon that was here handed it over.
+  /// The in-flight I/O of each connection, by id; nil if the last daemon did not hand it over.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
       return nil
@@ -38,9 +38,9 @@ extension Recovery {
     return streams
   }
 
-  /// The file that `append(_:to:_:)` has written down.
+  /// The file that `FilesHandedOver.append(_:to:)` has recorded; nil if it has recorded none.
   ///
-  /// - Throws: when it is not there.
+  /// - Throws: `invalidDescriptor` if the file is missing or has changed.
   func file(from reader: inout FieldReader) throws(WireError) -> InheritedFile? {
     let inode = try reader.integer(UInt64.self)
     let length = Int(clamping: try reader.integer(UInt64.self))
@@ -62,7 +62,7 @@ extension Recovery {
     return file
   }
 
-  /// Has the keeper go on with the files of what is retained. It forgets what was only under way.
+  /// Has the keeper go on with the files of retained notifications. Files that were only under way are forgotten.
   func keepInheritedFiles() {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
       guard let file = inheritedFiles[inode]?.file else { continue }
@@ -75,7 +75,7 @@ extension Recovery {
     inheritedFiles = [:]
   }
 
-  /// Goes on with what was under way on a connection.
+  /// Restores the in-flight I/O of a connection.
   func restore(_ streams: InFlightIO, of session: Session) {
     do throws(WireError) {
       if let stream = streams.stream {
@@ -83,7 +83,7 @@ extension Recovery {
         let partial = try fields.byteArray()
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
-        // What goes out comes first: what is wrong with the rest is said behind it, and not within a frame.
+        // Output comes first: an error in the rest is reported behind it, and not in the middle of a frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.noteRestoredFrames(of: session)
         try reader.restorePartial(partial, of: session)
@@ -130,7 +130,7 @@ extension Recovery {
     quota.countRestored(of: session)
   }
 
-  /// A file that others may have as well, under way to them or retained.
+  /// A duplicate of a file that may also be retained, or under way to other connections.
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
       if let known = inheritedFiles[inode] {
@@ -160,7 +160,7 @@ extension Recovery {
     try bus.value.restoreBuffered(
       buffered.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
       for: session.slot)
-    // They are buffered again, and not lost.
+    // These notifications are buffered again, and not lost.
     session.output.bufferedBefore &-= UInt32(
       truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))
   }

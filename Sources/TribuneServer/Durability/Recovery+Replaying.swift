@@ -5,21 +5,21 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// What is read out of a log.
+/// The result of replaying a log.
 struct ReplayedLog {
-  /// By id.
+  /// By the connection's id.
   var found: [UInt64: FoundConnection] = [:]
   var takenSlots: Set<Int> = []
-  /// The ids that delegates and holds were given.
+  /// The ids that were given out to delegates and holds.
   var givenDelegates: Set<UInt64> = []
-  /// The inode of the file with what was under way, if the log was handed over, and when it was.
+  /// If the log was handed over: the inode of the file with the in-flight I/O, and the time of the hand-over.
   var handedOver: (file: UInt64, moment: Instant)?
-  /// Records that could not be made use of.
+  /// Entries that could not be replayed.
   var uselessCount = 0
 }
 
 extension FrameKind? {
-  /// Whether somebody counts on what it has registered, or waits for what comes of it.
+  /// Whether the client relies on the registration that such a frame makes, or waits for its result.
   fileprivate var isRequest: Bool {
     switch self {
     case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask: true
@@ -28,12 +28,12 @@ extension FrameKind? {
   }
 }
 
-/// How a log becomes the bus again that wrote it: by receiving, once more, what it had received.
+/// Rebuilds the bus that wrote a log: the core receives the frames of that bus once more.
 extension Recovery {
-  /// Replays the log into the core, which must be empty. Nothing of what that causes is sent.
+  /// Replays the log into the core, which must be empty. The effects are dropped.
   func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
-    // What was allowed once is not refused by a limit that has been lowered since.
+    // A limit that has been lowered since must not refuse a frame that was allowed once.
     bus.value.limits = bus.value.limits.lifted
     bus.value.restoring.isReplaying = true
     let damage = wal.forEachEntry { entry in
@@ -48,9 +48,9 @@ extension Recovery {
       bus.value.dropEffects()
     }
     bus.value.restoring.isReplaying = false
-    // From here on, what was replayed is treated as after a reload.
+    // From here on, today's configuration is in force, as after a reload.
     bus.value.apply(context.configuration, log: context.log)
-    // A slot's last tenant has the highest id of all that it had.
+    // The last connection in a slot has the highest id of all that were in it.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
@@ -62,7 +62,7 @@ extension Recovery {
     // A newer daemon wrote it.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
-    // No bus gives others.
+    // No bus gives out higher ids.
     guard id <= BusCounters.most else { return false }
     sessions.noteGiven(entry.connection)
     var reader = FieldReader(entry.body)
@@ -70,7 +70,7 @@ extension Recovery {
     case .counters: restore(try LoggedCounters(from: &reader))
     case .connect:
       let facts = try ConnectionFacts(from: &reader)
-      // One that had not said hello when it was handed over is written down once more when it has.
+      // A connection that was handed over before its hello is logged again after it.
       if let known = replayed.found[id], !known.facts.isOpen {
         replayed.found[id] = nil
         replayed.takenSlots.remove(known.facts.slot)
@@ -85,7 +85,7 @@ extension Recovery {
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
-      // It may be gone from the log already.
+      // The connect entry may be gone from the log already.
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
@@ -116,7 +116,7 @@ extension Recovery {
   ) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // Until it turns out otherwise. What was refused when it came is not in the log.
+    // A request counts as refused until the core takes it. The log has no frames that were refused when they came.
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || recorded.kind.isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
     let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
@@ -124,7 +124,7 @@ extension Recovery {
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
       header.frameLength == buffer.count
     else { return false }
-    // A daemon gives no id twice. A log that has it do so is damaged, whatever its checksums say.
+    // A daemon gives out no id twice. A log in which one does is damaged, even if its checksums are right.
     switch header.kind {
     case .ask where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
     case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
@@ -135,7 +135,7 @@ extension Recovery {
     bus.value.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
     case .declare: try bus.value.give(recorded.context)
-    // An older daemon has not logged it.
+    // An older daemon has not logged the timeout.
     case .attach where recorded.context.byteCount >= 4:
       bus.value.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
     case .answer:
@@ -169,7 +169,7 @@ extension Recovery {
     context.statistics.value = counters.statistics
   }
 
-  /// Takes a retained notification back, or that there is none any more.
+  /// Restores a retained notification, or forgets one.
   private func replayRetained(_ body: RawSpan) throws(WireError) {
     var reader = FieldReader(body)
     guard try reader.flag() else {
@@ -182,7 +182,7 @@ extension Recovery {
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
-      // What has taken its place is still to come, unless it is lost, too.
+      // The notification that replaced this one is still to come, unless it is lost, too.
       let key = try bus.value.forgetRetained(body.extracting(droppingFirst: LoggedRetention.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return
@@ -192,9 +192,9 @@ extension Recovery {
     recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found?.inode
   }
 
-  /// Takes a post back that waits, or that it does no more.
+  /// Restores a post that waits, or forgets one that no longer does.
   ///
-  /// - Throws: what is wrong with it.
+  /// - Throws: an error if the entry is invalid.
   private func replayWaiting(_ entry: LogEntry) throws(WireError) {
     var reader = FieldReader(entry.body)
     let number: UInt64 = try reader.integer()
@@ -210,10 +210,10 @@ extension Recovery {
     recorder.postponed.insert(number)
   }
 
-  /// Goes by what a logged configuration decides, until the log ends or has another one.
+  /// Applies a logged configuration, which holds until the log ends or has another one.
   private func replayConfiguration(_ fields: RawSpan) throws(WireError) {
     if fields.byteCount > 0 { return try bus.value.restoreConfiguration(fields) }
-    // It was too long to be logged: today's stands in for it.
+    // The configuration was too long to be logged, so today's stands in for it.
     bus.value.apply(context.configuration, log: context.log)
     bus.value.limits = bus.value.limits.lifted
   }

@@ -5,12 +5,12 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Goes on where another daemon ended: by its own will, having handed everything over, or not. Used once, at the start.
+/// Goes on where another daemon ended, after a hand-over or without one. Used once, at the start.
 final class Recovery {
-  /// How long a connection that has to connect again keeps what it had registered.
+  /// How long the registrations of a detached session are kept for its client to come back.
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
-  /// More ids than have been given since the log last said one, where nothing else is known of them.
+  /// Ids to skip if the log's last id is damaged: more than can have been given out since the highest known one.
   private static let idsSkipped: UInt64 = 1 << 32
 
   let context: ServerContext
@@ -25,9 +25,9 @@ final class Recovery {
   let keeper: KeeperLink?
   private let interpreter: Interpreter
   private let loop: EventLoop
-  /// What the last daemon has left.
+  /// The descriptors that this daemon got at its start.
   let passed: PassedAtStart
-  /// Files that another daemon has left, by inode.
+  /// Files that the last daemon left, by inode.
   var inheritedFiles: [UInt64: InheritedFile] = [:]
   /// Sockets of connections that cannot go on.
   private final class Socket {
@@ -64,7 +64,7 @@ final class Recovery {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
-      // Its client may be there, and come back: nobody kept its connection.
+      // The keeper has no socket of it, but its client may be there and connect again.
       if !session.positions.registrations.isEmpty, !passed.hasConnection(cookie: session.facts.cookie) {
         replayed.found[id]?.fate = .restarts(isTold: false)
         replayed.found[id]?.isDetached = true
@@ -93,8 +93,7 @@ final class Recovery {
     interpreter.applyEffects()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
-    // All of that becomes visible at once, and before any of it is sent: it was caused by something that no entry but
-    // those of the compaction's end tells.
+    // All effects become visible at once, before any is sent: only the entries of the compaction's end have the cause.
     recorder.compactAll()
     recorder.endTransaction()
     interpreter.settle()
@@ -102,13 +101,13 @@ final class Recovery {
     keepInheritedFiles()
   }
 
-  /// Whatever of the log is lost, or had no room in it, no id is given twice.
+  /// Skips ids, so that none is given out twice, even if entries are lost or did not fit into the log.
   private func skipGivenIDs() {
     var isDamaged = false
     func last(_ id: LoggedSequence, known: UInt64) -> UInt64 {
       switch wal.last(id) {
       case .given(let number): return max(number, known)
-      // As many as what is lost has bytes: all that can be said of what an older daemon left.
+      // An older daemon wrote no last id. The lost entries cannot have given out more ids than they have bytes.
       case .unwritten: return known + UInt64(damage?.unreadLength ?? 0)
       case .damaged:
         isDamaged = true
@@ -123,8 +122,7 @@ final class Recovery {
     context.log.warning("the log is damaged where it says which ids were given: they go on much higher")
   }
 
-  /// Closes the connections that the log does not know: neither what is under way on them nor what they have registered
-  /// can be told.
+  /// Closes the connections that the log does not know: their in-flight I/O and their registrations are unknown.
   private func closeUnknown() -> Int {
     let cookies = passed.connectionCookies
     for cookie in cookies {
@@ -142,7 +140,7 @@ final class Recovery {
     if case .restarts = found.fate {
       guard socket != nil || found.isDetached else { return false }
       if let socket { ended[id] = Socket(socket) }
-      // What has said no hello has registered nothing.
+      // A connection that has not sent its hello has no registrations.
       if found.facts.isOpen { sessions.insert(DetachedSession(id, found)) }
       return true
     }
@@ -155,7 +153,7 @@ final class Recovery {
     session.output.queue.restore(lostCount: found.facts.lostCount)
     session.postedCount = found.facts.postedCount
     session.positions = found.positions
-    // The numbers of control frames go on, so that what is in the log still holds.
+    // The numbers of control frames go on, so the entries in the log stay valid.
     session.output.controlCount = found.controlSent
     do throws(Errno) {
       try session.descriptor.setNonblocking()
@@ -170,7 +168,7 @@ final class Recovery {
     return true
   }
 
-  /// Logs until when detached sessions last: once, however often the bus is restarted meanwhile.
+  /// Logs when detached sessions end: once for each, even if the bus restarts several times meanwhile.
   private func logDetached() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -178,22 +176,22 @@ final class Recovery {
       if known == nil { recorder.recordDetached(session.id, until: due) }
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
-    // Before the counter slot says that nothing is under way.
+    // This comes before the counter slots say that nothing is under way.
     recorder.commit()
   }
 
-  /// Goes on with what was under way on a connection.
+  /// Goes on with a connection and its in-flight I/O, or detaches it.
   private func resume(_ id: ConnectionID, _ found: FoundConnection, _ streams: InFlightIO?) {
     if case .restarts(let isTold) = found.fate { return detach(id, found, isTold: isTold) }
     guard let session = sessions[id] else { return }
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
-    // Until the recovery is committed, the next daemon may have to judge by the counter slot again.
+    // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
     session.output.flags = found.flags
     switch found.fate {
     case .survives:
       if let streams { restore(streams, of: session) }
-      // Without the rest of a frame, nothing can be said behind its beginning.
+      // Without the rest of a frame, nothing can be sent behind its beginning.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
     case .loses(let count): restore(found, having: count, of: session)
     case .restarts: break
@@ -202,7 +200,7 @@ final class Recovery {
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
-  /// Ends a connection that cannot go on. What its client had registered is kept until it has connected again.
+  /// Ends a connection that cannot go on. Its registrations are kept for its client to connect again.
   private func detach(_ id: ConnectionID, _ found: FoundConnection, isTold: Bool) {
     if let session = sessions.detached(id) {
       session.queuedCount = found.queuedCount
@@ -210,19 +208,22 @@ final class Recovery {
       session.flags.formUnion(found.flags)
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
+    } else if isTold {
+      // If this daemon dies behind the refusal, the next one must not send another hello behind it.
+      recorder.noteSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
     if isTold { sayLast(to: socket, isGreeted: found.controlSent > 0) }
     UnixSocket.shutdown(socket)
-    // What the client has sent and nobody has read is let go of with it, descriptors too: that can take long.
+    // This also closes descriptors in input that was not read, which can take long.
     quota.close(socket, of: found.facts.peer.uid)
   }
 
-  /// Says why a connection ends, if the kernel takes it.
+  /// Sends the reason why a connection ends, if the kernel takes it.
   private func sayLast(to socket: borrowing FileDescriptor, isGreeted: Bool) {
     let error = WireError(.restarted, "the bus was restarted while a frame was under way")
     let buffer = ByteBuffer(capacity: 256)
-    // A client reads every refusal in the same way.
+    // After a hello, a client that was not greeted reads the refusal like any other.
     if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
     buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
     do throws(Errno) {
@@ -251,7 +252,7 @@ final class Recovery {
     }
   }
 
-  /// The core may want to speak to connections that have not come back.
+  /// Applies the effects, except those for connections that have not come back.
   private func applyEffectsToPresent() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
@@ -260,7 +261,7 @@ final class Recovery {
     interpreter.applyEffects()
   }
 
-  /// Writes to the journal what was found.
+  /// Writes the result of the recovery to the journal.
   func logResult() {
     if let damage { context.log.warning("the log is damaged: \(damage)") }
     if replayed.uselessCount > 0 {

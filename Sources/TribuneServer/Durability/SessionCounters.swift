@@ -36,7 +36,7 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let detached = SessionFlags(rawValue: 16)
 }
 
-/// What the log counts of one connection.
+/// The counters of one connection in the log.
 nonisolated package struct SessionCounters: Equatable, Sendable {
   package var connection: ConnectionID
   package var flags: SessionFlags = []
@@ -44,12 +44,12 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if it is damaged: only a figure depends on it.
+  /// Nil if it is damaged: no decision depends on it, only a figure.
   package var lost: UInt32? = 0
 }
 
 extension SessionCounters {
-  /// Nil if a counter is damaged that decides something.
+  /// Nil if a counter on which a decision depends is damaged.
   fileprivate nonisolated init?(_ slot: CounterSlot) {
     func value(_ counter: SessionCounter) -> UInt32? { slot[counter.rawValue] }
     guard let flags = value(.flags), let queued = value(.queued), let sent = value(.sent),

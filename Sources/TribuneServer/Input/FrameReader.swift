@@ -4,21 +4,22 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Reads from sockets, and finds the frames in what came.
+/// Reads from sockets, and finds the frames in the bytes.
 ///
 /// Reads go into one buffer that all connections share, and frames are taken where they lie in it. A partial frame is
 /// copied out, and copied in again before the next read of that connection. A frame that does not fit the shared buffer
-/// gets one of its own, as long as it says it will be, once that length has been found within the limits.
+/// gets a buffer of its own, of the length that its header states, once that length is known to be within the limits.
 final class FrameReader {
-  /// With less space left than that, a read gets a new buffer.
+  /// If the shared buffer has less space left, a read gets a new one.
   private static let receiveSpace = 16_384
 
-  /// As many reads as empty a socket, however much its peer goes on to send meanwhile: the kernel holds less than this
+  /// The number of reads that empties a socket, even if its peer continues to send: the kernel holds less than this
   /// many times `receiveSpace`.
   private static let readsUntilEmpty = 64
 
-  /// After that long, an iteration leaves the frames of a connection that has sent many that are much work, so that all
-  /// others have their turn. The clock is read after so many frames, and after each one that can be much work.
+  /// After this much of an iteration, a connection that has sent many expensive frames leaves the rest for the next
+  /// iteration, so that all others have their turn. The clock is read after every `framesPerLook` frames, and after
+  /// each frame that can be much work.
   private static let iterationNanosecondsMax: UInt64 = 8_000_000
   private static let framesPerLook = 8
 
@@ -49,22 +50,22 @@ final class FrameReader {
 
   // MARK: Reading
 
-  /// Reads what a connection has sent until now.
+  /// Reads everything that a connection has sent until now.
   func readRest(of session: Session) {
     for _ in 0..<Self.readsUntilEmpty {
       guard session.isServed else { return }
-      // The last iteration is as long as it has to be.
+      // These frames cannot wait for a next iteration.
       takeAllDeferred(of: session)
       guard session.isServed, read(session) else { return }
     }
   }
 
-  /// Reads once from a connection, and takes what frames that makes whole.
+  /// Reads once from a connection, and takes the frames that are whole then.
   ///
   /// - Returns: whether there was anything to read.
   @discardableResult
   func read(_ session: Session) -> Bool {
-    // What was sent before comes first.
+    // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
     let partial = session.input.partial
     let long = partial.flatMap { PartialFrames.isLong($0) ? $0 : nil }
@@ -86,7 +87,7 @@ final class FrameReader {
     switch received {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
     case .end:
-      // It may have ended only its own side, and goes on reading.
+      // The client may have closed only its sending side, and may still read.
       recorder.commit()
       if session.output.flush != .none { sender.flush(session) }
       gatekeeper.close(session)
@@ -100,10 +101,11 @@ final class FrameReader {
       takeFrames(of: session, in: buffer, from: start)
     }
     recorder.noteReceived(from: session)
-    return received != .nothing
+    if case .nothing = received { return false }
+    return true
   }
 
-  /// The shared buffer with a partial frame at its end, and space to read.
+  /// The shared buffer, with a partial frame at its end and space to read the rest.
   private func sharedBuffer(behind partial: ByteBuffer?) -> ByteBuffer {
     var buffer = receiveBuffer
     if buffer.capacity - buffer.count < Self.receiveSpace + (partial?.count ?? 0) {
@@ -171,7 +173,7 @@ final class FrameReader {
     }
   }
 
-  /// When this iteration has lasted long enough.
+  /// When connections begin to leave frames for the next iteration.
   private var iterationEnd: UInt64 {
     context.now.advanced(byNanoseconds: Self.iterationNanosecondsMax).nanoseconds
   }
@@ -181,7 +183,7 @@ final class FrameReader {
   /// Leaves the frames from `start` on for the next iteration.
   private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
-      // Other reads go on in it.
+      // Other connections are read into the shared buffer.
       let own = ByteBuffer(capacity: buffer.count - start)
       own.append(buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
@@ -194,7 +196,8 @@ final class FrameReader {
 
   var hasDeferred: Bool { !unfinished.value.isEmpty }
 
-  /// Takes the frames that were left. Each connection has its turn, and leaves again what is still too much.
+  /// Takes the frames that the last iteration left. A connection that still has too many leaves the rest for the next
+  /// one.
   func takeDeferred() {
     var inTurn: [Session] = []
     swap(&inTurn, &unfinished.value)
@@ -208,7 +211,7 @@ final class FrameReader {
     recorder.noteReceived(from: session)
   }
 
-  /// Takes all that a connection has sent, however long that takes.
+  /// Takes all deferred frames of a connection, however long that takes.
   func takeAllDeferred(of session: Session) {
     while session.isServed, session.input.deferred != nil { takeDeferred(of: session) }
   }
@@ -221,7 +224,7 @@ final class FrameReader {
     try partials.keep(
       buffer, from: start, of: session, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
     guard session.input.partial != nil else { return }
-    // The shared buffer gets its end back.
+    // The space of the partial frame is free again.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
     guard !session.input.isWatchedForProgress else { return }
     session.input.isWatchedForProgress = true
@@ -229,7 +232,7 @@ final class FrameReader {
       .frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
-  /// Goes on with a frame that another daemon has read the beginning of.
+  /// Restores a partial frame whose start another daemon has read.
   func restorePartial(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(capacity: bytes.count)
@@ -239,11 +242,11 @@ final class FrameReader {
     try keepPartial(buffer, from: 0, of: session)
   }
 
-  /// Closes a connection that has left a frame half sent for too long.
+  /// Closes a connection whose partial frame has been incomplete for too long.
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // A paused poster is not read, and cannot end its frame.
+    // The bus does not read from a paused poster, so it cannot complete its frame.
     if session.pacing.isPaused { session.input.partialSince = context.now }
     let due = session.input.partialSince.advanced(
       byNanoseconds: context.configuration.frameTimeoutNanoseconds)
@@ -258,8 +261,8 @@ final class FrameReader {
 }
 
 extension FrameHeader {
-  /// Whether it can take the bus long to do what this one frame asks for: to walk all that is retained, buffered or
-  /// registered, to ask many, or to read a file.
+  /// Whether this frame alone can keep the bus busy for long: walking all that is retained, buffered or registered,
+  /// asking many delegates, or reading a file.
   fileprivate var canBeMuchWork: Bool {
     switch kind {
     case .list, .suspend, .ask: true

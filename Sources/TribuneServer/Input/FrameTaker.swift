@@ -31,12 +31,12 @@ final class FrameTaker {
     (self.lister, self.gatekeeper, self.files) = (lister, gatekeeper, files)
   }
 
-  /// Takes a frame that is stamped with its sender.
+  /// Takes a frame whose header names its sender.
   ///
-  /// - Throws: what ends the connection.
+  /// - Throws: an error that ends the connection.
   func take(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
-    // Found out once, and told apart by `switch`: `==` is a call for what another module declares.
+    // Read once, and compared by `switch`: `==` on a type of another module is a function call.
     let kind = header.kind
     let isShown =
       switch kind {
@@ -47,12 +47,12 @@ final class FrameTaker {
     defer { if isShown { monitor.endFrame() } }
     var lacksSpace = false
     switch kind {
-    // The reply can be too long to be sent in one go, and changes nothing.
+    // The reply can be too long for one send, and listing changes nothing.
     case .list: return try lister.list(frame, for: session)
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
-    // The core does first what is due, which can end the connection.
+    // The core first does what is due, and that can end the connection.
     if interpreter.isAnythingDue {
       interpreter.advance()
       guard session.isServed else { return }
@@ -100,7 +100,8 @@ final class FrameTaker {
     replier.refuse(session, serial: header.serial, error)
   }
 
-  /// Whether an observation can have the snapshot that it wants, which can be as long as all that is retained.
+  /// Whether an observation can get the snapshot that it asks for, which can be as long as all retained notifications
+  /// together.
   private func hasSpace(forSnapshotOf frame: FrameView, _ session: Session) -> Bool {
     guard frame.observeOptions?.contains(.retained) == true else { return true }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
@@ -112,7 +113,7 @@ final class FrameTaker {
 
   /// Takes a post whose userInfo came in a descriptor.
   ///
-  /// - Throws: what ends the connection.
+  /// - Throws: an error that ends the connection.
   func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
     guard post.header.kind == .post else {
       throw WireError(
@@ -136,7 +137,7 @@ final class FrameTaker {
     }
   }
 
-  /// Checks what a file holds against the protocol of the post's object.
+  /// Checks the contents of a file against the protocol of the post's object.
   private func check(_ slice: ByteSlice) throws(WireError) {
     guard let inline = files.inlined(slice),
       let header = FrameHeader.peek(inline.bytes, at: 0, limits: .fromBus)
@@ -146,7 +147,7 @@ final class FrameTaker {
 
   // MARK: Restarts
 
-  /// Hands what a detached connection has missed to the connection that replaces it.
+  /// Reports to the connection that replaces a detached session how many notifications that session missed.
   ///
   /// - Throws: `malformedFrame`.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
@@ -161,7 +162,7 @@ final class FrameTaker {
         session, serial: serial,
         WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
     }
-    // What it observed and was not logged, or was refused when it was replayed, is not counted.
+    // Notifications are not counted for observations that were not logged, or were refused in the replay.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(

@@ -5,9 +5,9 @@ import TribuneWire
 
 /// Keeps the starts of frames until the rest comes.
 ///
-/// Most reads of a busy poster end within a frame. A few buffers that have space for any short frame are used again, which
-/// saves these posters the three allocations of a new one. Where more connections than that have a partial frame, each gets
-/// a buffer of just the bytes that it has.
+/// Most reads of a busy poster end within a frame. A few buffers that have space for any short frame are used again,
+/// which saves these posters the three allocations of a new one. Where more connections than that have a partial frame,
+/// each gets a buffer of just the bytes that it has.
 final class PartialFrames {
   /// Longest frame that is short, in bytes.
   static let shortLength = 16_384
@@ -18,20 +18,20 @@ final class PartialFrames {
   /// Bytes reserved for long frames.
   private(set) var reservedByteCount = 0
 
-  /// Whether the partial frame of a connection has a buffer for all of it, which is read into directly.
+  /// Whether a partial frame has a buffer for the whole frame, into which the socket is read directly.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
-  /// Keeps the partial frame that begins at `start`, which may be all that is left of it.
+  /// Keeps the partial frame that begins at `start`, if any bytes are left there.
   ///
-  /// - Parameter memoryMax: bytes that all long partial frames may take. The number of connections bounds the short ones,
-  ///   so a client that begins long frames and leaves them does not keep others from sending.
-  /// - Throws: `outOfMemory`, and what the frame's header says is wrong.
+  /// - Parameter memoryMax: bytes that all long partial frames may take. The number of connections bounds the short
+  ///   ones, so a client that begins long frames and never completes them does not keep others from sending.
+  /// - Throws: `outOfMemory`, or an error of the frame's header.
   func keep(
     _ buffer: ByteBuffer, from start: Int, of session: Session, memoryMax: Int
   ) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
-      // All of it is still the same partial frame.
+      // The whole buffer still is the same partial frame.
       if start == 0 { return }
       release(session)
     }

@@ -5,11 +5,11 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Hands everything over to the next daemon, so that nobody notices.
+/// Hands everything over to the next daemon, so that no client notices the change.
 ///
-/// What the log has of the core is complete as it is. Added to it is what is under way between the bus and each connection,
-/// in both directions: frames that have been read in part, and what waits to be read. That can be as much as all queues
-/// may hold, and lies in a file of its own, whose log ends with the same entry as the bus's.
+/// The log already has the core's state. A hand-over adds what is under way on each connection, in both directions:
+/// input that was read and not taken, and queued output. That can be as much as all queues may hold, so it has a file
+/// of its own: a log that ends with the same entry as the bus's log.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -17,7 +17,7 @@ final class Handover {
   private let recorder: Recorder
   private let gatekeeper: Gatekeeper
   private let keeper: KeeperLink?
-  /// Files that only a next daemon needs.
+  /// Inodes of the files that only the next daemon needs.
   private var files: [UInt64] = []
 
   init(
@@ -28,9 +28,10 @@ final class Handover {
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
   }
 
-  /// Logs all that the next daemon needs, and has the keeper keep it. What has not been read stays where it is.
+  /// Logs everything that the next daemon needs, and has the keeper keep it. Input that was not read stays in the
+  /// sockets.
   ///
-  /// Nothing may happen on the bus any more, unless it is to go on after all (`takeBack`).
+  /// Afterwards, nothing may change on the bus, unless `takeBack` lets this daemon continue.
   func write() throws(Errno) {
     for session in sessions.all {
       recorder.noteHandedOver(session)
@@ -38,7 +39,7 @@ final class Handover {
       case .awaitingHello:
         if session.positions.connect == nil { recorder.recordConnection(session) }
         recorder.keepOpen(session)
-      // It has been sent why, as far as it reads.
+      // The client was sent the reason, as far as it reads.
       case .closing, .ending: gatekeeper.close(session)
       case .open: recorder.keepOpen(session)
       case .closed: break
@@ -57,8 +58,9 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Lets clients know that nobody goes on with their connections: a keeper that does not answer may have copies. The next
-  /// bus is to find none of them, and to give their clients time to come back.
+  /// Shuts the connections that the keeper has not acknowledged, so that their clients notice: a keeper that does not
+  /// answer may have copies. The next daemon must not find these connections, and then gives their clients time to come
+  /// back.
   func shutUnkept() {
     for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
       UnixSocket.shutdown(session.descriptor)
@@ -66,14 +68,14 @@ final class Handover {
     keeper?.forgetUnkept()
   }
 
-  /// The bus goes on: what was written for another daemon is forgotten.
+  /// Removes what was written for another daemon, because this daemon continues.
   private func takeBack() {
     for inode in files { keeper?.forget(.file(inode)) }
     files = []
     recorder.compactNow()
   }
 
-  /// A log of what is under way on each connection, which ends at the moment at which the bus's log does.
+  /// Writes a log of what is under way on each connection, as of the end of the bus's log.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all
@@ -96,7 +98,7 @@ final class Handover {
     return streams
   }
 
-  /// What is under way on a connection; nil if nothing is.
+  /// The input and output that are under way on a connection; nil if there are none.
   private func stream(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let partial = session.input.partial
     guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty else {
@@ -119,7 +121,7 @@ final class Handover {
     return buffer
   }
 
-  /// What is buffered for a suspended connection.
+  /// The notifications that are buffered for a suspended connection.
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
     let attached = bus.value.appendBuffered(of: session.slot, to: fields)
@@ -133,9 +135,9 @@ final class Handover {
   // MARK: Replacing
 
   /// - Parameters:
-  ///   - logVersion: the last version of the log that the daemon knows that wants the place of this one.
+  ///   - logVersion: the latest log version known to the daemon that wants this one's place.
   ///   - isEnding: whether the bus is about to end.
-  /// - Returns: why it does not get it; nil if it does.
+  /// - Returns: why this daemon keeps its place; nil if it gives it to the other daemon.
   func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
     if keeper?.isManaged == true {
       return "a service manager has started this one: \"systemctl restart tribuned\" replaces it"
@@ -147,10 +149,10 @@ final class Handover {
     return nil
   }
 
-  /// Hands everything over to the daemon that wants the place of this one. The bus goes on if it does not do its part in
-  /// time.
+  /// Hands everything over to the daemon that wants this one's place. If that daemon is not ready in time, this one
+  /// continues.
   ///
-  /// - Returns: whether the other daemon has it all.
+  /// - Returns: whether the other daemon has everything.
   func yield() -> Bool {
     guard let keeper else { preconditionFailure("who has no keeper is not asked") }
     let count = sessions.count

@@ -6,18 +6,18 @@ import TribuneWire
 
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
-/// It serves one bus. What it is sent, it holds; a bus that resumes gets all of it back (`KeeperMessage`). Whether
-/// another bus is to come, and until when it is awaited, is `Tenure`'s to say. It parses nothing that a client has sent,
-/// and reads from nothing that it holds.
+/// It serves one bus. It holds the descriptors that this bus sends, and returns all of them to a bus that resumes
+/// (`KeeperMessage`). `Tenure` decides whether the keeper waits for another bus, and until when. The keeper parses
+/// nothing that a client has sent, and reads from none of the descriptors that it holds.
 package final class Keeper {
-  /// The most connections at a time, that of the bus that is served included.
+  /// The most buses connected at a time, including the one that is served.
   private static let peersMax = 4
-  /// Messages of one bus that are taken before others have their turn.
+  /// The number of messages taken from one bus before others have their turn.
   private static let messagesPerTurn = 64
 
   /// The delay before a retry after the kernel had no space.
   private static let delayMilliseconds: CInt = 20
-  /// For how long nobody is let in after there was no descriptor for somebody.
+  /// How long the keeper accepts no connection after it had no descriptor for one.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {
@@ -27,7 +27,7 @@ package final class Keeper {
     static let firstPeer: UInt64 = 16
   }
 
-  /// A bus's connection.
+  /// The connection of a bus.
   private final class Peer {
     let channel: KeeperChannel
     var giving = Giving.nothing
@@ -38,7 +38,8 @@ package final class Keeper {
   private enum Giving {
     /// → items
     case nothing
-    /// What is still to be given, messages that were not acknowledged, and how many were given in all. → nothing
+    /// The items that are still to be given, the number of messages that were not acknowledged, and the number of items
+    /// given in all. → nothing
     case items(ArraySlice<KeptItem>, unacknowledged: Int, total: Int)
   }
 
@@ -51,22 +52,22 @@ package final class Keeper {
   private var peers: [Tenure.Bus: Peer] = [:]
   private var nextPeer = Tenure.Bus(Token.firstPeer)
   private var watchedLease: CInt?
-  /// Of the bus that wants another one's place.
+  /// The latest log version known to the bus that wants another one's place.
   private var wantedLogVersion: UInt32 = 0
   private var isGivingDelayed = false
-  /// When somebody is let in again; nil if the listener is watched.
+  /// When the keeper accepts connections again; nil while it watches the listener.
   private var acceptsFrom: Instant?
   private var isOver = false
-  /// Says that this process is alive, so often at least.
+  /// Reports that this process is alive, at least once in `beatMilliseconds`.
   private let beat: (() -> Void)?
   private let beatMilliseconds: CInt
   private var nextBeat = Instant(nanoseconds: 0)
 
   /// - Parameters:
-  ///   - listener: a listening socket of sequenced packets.
-  ///   - signals: those that end the keeper.
-  ///   - capacity: the most descriptors that it holds.
-  ///   - isStepped: descriptors are closed where they are let go of, and not by threads.
+  ///   - listener: a listening socket of type SOCK_SEQPACKET.
+  ///   - signals: the signals that end the keeper.
+  ///   - capacity: the most descriptors that the keeper holds.
+  ///   - isStepped: whether descriptors are closed at once, instead of on threads.
   package init(
     on listener: consuming FileDescriptor, endedBy signals: consuming SignalDescriptor, capacity: Int,
     log: Log, beatMilliseconds: CInt = -1, beat: (() -> Void)? = nil, isStepped: Bool = false
@@ -81,11 +82,11 @@ package final class Keeper {
     try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
   }
 
-  /// A socket for a keeper at `path`, in place of one that nobody listens on any more.
+  /// A keeper's listening socket at `path`, in place of a file on which no process listens any more.
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
-    // Two that start at once would both find nobody.
+    // Without the lock, two keepers that start at once would both find no other.
     try Folder.withLock(Folder.parent(of: path)) { () throws(Errno) in
       do throws(Errno) {
         try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
@@ -105,15 +106,15 @@ package final class Keeper {
 
   private var now: Instant { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
-  /// Runs until the keeper is to end.
+  /// Runs until the keeper ends.
   package func run() throws(Errno) {
     while try turn(isPatient: true) {}
   }
 
-  /// Takes what has come.
+  /// Handles the events that have come.
   ///
-  /// - Parameter isPatient: whether to wait for something.
-  /// - Returns: whether the keeper goes on.
+  /// - Parameter isPatient: whether to wait for an event.
+  /// - Returns: whether the keeper continues.
   package func turn(isPatient: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isPatient ? patience : 0)
     beatIfDue()
@@ -137,19 +138,19 @@ package final class Keeper {
     return !isOver
   }
 
-  /// What it holds.
+  /// The items that the keeper holds.
   package var items: [KeptItem] { kept.items }
   package var count: Int { kept.count }
   package func has(_ item: KeptItem) -> Bool { kept.has(item) }
 
-  /// However often something happens, the service manager is not told more often than it wants to be.
+  /// Limits how often the service manager is notified, however often this is called.
   private func beatIfDue() {
     guard let beat, nextBeat <= now else { return }
     nextBeat = now.advanced(byMilliseconds: UInt32(beatMilliseconds) / 2)
     beat()
   }
 
-  /// Milliseconds to wait at most; without end if negative.
+  /// The longest time to wait, in milliseconds; negative for no limit.
   private var patience: CInt {
     var patience = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
     for due in [tenure.nextDue, acceptsFrom] {
@@ -215,7 +216,7 @@ package final class Keeper {
     } catch {
       guard error.isOutOfResources else { throw error }
       log.warning("nobody is let in for \(Self.acceptPauseMilliseconds) ms: \(error)")
-      // It would wake this process all the while.
+      // The listener stays readable, and would wake this process again and again.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
       return nil
@@ -257,7 +258,7 @@ package final class Keeper {
   }
 
   private func attach(_ bus: Tenure.Bus, _ attachment: KeeperAttachment) {
-    // The bus that is served may have ended, and not all that it has sent been taken.
+    // The bus that is served may have ended, with messages that were not taken yet.
     if let owner = tenure.owner {
       guard owner != bus else { return end(bus, saying: "it is served already") }
       receive(from: owner)
@@ -272,14 +273,14 @@ package final class Keeper {
     }
   }
 
-  /// A bus can go on in the place that it was given. One that resumes has it already.
+  /// Lets a bus that is ready have the place that it asked for. A bus that resumes has its place already.
   private func passPlace(to bus: Tenure.Bus) {
     guard let peer = peers[bus], case .nothing = peer.giving else {
       return end(bus, saying: "it has not been given everything")
     }
     if case .yielded(let other, bus) = tenure.state {
       guard offer(.over, to: other) == .sent else {
-        // It may have said that it goes on without this keeper.
+        // The other bus may have said that it continues without this keeper.
         receive(from: other)
         return depart(other)
       }
@@ -296,7 +297,7 @@ package final class Keeper {
   ) {
     switch message {
     case .batch(let items):
-      // Another one takes its place.
+      // The lease that is kept is replaced.
       if items.contains(.lease) { unwatchLease() }
       let count = kept.take(items, passed)
       if items.contains(.lease) { watchLease() }
@@ -325,17 +326,17 @@ package final class Keeper {
     drop(bus)
   }
 
-  /// Hangs up on a bus that is alive, and goes on without this keeper: nobody is to be given what it had.
+  /// Hangs up on a bus that is alive, and continues without this keeper: no other bus may get what it had.
   private func drop(_ bus: Tenure.Bus) {
     if bus == tenure.owner { perform(tenure.over(bus)) }
     depart(bus)
   }
 
-  /// Sends, or drops the bus: it never has more than a window of unread messages, so a full socket means that it does not
-  /// read.
+  /// Sends a message. A bus never has more than a window of unread messages, so if its socket is full, it does not
+  /// read, and is dropped.
   private func send(_ message: KeeperMessage, to bus: Tenure.Bus) {
     switch offer(message, to: bus) {
-    // What a bus sent before it ended is still taken.
+    // The messages that a bus sent before it ended are still taken.
     case .sent, .ended: break
     case .full, .failed:
       log.warning("a bus does not take what it is said")
@@ -345,7 +346,7 @@ package final class Keeper {
 
   private enum Offer {
     case sent
-    /// There is no space for it now.
+    /// The kernel has no space for the message now.
     case full
     case ended
     case failed
@@ -399,7 +400,7 @@ package final class Keeper {
     }
   }
 
-  /// The kernel had no space for what is given.
+  /// Tries again to give items for which the kernel had no space.
   private func giveDelayed() {
     guard isGivingDelayed else { return }
     isGivingDelayed = false
@@ -428,9 +429,9 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // A bus that has died is awaited no more, also if the keeper has not seen yet that it has.
+    // The bus may have died unnoticed. The keeper must notice that first, so that it does not wait for another bus.
     if let owner = tenure.owner { receive(from: owner) }
-    // It may have sent another one before.
+    // The bus may have sent another lease before.
     guard watchedLease == lease else { return }
     forgetLease()
     kept.forget([.lease])

@@ -9,10 +9,10 @@ package final class KeeperChannel {
     /// The other end has hung up.
     case ended
     case malformed(String)
-    /// The other end is of a user who is not trusted with connections.
+    /// The other end runs as a user who may not have the connections.
     case untrusted(uid: UInt32)
     case failed(Errno)
-    /// It does not serve this one, for the reason that it gives.
+    /// The other end does not serve this one, for the reason given.
     case refused(String)
 
     package var description: String {
@@ -38,11 +38,12 @@ package final class KeeperChannel {
 
   private init(unchecked socket: consuming FileDescriptor) { self.socket = socket }
 
-  /// The other end sees that at once, also while a process that is just being started has a copy of the socket.
+  /// Shuts the socket, so that the other end sees the end at once, even while a process that is just being started has
+  /// a copy of the socket.
   deinit { UnixSocket.shutdown(socket) }
 
-  /// - Parameter socket: one of sequenced packets. Its peer has to be root, who runs the service manager, or the user
-  ///   of this process.
+  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this process, or
+  ///   as root, as the service manager does.
   package static func over(_ socket: consuming FileDescriptor) throws(Failure) -> KeeperChannel {
     let channel = KeeperChannel(unchecked: socket)
     let uid: UInt32
@@ -71,9 +72,9 @@ package final class KeeperChannel {
     }
   }
 
-  /// Sends a message. Copies of the descriptors go with it.
+  /// Sends a message, with copies of the descriptors.
   ///
-  /// - Returns: false if there is no space for it now.
+  /// - Returns: false if the message cannot be sent now.
   package func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws(Failure) -> Bool {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -82,14 +83,14 @@ package final class KeeperChannel {
       return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
     } catch {
       if error.isDisconnection { throw .ended }
-      // Fewer descriptors are under way when the other end has taken some.
+      // This passes: fewer descriptors are under way once the other end has taken some.
       guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
       return false
     }
   }
 
-  /// The next message, if it is there. Its descriptors may be fewer than it speaks of, if this process has reached its
-  /// limit on descriptors; they are the first ones then.
+  /// The next message, if one has come. It may have fewer descriptors than it announces, if this process has reached
+  /// its limit on descriptors; these are the first ones then.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -106,7 +107,7 @@ package final class KeeperChannel {
     case .descriptors: preconditionFailure("there is room for as many descriptors as can come")
     case .bytes: break
     }
-    // Without the stand-in for those that were lost.
+    // Leaves out the stand-ins for descriptors that were lost.
     var whole = PassedDescriptors()
     for descriptor in passed.releaseAll() { whole.append(owning: descriptor) }
     do throws(WireError) {
@@ -116,8 +117,8 @@ package final class KeeperChannel {
     }
   }
 
-  /// An end that closes with unread messages resets the connection, and what it sent before is still there: the bus that
-  /// was killed may have registered what the last of that is about.
+  /// If the other end closes with unread messages, the kernel reports a reset first, and what that end had sent can
+  /// still be received: a bus that was killed may have sent connections with its last messages.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
       return try UnixSocket.receiveMany(from: socket, into: buffer, &passed)
@@ -138,6 +139,7 @@ package final class KeeperChannel {
     }
   }
 
-  /// From now on the other end can say nothing, and reads an end. What it has said before can still be received.
+  /// Ends the connection: the other end reads an end, and can send nothing more. Messages that it sent before can still
+  /// be received.
   package func hangUp() { UnixSocket.shutdown(socket) }
 }

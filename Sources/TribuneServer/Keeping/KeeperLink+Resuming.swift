@@ -5,29 +5,30 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// How a bus comes into the place of another one, and leaves it. Nobody is served meanwhile, and there is a limit to how
-/// long anything takes.
+/// How a bus takes the place of another one, and gives up its own. No client is served meanwhile, so every wait has a
+/// limit.
 extension KeeperLink {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// How long a keeper is looked for, and how long it has for each message.
+  /// How long a bus tries to connect to its keeper, and how long it waits for each message of the keeper.
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// How long another bus has to hand everything over, and to let go when it is told that it can.
+  /// How long another bus has to hand everything over, and then to give up its place.
   private static let replacingLimit = Duration.seconds(20)
-  /// How long the bus that has given its place waits to hear that the other one has it. Nobody is served meanwhile.
+  /// How long a bus that has given up its place waits to hear that the other one has it. No client is served meanwhile.
   private static let yieldingLimit = Duration.seconds(5)
-  /// How long the keeper has to take what is handed over. Nobody is served meanwhile.
+  /// How long the keeper has to take what is handed over. No client is served meanwhile.
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
 
   // MARK: Coming
 
-  /// Takes over what the keeper has, into `passed`. Where there is no keeper, one is looked for later.
+  /// Takes over what the keeper has, into `passed`. If there is no keeper, the bus looks for one later.
   ///
-  /// - Throws: if the keeper serves another bus, or does not answer: it may have what this bus would start without.
+  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what that keeper may
+  ///   have.
   func resume(into passed: PassedAtStart) throws(Failure) {
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {
@@ -51,10 +52,10 @@ extension KeeperLink {
     }
   }
 
-  /// Asks the bus that the keeper serves for its place, and takes over what it has, into `passed`. It waits then for
-  /// `takePlace`. Where there is no such bus, this is like `resume`.
+  /// Asks the bus that the keeper serves for its place, and takes over everything it has, into `passed`. That bus then
+  /// waits for `takePlace`. If there is no such bus, this is like `resume`.
   ///
-  /// - Parameter listenPath: where the bus has to listen, so that it goes on doing so; anywhere if nil.
+  /// - Parameter listenPath: the path at which that bus must listen, because this one uses its socket; any path if nil.
   func replace(into passed: PassedAtStart, listeningAt listenPath: String? = nil) throws(Failure) {
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {
@@ -82,9 +83,9 @@ extension KeeperLink {
     "\(missing.counted("descriptor")) did not come, and this process can have \(ThisProcess.descriptorLimit)"
   }
 
-  /// Has the bus that waits let go of its place.
+  /// Takes the place of the bus that waits.
   ///
-  /// - Throws: when it goes on instead.
+  /// - Throws: if that bus keeps its place.
   func takePlace() throws(Failure) {
     guard case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
@@ -108,7 +109,7 @@ extension KeeperLink {
     }
   }
 
-  /// - Returns: how many descriptors the keeper has that did not come.
+  /// - Returns: the number of descriptors that the keeper has and that did not come.
   private func attach(
     _ attachment: KeeperAttachment, over channel: KeeperChannel, into passed: PassedAtStart,
     within limit: Duration
@@ -140,9 +141,9 @@ extension KeeperLink {
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items were given") }
         return count - receivedCount
-      // It has nothing that is meant.
+      // The keeper has nothing for this bus.
       case .taken: return 0
-      // It is asked again when something is kept.
+      // The keeper asks this bus again to leave when it has given everything.
       case .leaving: break
       case .attach, .forget, .over, .wanted, .yours, .ready, .refusal:
         throw .malformed("what is not to be said now")
@@ -168,7 +169,8 @@ extension KeeperLink {
     }
   }
 
-  /// Waits for a message. A keeper that is to end says so again when one of the two buses has the place.
+  /// Waits for one message. Ignores `leaving`: a keeper that must end says so again when one of the two buses has the
+  /// place.
   private func hear(
     _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
   ) throws(KeeperChannel.Failure) {
@@ -183,10 +185,10 @@ extension KeeperLink {
 
   // MARK: Going
 
-  /// Waits until the keeper has taken what it has room for, for `limit` at most. A bus that is to give its place waits for
-  /// no other keeper than the one that has asked.
+  /// Waits until the keeper has acknowledged every message, for `limit` at most. A bus that was asked for its place
+  /// waits only for the keeper that has asked.
   ///
-  /// - Returns: whether it has everything.
+  /// - Returns: whether the keeper has everything.
   func flush(within limit: Duration) -> Bool {
     isHandingOver = true
     defer { isHandingOver = false }
@@ -207,7 +209,7 @@ extension KeeperLink {
     return false
   }
 
-  /// Has the keeper forget connections that it may have taken and has not acknowledged. Nobody waits for what it says.
+  /// Has the keeper forget connections that it may have taken without acknowledging them. Does not wait for its answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections
@@ -228,7 +230,7 @@ extension KeeperLink {
     }
   }
 
-  /// The bus does not give its place to the one that wants it.
+  /// Refuses to give the bus's place to the one that wants it.
   func refusePlace(because reason: String) {
     defer { wish = .none }
     guard wish != .none, case .up(let channel) = state else { return }
@@ -239,9 +241,9 @@ extension KeeperLink {
     }
   }
 
-  /// Gives the bus's place to the one that wants it. Everything is kept by now.
+  /// Gives the bus's place to the one that wants it. The keeper must have everything by now.
   ///
-  /// - Throws: when the bus has to go on.
+  /// - Throws: if this bus must continue.
   func givePlace() throws(KeeperChannel.Failure) {
     guard wish == .promised, case .up(let channel) = state else { throw .ended }
     wish = .none
@@ -250,7 +252,7 @@ extension KeeperLink {
       try hear(.over, on: channel, within: Self.yieldingLimit)
     } catch {
       if case .refused = error { throw error }
-      // The keeper cannot say that the place is lost from here on. It may have said it just before.
+      // After this, the keeper cannot send that the place is lost, but it may have sent that just before.
       sayOver(on: channel)
       channel.hangUp()
       let isOver = hearsOver(on: channel)

@@ -4,29 +4,29 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The bus's side of its keeper (`Keeper`): what the keeper is to keep, and how far that has got.
+/// The bus's side of its keeper (`Keeper`): which descriptors the keeper is to keep, and which of them it has.
 ///
-/// The bus never waits for its keeper. What is to be kept is noted here, and sent when an iteration ends, a bounded number
-/// of messages ahead of the keeper's acknowledgements. A keeper that does not acknowledge in time is left, and another one
-/// is looked for, which is sent everything anew. Something is kept once the keeper has acknowledged it, and as long as
-/// it is connected.
+/// The bus never waits for its keeper. Descriptors to keep are noted here, and sent when an iteration ends, a bounded
+/// number of messages ahead of the keeper's acknowledgements. If a keeper does not acknowledge in time, the bus leaves
+/// it, looks for another one, and sends that one everything anew. An item is kept once the keeper has acknowledged it,
+/// for as long as the keeper is connected.
 final class KeeperLink {
   enum State {
-    /// Nobody keeps anything; when to look for a keeper. → attaching, up, over
+    /// There is no keeper; `until` is when to look for one. → attaching, up, over
     case down(until: Instant)
-    /// A keeper is connected, and has not answered yet. It has been sent nothing else. → up, down, over
+    /// A keeper is connected, and has not answered yet. It was sent nothing else. → up, down, over
     case attaching(KeeperChannel)
     /// → down, over
     case up(KeeperChannel)
-    /// Nobody is to go on with the bus. Final.
+    /// No other daemon is to resume the bus. Final.
     case over
   }
 
-  /// Whether another bus wants the place of this one. The keeper waits for an answer then.
+  /// Whether another bus wants the place of this one. If so, the keeper waits for an answer.
   enum Wish: Equatable {
     /// → heard
     case none
-    /// It knows logs up to this version, and nobody has looked at that yet. → promised, none
+    /// That bus knows logs up to this version. This bus has not considered the wish yet. → promised, none
     case heard(logVersion: UInt32)
     /// The bus hands over. → none
     case promised
@@ -45,7 +45,7 @@ final class KeeperLink {
     }
 
     let descriptor: CInt
-    /// Whether the descriptor is this entry's to close.
+    /// Whether this entry owns the descriptor, and closes it.
     let isOwned: Bool
     var progress = Progress.waiting
   }
@@ -60,39 +60,39 @@ final class KeeperLink {
   /// How long the keeper may take to acknowledge a message.
   private static let patienceNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
-  /// Ended items that wait to be told.
+  /// The most ended items that wait to be sent to the keeper.
   private static let forgettingMax = 65_536
 
   let path: String
   let log: Log
   private let loop: EventLoop
-  /// Nil where no service manager keeps anything.
+  /// Nil if no service manager keeps descriptors.
   private let manager: ManagerStore?
   private let clock: () -> Instant
   var state = State.down(until: Instant(nanoseconds: 0))
   private var entries: [KeptItem: Entry] = [:]
-  /// Items that wait, in order, from `waitingHead` on; some have been forgotten since.
+  /// Items to send, in order, from `waitingHead` on. Some may have been forgotten since.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
-  /// Some have been forgotten since.
+  /// Items that the keeper had no space for. Some may have been forgotten since.
   private var refused: [KeptItem] = []
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
-  /// When to send again what the kernel had no space for.
+  /// When to retry a message that the kernel had no space for.
   private var retryAt: Instant?
-  /// What the keeper gave, and the bus has not said yet whether it goes on with it.
+  /// Items that the keeper gave, and that the bus has neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
   var wish = Wish.none
-  /// Why the keeper does not serve this bus, as long as it says the same.
+  /// Why the last keeper refused this bus; the same reason is not logged twice in a row.
   private var lastRefusal: String?
-  /// When everything was last sent anew, for the journal.
+  /// When the bus last began to send everything anew, for the journal.
   private var refillBegan: Instant?
-  /// Whether something has changed since the bus last looked: most iterations change nothing.
+  /// Whether something has changed since the last `look`. In most iterations, nothing changes.
   let needsLook = Cell(true)
-  /// The bus hands over: it needs the keeper until everything is kept.
+  /// Whether the bus hands over, and so needs the keeper until everything is kept.
   var isHandingOver = false
 
-  /// - Parameter clock: says what time it is.
+  /// - Parameter clock: returns the current time.
   init(
     path: String, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
@@ -108,7 +108,7 @@ final class KeeperLink {
 
   // MARK: What is to be kept
 
-  /// - Parameter descriptor: stays open until the item is forgotten.
+  /// - Parameter descriptor: must stay open until the item is forgotten.
   func keep(_ item: KeptItem, lending descriptor: CInt) {
     add(item, Entry(descriptor: descriptor, isOwned: false))
   }
@@ -125,7 +125,7 @@ final class KeeperLink {
     needsLook.value = true
   }
 
-  /// Without a keeper, nothing is queued: another one is sent all that there is by then.
+  /// Without a keeper, nothing is queued: the next keeper is sent all entries.
   private func wait(_ item: KeptItem) {
     switch state {
     case .attaching, .up: waiting.append(item)
@@ -148,7 +148,7 @@ final class KeeperLink {
     }
   }
 
-  /// What is forgotten leaves a place to something for which there was none.
+  /// Offers the keeper an item that it had no space for, because a forgotten item leaves space.
   private func offerRefused() {
     while let item = refused.popLast() {
       guard case .refused? = entries[item]?.progress else { continue }
@@ -161,7 +161,7 @@ final class KeeperLink {
     if entry.isOwned { FileDescriptor(owning: entry.descriptor).close() }
   }
 
-  /// Has the keeper forget what it gave and the bus does not go on with.
+  /// Has the keeper forget the items that it gave, and that the bus does not resume.
   func forgetRest() {
     forgetting += given.sorted()
     given = []
@@ -172,7 +172,7 @@ final class KeeperLink {
 
   var keptCount: Int { entries.values.count { $0.progress == .kept } }
 
-  /// Connections that were sent, and not acknowledged.
+  /// Connections that were sent and not acknowledged.
   var unkeptConnections: [KeptItem] {
     entries.filter { $0.key.kind == .connection && $0.value.progress == .sent }.keys.sorted()
   }
@@ -188,7 +188,7 @@ final class KeeperLink {
   /// Whether the keeper has acknowledged everything.
   var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
 
-  /// Whether there is something to send, and the keeper may be sent something.
+  /// Whether there is something to send, and the window allows another message.
   var hasWork: Bool {
     (!forgetting.isEmpty || waitingHead < waiting.count) && unacknowledged.count < KeeperMessage.windowMax
   }
@@ -201,17 +201,17 @@ final class KeeperLink {
 
   var isManaged: Bool { manager != nil }
 
-  /// Leaves the log with the service manager as well.
+  /// Stores the log with the service manager as well.
   func store(log: CInt) { manager?.store(log: log) }
 
-  /// Has the service manager drop what it has under a name.
+  /// Has the service manager drop everything that is stored under a name.
   func removeStored(_ name: String) { manager?.remove(name) }
 
   // MARK: Sending
 
-  /// Sends what waits, at the end of an iteration in which something has changed.
+  /// Sends the waiting items, at the end of an iteration in which something has changed.
   ///
-  /// - Returns: when `tick` is to be called; nil if there is no need.
+  /// - Returns: when to call `tick`; nil if there is no need.
   func look() -> Instant? {
     needsLook.value = false
     flush()
@@ -219,22 +219,22 @@ final class KeeperLink {
     return min(due, nextDue ?? due)
   }
 
-  /// Sends what waits, as far as the keeper has acknowledged enough.
+  /// Sends the waiting items, as far as the window allows.
   func flush() {
     if forgetting.count > Self.forgettingMax { leave(because: "it does not keep up") }
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // Nothing that the keeper says would have this tried again.
+      // No acknowledgement is awaited that would cause another try.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
   }
 
-  /// - Returns: false if there is nothing to send, or no space for it.
+  /// - Returns: false if there is nothing to send, or if it cannot be sent now.
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // What was sent once and is sent again comes behind this.
+      // These go first: an item that is kept again must be sent after it was forgotten.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -275,7 +275,7 @@ final class KeeperLink {
 
   // MARK: Receiving
 
-  /// The keeper has said something, or has gone.
+  /// The keeper has sent something, or has hung up.
   func isReady() {
     needsLook.value = true
     while true {
@@ -304,13 +304,13 @@ final class KeeperLink {
       }
       noteRefilled()
     case .leaving:
-      // It is needed until the next daemon has everything.
+      // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
       leave(because: "it is to end", isExpected: true)
     case .wanted(let logVersion):
       guard wish == .none else { throw .malformed("what is not to be said now") }
       wish = .heard(logVersion: logVersion)
-    // It hangs up next.
+    // The keeper hangs up next.
     case .refusal(let reason):
       if reason != lastRefusal { log.notice("the keeper says: \(reason)") }
       lastRefusal = reason
@@ -337,7 +337,7 @@ final class KeeperLink {
 
   // MARK: Coming and going
 
-  /// When `tick` is to be called; nil if there is no need.
+  /// When to call `tick`; nil if there is no need.
   var nextDue: Instant? {
     switch state {
     case .down(let until): until
@@ -347,16 +347,16 @@ final class KeeperLink {
     }
   }
 
-  /// Looks for a keeper, or leaves one that does not answer.
+  /// Looks for a keeper, or leaves a keeper that does not answer.
   func tick(at now: Instant) {
     manager?.tick(at: now)
     needsLook.value = true
     guard let due = nextDue, due <= now else { return }
     if case .down = state { return attach() }
     if retryAt != nil { return flush() }
-    // It may have answered while this process was stopped.
+    // The keeper may have answered while this process was stopped.
     isReady()
-    // In a hand-over, there is no time for another one, and this one may still take everything.
+    // A hand-over has no time for another keeper, and this one may still take everything.
     guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")
   }
@@ -367,7 +367,7 @@ final class KeeperLink {
       try watch(channel)
       state = .attaching(channel)
       refillBegan = now
-      // The log first: without it, nothing else is of use.
+      // The log is first, because nothing else is of use without it.
       waiting = entries.keys.sorted()
       waitingHead = 0
       guard send(.attach(.begin), as: .attach, over: channel) else { throw .ended }
@@ -386,8 +386,8 @@ final class KeeperLink {
     }
   }
 
-  /// Makes a new pair for each bus and each keeper: of an earlier one, an end may be lost. The service manager drops a pair
-  /// whose other end is closed.
+  /// Makes a new pair of sockets for each bus and each keeper, because an end of an earlier pair may be lost. The
+  /// service manager drops its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {
@@ -395,7 +395,8 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // A lease that ended with this process would be the end of what the keeper has.
+        // If the manager does not have the other end, the lease would end with this process, and the keeper would close
+        // everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {
@@ -405,7 +406,7 @@ final class KeeperLink {
 
   func leave(because reason: String, isExpected: Bool = false) {
     guard let channel else { return }
-    // Nobody else is to go on with what it has, now or when it comes to read this.
+    // No other bus may resume what this keeper has, now or after it has read this message.
     sayOver(on: channel)
     loop.unwatch(channel.rawValue)
     log.write(
@@ -422,7 +423,7 @@ final class KeeperLink {
     (waiting, waitingHead) = ([], 0)
   }
 
-  /// Nobody is to go on with the bus.
+  /// Ends the link, because no other daemon is to resume the bus.
   func end() {
     if let channel {
       if isUp { sayOver(on: channel) }

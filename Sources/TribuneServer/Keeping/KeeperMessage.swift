@@ -2,56 +2,56 @@
 
 package import TribuneWire
 
-/// What a bus and its keeper say to each other, over a Unix socket of sequenced packets: a message is a packet.
+/// The messages between a bus and its keeper, over a Unix socket of sequenced packets. Each message is one packet.
 ///
-/// The bus says first how it attaches. It then sends what is to be kept, many descriptors with one message, and takes
-/// back what has ended. The keeper acknowledges each of these messages, in order. To a bus that resumes, it first gives
-/// all that it keeps, in messages of the same kind, which the bus acknowledges; then it says how many descriptors that
-/// were.
+/// The bus first says how it attaches. It then sends the descriptors to keep, many with one message, and says which
+/// items have ended. The keeper acknowledges each of these messages, in order. A bus that resumes is first given
+/// everything that the keeper has, in messages of the same kind. The bus acknowledges these, and the keeper then says
+/// how many descriptors it gave.
 ///
-/// A bus that replaces another one is given all of that too, once the other one has said `yours`. When it is `ready`, the
-/// keeper tells the other one that its bus is `over`, and then the new one that the place is `yours`: never do two have
-/// it. The other one goes on if it is sent a refusal instead, or hangs up. Each `wanted` has one answer, `yours` or a
-/// refusal, before there is another one; and so has each `yours` of a bus, `over` or a refusal.
+/// A bus that replaces another one gets all of that too, once the other bus has said `yours`. When the new bus is
+/// `ready`, the keeper tells the old bus that it is `over`, and then the new bus that the place is `yours`: never do
+/// two have it. The old bus continues if it gets a refusal instead, or if it hangs up. Each `wanted` has one answer,
+/// `yours` or a refusal, before the next `wanted`. Each `yours` of a bus has one answer, too: `over` or a refusal.
 ///
-/// A message is a head of 8 bytes, and a body:
+/// A message is a head of 8 bytes and a body:
 ///
 ///     0  u32  length of the body
 ///     4  u8   kind
 ///     5  u8   descriptors
 ///     6  u16  0
 ///
-/// A list of items has a record for each: its kind, u8, and its key, u64. As on the wire, what a record has behind the
-/// fields that its reader knows is left alone.
+/// A list has a record for each item: its kind, u8, and its key, u64. As on the wire, a reader ignores further fields
+/// of a record that it does not know.
 nonisolated package enum KeeperMessage: Equatable, Sendable {
   case attach(KeeperAttachment)
-  /// The items' descriptors come with it, in their order.
+  /// The items' descriptors come with the message, in the order of the items.
   case batch([KeptItem])
   case forget([KeptItem])
-  /// The next unacknowledged message was taken, and so many of its descriptors, from the first on.
+  /// The oldest unacknowledged message was taken, with the first `count` of its descriptors.
   case taken(count: Int)
-  /// Everything was given: so many descriptors.
+  /// Everything was given: `count` descriptors.
   case end(count: Int)
-  /// From the keeper: it is to end. A bus that can do without it says `over`, and looks for the next keeper.
+  /// From the keeper: it must end. A bus that can do without it says `over`, and looks for the next keeper.
   case leaving
-  /// From the bus: nobody is to resume it. From the keeper: another one has its place.
+  /// From the bus: no other bus is to resume it. From the keeper: another bus has its place.
   case over
-  /// From the keeper: another bus wants the place of this one, and knows logs up to this version.
+  /// From the keeper: another bus wants the place of this one. That bus knows logs up to this version.
   case wanted(logVersion: UInt32)
-  /// From the bus that was asked: everything is kept, and nothing happens any more. From the keeper: the place is the
-  /// other one's.
+  /// From the bus that was asked: the keeper has everything, and nothing changes on the bus any more. From the keeper:
+  /// the new bus has the place.
   case yours
-  /// From the bus that has been given another one's place: it can go on with it.
+  /// From the bus that was given another one's place: it is able to continue there.
   case ready
-  /// From the keeper: why it does not serve the bus any more, or why the bus keeps its place. From a bus that was asked
-  /// for its place: why it does not give it.
+  /// From the keeper: why it no longer serves the bus, or why the bus keeps its place. From a bus that was asked for
+  /// its place: why it keeps that place.
   case refusal(String)
 
   package static let version: UInt8 = 1
-  /// Items of one message; descriptors that the kernel passes with one packet (SCM_MAX_FD).
+  /// The most items in one message: the kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// Messages that one side sends ahead of the acknowledgements. Together with `itemsMax`, that is fewer descriptors
-  /// than the kernel lets a user have under way without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// The most messages that one side sends ahead of the acknowledgements. Together with `itemsMax`, that is fewer
+  /// descriptors than the kernel lets a user have under way without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
   /// The longest message, in bytes.
   package static let lengthMax = 8 + 8192
@@ -81,15 +81,16 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
 
 /// How a bus attaches to its keeper.
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
-  /// With nothing: what is kept from before ends.
+  /// Starts with nothing: the keeper closes what it still has.
   case begin
-  /// Takes over what is kept with the write-ahead log of this inode; with any one if it is 0.
+  /// Takes over everything that is kept with the write-ahead log of this inode, or with any log if it is 0.
   case resume(log: UInt64)
-  /// Takes the place of the bus that is served, if there is one. It knows logs up to this version.
+  /// Takes the place of the bus that is served, if there is one. The new bus knows logs up to this version.
   case replace(logVersion: UInt32)
 }
 
-/// Something that is kept, and how it is found again: a connection by its cookie, the others by an inode.
+/// A descriptor that is kept, and the key by which it is found: a connection by its cookie, everything else by an
+/// inode.
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     /// The write-ahead log.
@@ -99,8 +100,8 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
     case file = 3
     /// A listening socket, with the inode of its file.
     case listener = 5
-    /// One end of a pair of sockets, of which the service manager has the other: whoever closes that has ended the
-    /// bus for good.
+    /// One end of a pair of sockets. The service manager has the other end, and closes it when the bus has ended for
+    /// good.
     case lease = 4
   }
 
@@ -126,7 +127,7 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
 // MARK: Reading and writing
 
 nonisolated extension KeeperMessage {
-  /// - Parameter descriptorCount: how many came with it.
+  /// - Parameter descriptorCount: the number of descriptors that came with the packet.
   /// - Throws: `malformedFrame`, `invalidValue`.
   package init(_ packet: RawSpan, descriptorCount: Int) throws(WireError) {
     var reader = FieldReader(packet)
@@ -137,7 +138,7 @@ nonisolated extension KeeperMessage {
     guard bodyLength == packet.byteCount - Self.headLength else {
       throw WireError(.malformedFrame, "a packet of \(packet.byteCount) bytes has a body of \(bodyLength)")
     }
-    // A process at its limit on descriptors receives fewer than were sent.
+    // A process that has reached its limit on descriptors receives fewer than were sent.
     guard kind == .batch || announced == 0, descriptorCount <= announced else {
       throw WireError(
         .malformedFrame, "\(descriptorCount) descriptors come with a message that has \(announced)")

@@ -4,10 +4,10 @@ import TribuneSystem
 
 /// The process around a keeper: its socket, signals and the service manager.
 enum KeeperProcess {
-  /// Descriptors that it needs for itself.
+  /// Descriptors that the process needs for itself.
   private static let ownDescriptors = 64
 
-  /// How long the journal has to take what the keeper still had for it when it ends.
+  /// How long the journal has to take the remaining entries when the keeper ends.
   private static let flushGrace = Duration.seconds(2)
 
   private struct Failure: Error, CustomStringConvertible {
@@ -19,9 +19,9 @@ enum KeeperProcess {
   static func run(listeningAt path: String?, _ log: Log) -> Int32 {
     Signals.ignore(Signals.brokenPipe)
     defer { log.flush(within: flushGrace) }
-    // It has no configuration to read again.
+    // The keeper has no configuration that it could read again.
     Signals.ignore(Signals.hangUp)
-    // Whoever could look into it would have the connections of everybody.
+    // A process that could trace this one could get every client's connection.
     ThisProcess.forbidTracing()
     do {
       let signals = try SignalDescriptor([Signals.terminate, Signals.interrupt])

@@ -3,14 +3,14 @@
 import TribuneCore
 import TribuneSystem
 
-/// The descriptors that the keeper has. Nothing is read from them, and nothing is written to them.
+/// The descriptors that the keeper has. The keeper neither reads from them nor writes to them.
 ///
-/// There is a bound: what goes beyond it is refused, and its sender is told so by how many were taken.
+/// Their number is limited. Further ones are refused. The sender learns that from the count of those that were taken.
 final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// Closing a connection with something in it that nobody has read may take as long as its sender likes.
+  /// Closing a connection with unread data may take as long as its sender likes, so threads do it.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -19,15 +19,15 @@ final class KeptDescriptors {
   isolated deinit { clear() }
 
   var count: Int { descriptors.count }
-  /// The write-ahead log first.
+  /// All items, the write-ahead log first.
   var items: [KeptItem] { descriptors.keys.sorted() }
 
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
   func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
 
-  /// Takes over descriptors, the first for the first item and so on.
+  /// Takes over descriptors: the first one is for the first item, and so on.
   ///
-  /// - Returns: how many, from the first on.
+  /// - Returns: how many were taken, from the first one on.
   func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
     var taken = 0
     var passed = passed
@@ -58,8 +58,8 @@ final class KeptDescriptors {
     closing.close(owned, of: accounts.account(of: user).descriptors)
   }
 
-  /// Who is at the other end of a connection with something in it, or this process's user for a listening socket: that may
-  /// have connections that nobody has accepted. Nil where there is nothing.
+  /// The user whose connections may have unread data: the peer's for a connection that has some, and this process's for
+  /// a listening socket, which may have connections that were not accepted. Nil for all other descriptors.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

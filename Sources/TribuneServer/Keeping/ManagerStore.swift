@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneSystem
 
-/// The names of what the service manager keeps.
+/// The names under which the service manager stores descriptors.
 enum StoredName: String {
   /// The write-ahead log.
   case log = "state"
@@ -11,21 +11,21 @@ enum StoredName: String {
   case lease
 }
 
-/// What the service manager keeps beside the keeper: the write-ahead log, and one end of the lease. Nothing here waits
-/// (sd_notify(3), `FDSTORE=1`).
+/// The service manager stores the write-ahead log and one end of the lease, in addition to the keeper. Nothing here
+/// waits (sd_notify(3), `FDSTORE=1`).
 ///
-/// The manager's rules say when a bus has ended for good: it keeps both while a restart is on its way, and closes them
-/// otherwise.
+/// The manager's rules say when a bus has ended for good: it keeps both descriptors while a restart is due, and closes
+/// them otherwise.
 final class ManagerStore {
   private static let retryNanoseconds: UInt64 = 100_000_000
 
   private let log: Log
   private let socket: ServiceSocket
-  /// Notifications that the manager has not taken, with the descriptor of each.
+  /// Notifications that the manager has not taken, and their descriptors.
   private var waiting: [(text: String, descriptor: CInt?, then: (Bool) -> Void)] = []
   private(set) var nextDue: Instant?
 
-  /// Whether the service manager keeps descriptors for this process (sd_notify(3)).
+  /// Whether there is a service manager that can store descriptors (sd_notify(3)).
   static var isThere: Bool { ServiceSocket.isNamed }
 
   init(log: Log) throws(Errno) {
@@ -33,20 +33,21 @@ final class ManagerStore {
     socket = try ServiceSocket()
   }
 
-  /// Replaces the write-ahead log that is stored, if there is one.
+  /// Stores the write-ahead log, in place of a log that is stored already.
   func store(log: CInt) {
     remove(StoredName.log.rawValue)
     send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
   }
 
-  /// The manager drops it by itself when the keeper has gone.
+  /// Stores an end of the lease. The manager drops it when the keeper's end is closed.
   ///
-  /// - Parameter then: called when it is on its way, and outlasts this process; or, with false, when it never will be.
+  /// - Parameter then: called with true when the notification is sent, and so outlasts this process; with false if it
+  ///   can never be sent.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
     send("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }
 
-  /// Removes all that is stored under a name.
+  /// Removes all descriptors that are stored under a name.
   func remove(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
 
   private func send(

@@ -2,9 +2,10 @@
 
 package import TribuneCore
 
-/// For whom the keeper keeps what it has, and until when: a state machine without I/O. `Keeper` performs what it says.
+/// For which bus the keeper keeps its descriptors, and until when: a state machine without I/O. `Keeper` performs its
+/// actions.
 nonisolated package struct Tenure: Equatable {
-  /// A bus's connection to the keeper.
+  /// The connection of a bus to the keeper.
   package typealias Bus = Int
 
   package enum State: Equatable {
@@ -12,32 +13,31 @@ nonisolated package struct Tenure: Equatable {
     case vacant
     /// A bus is connected. → awaited, vacant, yielding
     case owned(by: Bus)
-    /// Another bus wants the place of the one that is connected, which has been asked for it. → yielded, askedInVain,
-    /// owned, vacant
+    /// Another bus wants the place of the connected one, which was asked for it. → yielded, askedInVain, owned, vacant
     case yielding(from: Bus, to: Bus)
-    /// The other bus has gone before there was an answer. Until there is one, nobody else asks: it would be taken for
-    /// the answer to that. → owned, awaited, vacant
+    /// The other bus has gone before there was an answer. Until the answer comes, no other bus may ask, because it
+    /// would take this answer for its own. → owned, awaited, vacant
     case askedInVain(Bus)
-    /// The bus has given its place, and waits. → owned, awaited, vacant
+    /// The bus has given up its place, and waits. → owned, awaited, vacant
     case yielded(from: Bus, to: Bus)
-    /// The bus has gone, and another one is awaited: until then, or for as long as somebody has the lease. → owned,
-    /// vacant
+    /// The bus has gone, and another one is awaited: until this time or, if it is nil, for as long as the lease lasts.
+    /// → owned, vacant
     case awaited(until: Instant?)
   }
 
   package enum Ending: Equatable {
     case no
-    /// The keeper is to end, by then at the latest. Final.
+    /// The keeper must end, by this time at the latest. Final.
     case wanted(by: Instant)
   }
 
   package enum Action: Equatable {
     case nothing
-    /// Close everything that is kept.
+    /// Close all descriptors.
     case clear
-    /// Close everything, and go on with this bus.
+    /// Close all descriptors, and serve this bus.
     case serveAnew(Bus)
-    /// Give everything to this bus, and go on with it.
+    /// Give all descriptors to this bus, and serve it.
     case give(Bus)
     case refuse(Bus, String)
     case clearAndRefuse(Bus, String)
@@ -45,14 +45,14 @@ nonisolated package struct Tenure: Equatable {
     case askToYield(Bus)
     /// Tell this bus that it keeps its place.
     case leaveInPlace(Bus, String)
-    /// Ask this bus to go on without this keeper, which is to end.
+    /// Ask this bus to continue without this keeper, which must end.
     case askToLeave(Bus)
     case exit
   }
 
-  /// How long a bus is awaited where no lease says whether one is to come.
+  /// How long a bus is awaited if no lease says whether one will come.
   package static let patienceNanoseconds: UInt64 = 30_000_000_000
-  /// How long the keeper stays when it is to end, and somebody still needs it.
+  /// How long a keeper that must end stays at most, because a bus still needs it.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var state = State.vacant
@@ -63,7 +63,7 @@ nonisolated package struct Tenure: Equatable {
 
   package enum Attachment {
     case begins
-    /// - Parameter isKept: whether what is kept is what the bus means.
+    /// - Parameter isKept: whether the keeper has the log that the bus wants to resume with.
     case resumes(isKept: Bool)
     case replaces
   }
@@ -85,11 +85,11 @@ nonisolated package struct Tenure: Equatable {
   private mutating func serveAnew(_ bus: Bus) -> Action {
     state = .owned(by: bus)
     hasLease = false
-    // The bus has everything, and finds another keeper.
+    // The bus has all descriptors itself. So a keeper that must end can end, and the bus finds another one.
     return ending == .no ? .serveAnew(bus) : .exit
   }
 
-  /// The bus that is served, or that waits while another one takes its place.
+  /// The bus that is served, or that waits while another bus takes its place.
   package var owner: Bus? {
     switch state {
     case .owned(let bus), .yielding(let bus, _), .askedInVain(let bus), .yielded(let bus, _): bus
@@ -99,7 +99,7 @@ nonisolated package struct Tenure: Equatable {
 
   // MARK: Replacing
 
-  /// The bus that was asked for its place has everything kept, and waits to hear what comes of it.
+  /// The bus that was asked for its place has handed everything over, and waits for the outcome.
   package mutating func yields(_ bus: Bus) -> Action {
     switch state {
     case .yielding(bus, let other):
@@ -112,7 +112,7 @@ nonisolated package struct Tenure: Equatable {
     }
   }
 
-  /// It does not give its place.
+  /// The bus that was asked for its place keeps it.
   package mutating func refuses(_ bus: Bus, _ reason: String) -> Action {
     switch state {
     case .yielding(bus, let other):
@@ -125,7 +125,7 @@ nonisolated package struct Tenure: Equatable {
     }
   }
 
-  /// The bus that was in the place knows that it has lost it.
+  /// The bus that gave up its place knows that it has lost it.
   package mutating func passPlace() {
     guard case .yielded(_, let bus) = state else { preconditionFailure("nobody replaces anybody") }
     state = .owned(by: bus)
@@ -133,14 +133,15 @@ nonisolated package struct Tenure: Equatable {
 
   // MARK: Ending
 
-  /// The bus that is served has everything that was given, or goes on in its place.
+  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything, or continues in its
+  /// place.
   package func asksToLeave() -> Action {
     if case .owned(let bus) = state, ending != .no { .askToLeave(bus) } else { .nothing }
   }
 
   package mutating func leaseCame() { hasLease = true }
 
-  /// Whoever had the other end of the lease has closed it.
+  /// The other end of the lease is closed.
   package mutating func leaseEnded() -> Action {
     hasLease = false
     guard case .awaited = state else { return .nothing }
@@ -153,7 +154,7 @@ nonisolated package struct Tenure: Equatable {
     case .owned(by: bus):
       state = awaited(at: now)
       return .nothing
-    // It has left everything, or died: the other one goes on with it.
+    // The bus has handed everything over, or died: the other bus resumes it.
     case .yielding(from: bus, let other):
       state = .owned(by: other)
       return .give(other)
@@ -179,8 +180,8 @@ nonisolated package struct Tenure: Equatable {
     .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.patienceNanoseconds))
   }
 
-  /// The bus says that nobody is to go on with what is kept: it has ended for good, or goes on without this keeper. One
-  /// that is to end can do so then.
+  /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A
+  /// keeper that must end can end then.
   package mutating func over(_ bus: Bus) -> Action {
     switch state {
     case .owned(by: bus), .askedInVain(bus): return vacate()
@@ -191,19 +192,19 @@ nonisolated package struct Tenure: Equatable {
     }
   }
 
-  /// The keeper is to end. It stays while it has what nobody else has.
+  /// The keeper must end. It stays while it is the only process that has the descriptors.
   package mutating func end(at now: Instant) -> Action {
     if ending == .no { ending = .wanted(by: now.advanced(byNanoseconds: Self.endingNanoseconds)) }
     return switch state {
     case .vacant: .exit
     case .owned(let bus): .askToLeave(bus)
-    // It is asked when one of the two has the place.
+    // The bus that gets the place is asked when that is decided.
     case .yielding, .askedInVain, .yielded: .nothing
     case .awaited: .nothing
     }
   }
 
-  /// When `tick` is to be called; nil if there is no need.
+  /// When to call `tick`; nil if there is no need.
   package var nextDue: Instant? {
     var due: Instant?
     if case .awaited(let until?) = state { due = until }

@@ -41,7 +41,7 @@ nonisolated package enum WatchToken: Equatable {
 
 /// The callbacks of the event loop.
 package protocol EventLoopTarget: AnyObject {
-  /// Something woke the loop. Called first in each iteration.
+  /// The loop woke up. Called first in each iteration.
   func beginIteration()
   func isReady(_ token: WatchToken, _ readiness: Readiness)
   /// Whether there is work although nothing is ready.

@@ -4,9 +4,9 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Answers what is listed.
+/// Answers `list` requests, and has the status line.
 final class Lister {
-  /// Where clients find the bus, for people.
+  /// The address of the bus, as lists show it.
   var address = ""
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -36,7 +36,7 @@ final class Lister {
 
   /// Differs whenever the figures of the status may have changed.
   var changeCount: UInt64 {
-    // Those that have come and those that have gone, so that it only grows.
+    // The connections that have come, and those that have gone: the sum only grows.
     2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
       &+ context.statistics.value.lost &+ bus.value.changeCount
   }
@@ -45,7 +45,7 @@ final class Lister {
 
   /// Answers a `list`.
   ///
-  /// - Throws: what ends the connection.
+  /// - Throws: an error that ends the connection.
   func list(_ frame: FrameView, for session: Session) throws(WireError) {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
     guard session.output.accepts else { return }
@@ -57,7 +57,7 @@ final class Lister {
       case .connections:
         let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
           .filter { list.connection == 0 || $0.rawValue == list.connection }
-        // Slots are used again, so their order says nothing.
+        // Slots are reused, so their order means nothing.
         sayAll(ids.sorted().lazy.compactMap { self.entry(of: $0) }, to: session, serial: serial)
       case .observations:
         let entries = bus.value.observationEntries(of: list.connection)
@@ -90,7 +90,7 @@ final class Lister {
     }
   }
 
-  /// Says each, for as long as that does not get the connection closed.
+  /// Sends the entries, until one gets the connection closed.
   private func sayAll(_ entries: some Sequence<Entry>, to session: Session, serial: Serial) {
     for entry in entries {
       guard session.isServed else { return }
@@ -118,8 +118,8 @@ final class Lister {
     return entry
   }
 
-  /// Whether a restart does not end it, as far as it ends none. A connection without registrations is not marked: nothing
-  /// is lost with it, and a planned restart keeps it.
+  /// Whether the connection survives a restart, if any connection does. One without registrations counts as surviving:
+  /// nothing is lost with it, and a planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper?.isKept(.connection(session.cookie)) == true
     return isKept && !session.output.flags.contains(.incomplete)
@@ -145,7 +145,7 @@ final class Lister {
     }
   }
 
-  /// What the core knows of a connection.
+  /// An entry with the core's counts for a connection; the queue's figures are zero.
   private func entry(
     _ id: ConnectionID, at slot: ConnectionSlot, _ peer: PeerIdentity, since connected: Instant
   ) -> ConnectionEntry {

@@ -4,18 +4,18 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// What monitors see: each frame that passes, wrapped in one that says who sent it to whom.
+/// Shows each frame that passes to monitors, wrapped in a `traffic` frame that names sender and receiver.
 ///
-/// A frame from a client is shown before it is taken, a post once it is known who receives it, and a frame to a
-/// client when it is queued; so what follows from something is seen behind it. `traffic` itself is not shown, nor
-/// that a monitor has lost some, so that nothing shown has more to be shown.
+/// A client's frame is shown before it is taken, a post once its receivers are known, and a frame to a client when it
+/// is queued, so effects are shown after their cause. `traffic` frames and the losses of monitors are not shown,
+/// because each would cause another.
 ///
-/// A monitor is an observer like any other: what it does not read in time is dropped, and told.
+/// A monitor is an observer like any other: frames that it does not read in time are dropped, and reported as lost.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
   private let sender: Sender
-  /// The frame that is being taken from a client, while somebody monitors.
+  /// The client's frame that is being taken, if there are monitors.
   private var taken: TakenFrame?
 
   /// `bus` must outlive the monitor: a reference keeps nothing alive.
@@ -31,9 +31,9 @@ final class TrafficMonitor {
   /// The frame that is being taken, for the `ok` or the `error` that answers it.
   private struct TakenFrame {
     let connection: ConnectionSlot
-    /// What it passed under; nil for no name.
+    /// The name under which it was shown; nil for none.
     let name: ByteSlice?
-    /// What the bus answers to that is not for the monitor's own eyes.
+    /// Whether it is a `monitor` frame: its answer is not shown to the monitor itself.
     let isMonitor: Bool
   }
 
@@ -57,18 +57,18 @@ final class TrafficMonitor {
     }
   }
 
-  /// Shows a post that wanted more than to be handed on, when it is.
+  /// Shows a post that was not plain, when it is delivered.
   func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
     show([slice], under: postName(slice), from: poster, to: .bus, receivers: receivers)
   }
 
-  /// Shows a post that was refused and wanted more than to be handed on at once.
+  /// Shows a refused post that was not plain. One that waits has been shown already.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
   }
 
-  /// Shows what was buffered for a connection, and is delivered to it now.
+  /// Shows buffered notifications that are delivered to a connection now.
   func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Session) {
     showLoss(lost, of: observer)
     for slice in slices {
@@ -91,15 +91,15 @@ final class TrafficMonitor {
     return slice.name(header)
   }
 
-  /// What the answers to a run of posts go by.
+  /// Notes the name under which the answers to a run of posts are shown.
   func expectAnswers(to run: ByteSlice, from poster: Session) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
     else { preconditionFailure("a frame that was taken has no header") }
     taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
   }
 
-  /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown once it is known who
-  /// receives it.
+  /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown later, once its receivers
+  /// are known.
   func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
@@ -110,12 +110,12 @@ final class TrafficMonitor {
       except: isMonitor ? session.slot : nil)
   }
 
-  /// The name that a client's frame passes under; nil for none.
+  /// The name under which a client's frame is shown; nil for none.
   private func name(of frame: FrameView, _ slice: ByteSlice) -> ByteSlice? {
     switch frame.header.kind {
     case .ask, .post: return slice.name(frame.header)
     case .answer, .defer:
-      // Both begin with the query's id; what is wrong with them is told by whoever takes them.
+      // Both begin with the query's id. Errors in them are reported when they are taken.
       return frame.queryID.flatMap { bus.value.tail(of: $0)?.name }
     case .done:
       return frame.donePost.flatMap { bus.value.shownTail(ofPost: $0.serial, by: $0.poster)?.name }
@@ -123,9 +123,9 @@ final class TrafficMonitor {
     }
   }
 
-  /// Shows what the bus says to one client.
+  /// Shows a frame from the bus to one client.
   ///
-  /// - Parameter query: what the frame goes by; nil if it is no news of a query or an awaited post.
+  /// - Parameter query: the query or awaited post that the frame is about; nil for none.
   func showControlFrame(
     _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session
   ) {
@@ -141,7 +141,7 @@ final class TrafficMonitor {
       except: isToMonitor ? session.slot : nil)
   }
 
-  /// - Parameter rest: what follows `slice` in the same frame.
+  /// - Parameter rest: the rest of the frame that begins in `slice`.
   func showQuestion(
     _ slice: ByteSlice, _ rest: ByteSlice?, _ tail: QueryTail, from asker: ConnectionID,
     to delegate: ConnectionID
@@ -153,15 +153,15 @@ final class TrafficMonitor {
     show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
-  /// Shows what the bus itself posts.
+  /// Shows a notification of the bus itself.
   ///
-  /// - Parameter isTold: whether others are told of a monitor that does not keep up with it.
+  /// - Parameter isTold: whether it is announced if a monitor does not keep up with it.
   func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isTold: Bool) {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isTold: isTold)
   }
 
-  /// Shows that notifications were dropped for an observer, as they are: the `lost` that it reads counts what was
-  /// dropped until then.
+  /// Shows notifications dropped for an observer at once: the `lost` frame that the observer reads counts all drops
+  /// until then.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -185,8 +185,8 @@ final class TrafficMonitor {
   /// - Parameters:
   ///   - parts: the frame, in one piece or in two.
   ///   - name: empty for none.
-  ///   - excluded: who is not shown it.
-  ///   - isTold: whether others are told of a monitor that does not keep up with it.
+  ///   - excluded: a monitor to which it is not shown.
+  ///   - isTold: whether it is announced if a monitor does not keep up with it.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isTold: Bool = true

@@ -30,7 +30,7 @@ nonisolated final class ClosingThreads: Sendable {
   /// Held only while an entry is added or removed.
   private let state = Mutex(State())
 
-  /// Those that are not closed yet.
+  /// Descriptors that are not closed yet.
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
 
   /// - Parameter user: the user who passed the descriptor.

@@ -24,7 +24,7 @@ final class DescriptorQuota {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// What a user has passed.
+  /// The account of the descriptors that a user has passed.
   func descriptors(of user: UInt32) -> UserDescriptors { accounts.account(of: user).descriptors }
 
   // MARK: Partial frames
@@ -47,7 +47,7 @@ final class DescriptorQuota {
     }
   }
 
-  /// Counts a descriptor that a connection had when it was handed over.
+  /// Counts a descriptor that was handed over as part of a connection's input.
   func countRestored(of session: Session) {
     waitingCount += 1
     session.input.descriptorsCounted += 1

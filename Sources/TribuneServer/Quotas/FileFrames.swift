@@ -25,7 +25,7 @@ struct FileFrames {
   /// - Parameters:
   ///   - file: attached to the buffer; it has `length` bytes.
   ///   - count: of all files.
-  ///   - user: who posted it.
+  ///   - user: the user who posted the file.
   mutating func make(
     with file: consuming FileDescriptor, length: Int,
     countedIn count: SharedCount, of user: UserDescriptors

@@ -17,7 +17,7 @@ nonisolated final class InFlightFile: AttachedFile {
   private let byteCount = Atomic(0)
   /// In-flight files of all users.
   private let count: SharedCount
-  /// Who posted it.
+  /// The user who posted the file.
   let user: UserDescriptors
 
   /// Creates an object without a file.

@@ -4,7 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for another one.
+/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for another
+/// one.
 final class Acceptor {
   /// Connections accepted from one listener in one iteration, so that fast clients do not starve the rest.
   private static let perIteration = 64
@@ -39,7 +40,7 @@ final class Acceptor {
     listeners.append(listener)
   }
 
-  /// Gives the sockets' files another mode, where they are the bus's own.
+  /// Changes the permission bits of the socket files that this process owns.
   func setMode(_ mode: UInt32) { for listener in listeners { setMode(mode, of: listener) } }
 
   func setMode(_ mode: UInt32, of listener: Listener) {
@@ -50,7 +51,7 @@ final class Acceptor {
     }
   }
 
-  /// Accepts no more.
+  /// Accepts no more connections.
   func stop() {
     state = .stopped
     for listener in listeners {

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// A session whose daemon died, and whose client has not come back yet. It has no socket.
 ///
-/// Its registrations last for some seconds, and what it misses is counted, until its client has registered again on a new
-/// connection and sends `succeed` there.
+/// Its registrations last for some seconds. Until its client has registered again on a new connection and sends
+/// `succeed` there, the bus counts the notifications that the session misses.
 final class DetachedSession {
   let id: ConnectionID
   let slot: ConnectionSlot

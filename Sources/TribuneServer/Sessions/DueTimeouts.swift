@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Does what the timeouts of sessions are for when their time has come.
+/// Handles the sessions' timeouts when they are due.
 final class DueTimeouts {
   private let context: ServerContext
   private let sessions: SessionTable
@@ -23,13 +23,13 @@ final class DueTimeouts {
 
   func check() {
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
-    // Nearly all have said hello long ago: many who came and went do not wake the bus once each.
+    // Most of these connections have said hello long ago. Their timeouts must not wake the bus, once each.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }
   }
 
-  /// Does what a timeout is for, unless that has been settled before.
+  /// Handles a timeout, unless it has been settled before.
   private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
     switch (kind, sessions[token]) {
     case (.accept, _): acceptor.resume()

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Lets connections in, and ends them.
 final class Gatekeeper {
-  /// How long a connection that was told why it is closed has to read that.
+  /// How long a client has to read why its connection is closed.
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
   private let partials: PartialFrames
@@ -24,7 +24,7 @@ final class Gatekeeper {
   private let bus: Cell<Bus>.Reference
   /// Keeps connections open while there is no daemon.
   private let keeper: KeeperLink?
-  /// Lines of the journal on connections that are closed because of what they did.
+  /// Limits the journal's lines about connections that are closed for what they did.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
@@ -41,7 +41,7 @@ final class Gatekeeper {
 
   // MARK: Coming
 
-  /// Not inlined: the check for exclusive access would be made for every wait.
+  /// Not inlined: otherwise, the check for exclusive access would be made for every wait.
   @inline(never) func accept(at listener: Int) {
     let isPaused = acceptor.accept(at: listener, admit: admit)
     guard isPaused else { return }
@@ -51,7 +51,7 @@ final class Gatekeeper {
   private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
     let credentials = try UnixSocket.peer(of: descriptor)
     let slot = sessions.nextSlot
-    // The log has no counter slot for more. As with descriptors, there may be one later.
+    // The log has no counter slot for another connection. As with descriptors, one may be free later.
     guard slot.index < wal.slotCount else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
     let session = Session(
@@ -71,7 +71,7 @@ final class Gatekeeper {
       return
     }
     do throws(WireError) {
-      // Nor is anything read from it.
+      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
       try quota.requireClosed(of: session.peer.uid)
     } catch {
       dismiss(session, error)
@@ -86,7 +86,7 @@ final class Gatekeeper {
       .hello, session.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
   }
 
-  /// A connection has said hello.
+  /// Opens a session, because its hello has come.
   func welcome(_ session: Session) {
     session.state = .open
     recorder.recordConnection(session)
@@ -105,7 +105,7 @@ final class Gatekeeper {
 
   // MARK: Going
 
-  /// Ends the connections that were to end with the iteration.
+  /// Ends the connections that were marked for that during the iteration.
   func endIteration() {
     while !sessions.ending.value.isEmpty {
       let (session, error) = sessions.ending.value.removeLast()
@@ -113,18 +113,18 @@ final class Gatekeeper {
     }
   }
 
-  /// Tells the connection why, and closes it when the kernel has taken that, or after a second.
+  /// Tells the client why the connection is closed. Closes it when the kernel has taken that, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: session, error)
     let isGreeted = session.isGreeted
     if session.isServed { session.state = .ending(isGreeted: isGreeted) }
-    // Its last words are still queued.
+    // The reason is still to be queued.
     session.output.isServed = true
     if isGreeted {
       leave(session, because: error.code)
     } else {
-      // A connection that was handed over before it said hello is in the log.
+      // If the connection was handed over before it said hello, the log has it.
       recorder.recordDisconnection(of: session.id)
       replier.sayHello(to: session)
     }
@@ -137,9 +137,10 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Writes down why a connection is closed; of many in one second the first, and then how many more.
+  /// Logs why a connection is closed. Of many such lines in one second, only the first are written, and the others
+  /// counted.
   private func logClosing(of session: Session, _ error: WireError) {
-    // The end of the bus is nothing that a peer did.
+    // The end of the bus is not a fault of the peer.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: context.now) else {
       if closingLines.omittedCount == 1 {
@@ -161,7 +162,7 @@ final class Gatekeeper {
 
   /// Takes the connection off the bus.
   ///
-  /// - Parameter reason: why, if the bus ends it.
+  /// - Parameter reason: why, if the bus ends the connection.
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     recorder.recordDisconnection(of: session.id)
     interpreter.perform {
@@ -180,7 +181,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// The client has come back, or has not in time: what it had registered ends.
+  /// Ends what a detached session had registered: its client has come back, or its time is over.
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
     interpreter.perform { bus.value.disconnect(session.slot, at: context.now) }
@@ -200,13 +201,13 @@ final class Gatekeeper {
     sessions.remove(session)
   }
 
-  /// Closes what is left of a socket that is shut, whatever its peer has sent that nobody has read: that is let go of
-  /// with it, descriptors too.
+  /// If a socket that is shut has unread data, closes it on a thread: closing it also closes the descriptors in that
+  /// data, which may take long.
   private func closeUnread(_ session: Session) {
     do throws(Errno) {
       guard try UnixSocket.hasUnread(session.descriptor) else { return }
       let socket = try session.descriptor.duplicate()
-      // The connection goes on having a descriptor, of which it does not matter when it is closed.
+      // The session must keep a descriptor, so it gets one that can be closed without waiting.
       try session.descriptor.replace(by: try FileDescriptor.duplicate(of: wal.rawDescriptor))
       quota.close(socket, of: session.peer.uid)
     } catch {

@@ -19,30 +19,30 @@ package final class Listener {
   }
 
   package let descriptor: FileDescriptor
-  /// Where it is, as this process finds it.
+  /// The socket's path, as this process sees it.
   package let path: String
-  /// Which file is ours to remove; nil for a socket that was passed.
+  /// The file that this process owns and removes; nil for a socket that was passed.
   private var file: SocketFile?
 
-  /// Takes over a listening socket that somebody else made and removes.
+  /// Takes over a listening socket whose file another process made and removes.
   package init(passed descriptor: consuming FileDescriptor, path: String) throws(Errno) {
     try descriptor.setNonblocking()
     self.descriptor = descriptor
     self.path = path
   }
 
-  /// Takes over a listening socket from another daemon. Its file is ours to remove from then on.
+  /// Takes over a listening socket from another daemon. From then on, this process owns its file.
   package convenience init(
     takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile
   ) throws(Errno) {
     try self.init(passed: descriptor, path: path)
     self.file = file
-    // From now on, whoever connects is told that this process listens.
+    // From now on, clients that connect see this process as their peer.
     try UnixSocket.listen(self.descriptor)
   }
 
-  /// Makes a socket at `path`, in place of one that nobody listens on any more. Its folder is made if
-  /// it is missing.
+  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes the folder if it is
+  /// missing.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32) throws(Failure) {
@@ -59,9 +59,10 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or ours, for its own.
+  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's, for its
+  /// own.
   ///
-  /// - Returns: why the path cannot be used, if it cannot.
+  /// - Returns: why the path cannot be used; nil if it can.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)
@@ -70,9 +71,9 @@ package final class Listener {
     return nil
   }
 
-  /// Removes a socket's file that nobody listens on.
+  /// Removes the file of a socket on which no process listens.
   ///
-  /// - Returns: why the path cannot be used, if it cannot.
+  /// - Returns: why the path cannot be used; nil if it can.
   private func removeStaleFile() throws(Errno) -> Failure? {
     guard let isSocket = SocketFile.isSocket(at: path) else { return nil }
     guard isSocket else { return .notASocket(path: path) }
@@ -83,30 +84,30 @@ package final class Listener {
       try SocketFile.remove(at: path)
       return nil
     } catch  where error == .again {
-      // Somebody listens, with more waiting than it takes.
+      // A process listens, and its backlog is full.
       return .alreadyServed(path: path, pid: 0)
     }
     return .alreadyServed(path: path, pid: try UnixSocket.peer(of: probe).pid)
   }
 
-  /// Changes the permission bits of the socket's file, if it is still the one that was made.
+  /// Changes the permission bits of the socket's file, if this process still owns it.
   package func setMode(_ mode: UInt32) throws(Errno) {
     if fileIsOurs { try SocketFile.setMode(mode, at: path) }
   }
 
-  /// Removes the socket's file, if it is still the one that was made.
+  /// Removes the socket's file, if this process still owns it.
   package func removeFile() {
     defer { file = nil }
     guard fileIsOurs else { return }
     do throws(Errno) {
       try SocketFile.remove(at: path)
     } catch {
-      // The next daemon removes a file that nobody listens on.
+      // The next daemon removes a file on which no process listens.
       return
     }
   }
 
-  /// The socket's file, if it is the one that was made, and ours to remove.
+  /// The socket's file; nil if this process does not own it, or if the path has another file now.
   package var ownFile: SocketFile? { fileIsOurs ? file : nil }
 
   private var fileIsOurs: Bool { file != nil && SocketFile(at: path) == file }

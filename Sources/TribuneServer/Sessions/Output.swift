@@ -3,10 +3,10 @@
 import TribuneCore
 import TribuneWire
 
-/// What waits for a session to be read by its client.
+/// The frames that are queued for a session's client, and the counts of its notifications and control frames.
 struct Output: ~Copyable {
   enum Writing {
-    /// The kernel takes what there is. → full, fullOfFiles, closed
+    /// The kernel takes everything that is sent. → full, fullOfFiles, closed
     case open
     /// The kernel took no more. → open, fullOfFiles, closed
     case full
@@ -19,36 +19,36 @@ struct Output: ~Copyable {
   enum Flush {
     /// → scheduled, deferred
     case none
-    /// With what comes next, or in a millisecond. → scheduled, none
+    /// Sent with the next frame, or after a millisecond. → scheduled, none
     case deferred
-    /// When the iteration ends. → none
+    /// Sent when the iteration ends. → none
     case scheduled
   }
 
-  /// The session's frames are taken, and others are queued for it.
+  /// Whether the session's frames are taken, and frames are queued for it.
   var isServed = true
-  /// Its hello said that it takes userInfo as a file.
+  /// Whether the hello said that the client accepts userInfo as a file.
   var takesFiles = false
   var writing = Writing.open
   var flush = Flush.none
   var queue = OutboundQueue()
-  /// Bytes of the files that it was sent since it had last taken everything.
+  /// Bytes of the files that were sent since the client had last read everything.
   var passedByteCount = 0
-  /// A timeout is scheduled that will look whether it has taken files.
+  /// Whether a timeout is scheduled that checks if the client has taken files.
   var isWatchedForSpaceToPass = false
 
-  /// Notifications and control frames that were queued, ever; control frames only where the log counts them.
+  /// All notifications and control frames that were ever queued. Control frames count only if the log counts them.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// Notifications that were buffered, and are queued or reported as lost by now. They stay counted where they were: each
-  /// counter is a store of its own, and none may be true only together with another.
+  /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered ones still
+  /// includes them: each counter is stored separately, so none may depend on another one.
   var bufferedBefore: UInt32 = 0
-  /// What the counter slot says of the session.
+  /// The flags in the session's counter slot.
   var flags: SessionFlags = []
 
-  /// Frames can be queued.
+  /// Whether frames can be queued.
   @inline(__always) var accepts: Bool { isServed && writing != .closed }
 
-  /// What is queued has to wait.
+  /// Whether queued frames must wait.
   var isBlocked: Bool { writing == .full || writing == .fullOfFiles }
 }

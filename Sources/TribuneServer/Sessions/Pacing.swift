@@ -2,23 +2,25 @@
 
 import TribuneCore
 
-/// How a session keeps up with what it observes, and who waits for whom meanwhile.
+/// How well a session reads the notifications that it observes, and which posters wait for it.
 struct Pacing {
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// Past the high mark: until then, the posters that feed it are not read, so that it can catch up. → flowing, lossy
+    /// The queue has passed the high mark. Until then, the bus does not read from the posters that feed it, so that it
+    /// can catch up. → flowing, lossy
     case pacing(until: Instant)
-    /// It did not catch up, or nobody could wait for it: its oldest notifications are dropped. It had lost so many before. → flowing
+    /// The observer did not catch up, or no poster could wait for it: its oldest notifications are dropped. It had lost
+    /// `lostBefore` notifications before. → flowing
     ///
     /// - isTold: whether others were told, and hear when that ends.
     case lossy(lostBefore: UInt64, isTold: Bool)
   }
 
   var flow = Flow.flowing
-  /// The posters that are not read because of this observer.
+  /// The posters from which the bus does not read because of this observer.
   var pausedPosters: [Session] = []
-  /// How many slow observers wait for this poster not to be read.
+  /// How many slow observers this poster waits for.
   var pauseCount = 0
 
   var isPaused: Bool { pauseCount > 0 }

@@ -5,19 +5,20 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// The daemon's end of one client's connection: what is read and not understood yet, what waits to be written, and how
-/// that keeps up.
+/// The daemon's end of one client's connection: input that is not taken yet, output that is not written yet, and how
+/// well the client keeps up.
 ///
 /// An idle session holds no buffer: whole frames are taken where they were read, and only a partial frame is kept.
 final class Session {
   enum State {
-    /// Its hello has not come yet. → open, ending, closing, closed
+    /// The hello has not come yet. → open, ending, closing, closed
     case awaitingHello
     /// → ending, closing, closed
     case open
-    /// It is dismissed when the iteration ends. → closing, closed
+    /// The connection is dismissed when the iteration ends. → closing, closed
     case ending(isGreeted: Bool)
-    /// It has been told why, and is closed when the kernel has taken that, or when its time is over. → closed
+    /// The client was told why. The connection is closed when the kernel has taken that, or when the time for it is
+    /// over. → closed
     case closing
     /// Final.
     case closed
@@ -37,9 +38,9 @@ final class Session {
   let descriptor: FileDescriptor
   let peer: PeerIdentity
   let connected: Instant
-  /// What the kernel calls its socket.
+  /// The kernel's id of the socket.
   let cookie: UInt64
-  /// What its frames may have, as its welcome says.
+  /// The limits of the client's frames, as its welcome states them.
   let limits: FrameLimits
 
   var state: State {
@@ -53,7 +54,7 @@ final class Session {
   private let pacingCell = Cell(Pacing())
   var positions = LogPositions()
   var postedCount: UInt64 = 0
-  /// The keeper has a copy of its socket, or is to get one.
+  /// Whether the keeper has a copy of the socket, or is to get one.
   var isKept = false
 
   init(
@@ -70,13 +71,13 @@ final class Session {
     self.state = state
   }
 
-  /// What every read goes through (see `Cell`).
+  /// The state that every read uses (see `Cell`).
   var input: Input {
     @inline(__always) _read { yield inputCell.value }
     @inline(__always) _modify { yield &inputCell.value }
   }
 
-  /// What every write and every notification goes through.
+  /// The state that every write and every notification uses.
   var output: Output {
     @inline(__always) _read { yield outputCell.value }
     @inline(__always) _modify { yield &outputCell.value }
@@ -87,7 +88,7 @@ final class Session {
     @inline(__always) _modify { yield &pacingCell.value }
   }
 
-  /// Its frames are taken, and others are queued for it.
+  /// Whether the session's frames are taken, and frames are queued for it.
   var isServed: Bool {
     switch state {
     case .awaitingHello, .open: true
@@ -96,7 +97,7 @@ final class Session {
   }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
-  /// It was welcomed, and the core knows it.
+  /// Whether the client was welcomed, so that the core knows the session.
   var isGreeted: Bool {
     switch state {
     case .open, .ending(isGreeted: true): true
@@ -111,23 +112,23 @@ final class Session {
 
   var token: WatchToken { .connection(id, at: slot) }
 
-  /// What the event loop watches it for.
+  /// The events for which the event loop watches the socket.
   var interest: Readiness {
     var interest: Readiness = []
     if !pacing.isPaused, !isClosing { interest.insert(.readable) }
-    // A socket can be written to however many files wait in it.
+    // A socket stays writable, however many files wait in it.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
   }
 
   // MARK: The journal
 
-  /// The journal's fields about it.
+  /// The journal's fields about this session.
   var journalFields: Log.Fields {
     ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit]
   }
 
-  /// The journal's fields about it, and another one.
+  /// The journal's fields about this session, and one more.
   func journalFields(_ name: StaticString, _ value: String) -> Log.Fields {
     ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit, name: value]
   }

@@ -12,9 +12,9 @@ final class SessionTable {
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// The last id that was given out.
+  /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
-  /// Sessions that are dismissed for an error, or closed, when the iteration ends.
+  /// Sessions to dismiss with an error, or to close, when the iteration ends.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
 
   /// Nil if the slot's session is detached, or if there is none.
@@ -24,14 +24,14 @@ final class SessionTable {
 
   subscript(id: ConnectionID) -> Session? { slots[id].flatMap { bySlot.value[$0] } }
 
-  /// The session that a watch is for, if it is still there.
+  /// The session that a watch token stands for, if it still exists.
   subscript(token: WatchToken) -> Session? {
     guard case .connection(let slot, _) = token, let session = bySlot.value[slot], session.token == token
     else { return nil }
     return session
   }
 
-  /// What every notification looks at, reached without retaining the session.
+  /// The state that every notification uses, without retaining the session.
   @inline(__always) func output(at slot: ConnectionSlot) -> Cell<Output>.Reference? {
     outputs.value[slot.index]
   }
@@ -55,12 +55,12 @@ final class SessionTable {
     return session
   }
 
-  /// By slot.
+  /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
 
   // MARK: The log
 
-  /// Gives `body` where the log speaks of a session.
+  /// Calls `body` with the positions of a session's entries in the log.
   ///
   /// - Returns: nil if there is no session `id`.
   func withPositions<Result>(
@@ -118,14 +118,14 @@ final class SessionTable {
     count -= 1
   }
 
-  /// Has the session dismissed when the iteration ends: for callers that are walking sessions.
+  /// Marks a session to be dismissed when the iteration ends, for callers that are iterating over the sessions.
   func closeLater(_ session: Session, _ error: WireError) {
     guard session.isServed else { return }
     session.state = .ending(isGreeted: session.isOpen)
     ending.value.append((session, error))
   }
 
-  /// Finds the free slots anew, after sessions were put into slots in any order.
+  /// Collects the free slots anew, after sessions were put into slots in any order.
   func collectFreeSlots() {
     freeSlots = bySlot.value.indices.reversed().filter {
       bySlot.value[$0] == nil && detachedBySlot[$0] == nil

@@ -4,12 +4,12 @@ import CSystemd
 package import TribuneSystem
 import TribuneWire
 
-/// What a daemon gets at its start: from systemd (sd_listen_fds(3)) the sockets to listen on, the write-ahead log and the
-/// lease (`ManagerStore`), and from the keeper what the last daemon had (`KeptItem`).
+/// The descriptors that a daemon gets when it starts. systemd passes the sockets to listen on, the write-ahead log and
+/// the lease (sd_listen_fds(3), `ManagerStore`). The keeper gives what the last daemon had (`KeptItem`).
 ///
-/// It owns the descriptors that have not been taken from it, and closes them in the end.
+/// The object owns all descriptors that were not taken from it, and closes them in the end.
 nonisolated package final class PassedAtStart {
-  /// A listening socket. Whoever takes it owns and closes it.
+  /// A listening socket. The caller that takes it owns it, and closes it.
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
     /// The unit's `FileDescriptorName=`.
@@ -28,22 +28,23 @@ nonisolated package final class PassedAtStart {
 
   private var listening: [Listening] = []
   private var log: CInt?
-  /// By cookie.
+  /// Connections by the cookies of their sockets.
   private var connections: [UInt64: CInt] = [:]
-  /// By inode.
+  /// Files in memory by their inodes.
   private var files: [UInt64: CInt] = [:]
-  /// The last daemon's own listening sockets, by the inodes of their files.
+  /// The listening sockets that the last daemon made, by the inodes of their files.
   private var listeners: [UInt64: CInt] = [:]
-  /// Names of what the service manager has stored, and of that what only an earlier version of the daemon stores.
+  /// All names under which the service manager has stored descriptors, and those that only an earlier version of the
+  /// daemon uses.
   package private(set) var storedNames: Set<String> = []
   package private(set) var formerNames: Set<String> = []
 
-  /// Nothing was passed.
+  /// Creates an object without descriptors.
   package init() {}
 
-  /// Sorts descriptors, and owns them from now on, even if it throws.
+  /// Sorts descriptors, and owns them even if it throws.
   ///
-  /// - Throws: `PassedError`, if one of them is not the bus's.
+  /// - Throws: `PassedError` if one of them does not belong to the bus.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
     var foreign: [String] = []
     for (descriptor, name) in passed where !sort(FileDescriptor(owning: descriptor), name) {
@@ -67,13 +68,13 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From systemd
 
-  /// Takes what was passed to this process, with close-on-exec set, and clears the environment variables. May be
-  /// called once only, and while there is one thread.
+  /// Takes the descriptors that were passed to this process, sets close-on-exec, and clears the environment variables.
+  /// May be called only once, and only while there is one thread.
   package static func take() throws(PassedError) -> PassedAtStart { try PassedAtStart(try receive()) }
 
-  /// The same, unsorted. Whoever calls this owns the descriptors.
+  /// Takes the descriptors without sorting them. The caller owns them.
   static func receive() throws(PassedError) -> [(descriptor: CInt, name: String)] {
-    // As many as there are descriptors.
+    // One name for each descriptor.
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else {
@@ -85,17 +86,17 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// - Returns: false for what is not the bus's.
+  /// - Returns: false if the descriptor does not belong to the bus.
   private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
     switch (StoredName(rawValue: name), name.first) {
     case (.log, _):
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // Closed here: the service manager has its own copy, and only that one counts.
+    // The copy here is closed: the lease depends only on the service manager's own copy.
     case (.lease, _): storedNames.insert(name)
     case (nil, _) where UnixSocket.role(of: descriptor) == .listening:
       listening.append(Listening(descriptor: descriptor.release(), name: name))
-    // Until 0.1.0, the service manager had them all: connections as "c", and files as "f" with a number.
+    // Until 0.1.0, the service manager kept everything: connections as "c", and files as "f" with a number.
     case (nil, "c") where name == "c":
       noteFormer(name)
       if let cookie = Self.cookie(of: descriptor) { add(descriptor, to: &connections, cookie) }
@@ -116,7 +117,7 @@ nonisolated package final class PassedAtStart {
     if table[key] == nil { table[key] = descriptor.release() }
   }
 
-  /// Nil if it is no connection.
+  /// Nil if the descriptor is no connection.
   private static func cookie(of descriptor: borrowing FileDescriptor) -> UInt64? {
     guard UnixSocket.role(of: descriptor) == .connected else { return nil }
     do throws(Errno) {
@@ -128,8 +129,8 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From a keeper
 
-  /// Takes over what a keeper gives, the first descriptor for the first item and so on. What is there already, or is
-  /// not what it is said to be, is closed.
+  /// Takes over what a keeper gives: the first descriptor is for the first item, and so on. Closes a descriptor if its
+  /// item is there already, or if the descriptor does not match its item.
   func take(_ items: [KeptItem], _ given: consuming PassedDescriptors) {
     var given = given
     for item in items {
@@ -149,10 +150,10 @@ nonisolated package final class PassedAtStart {
   // MARK: Contents
 
   package var connectionCount: Int { connections.count }
-  /// Sorted, so the oldest connection is first.
+  /// In ascending order, so that the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
-  /// Closes what nobody has taken, but for the service manager's sockets to listen on.
+  /// Closes everything that was not taken, except the listening sockets from the service manager.
   func discard() {
     for cookie in connectionCookies {
       if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
@@ -170,17 +171,17 @@ nonisolated package final class PassedAtStart {
 
   package var hasListening: Bool { !listening.isEmpty }
 
-  /// Whether the last daemon's listening socket is the one at `path`.
+  /// Whether the last daemon listened at `path`.
   func hasListener(at path: String) -> Bool {
     SocketFile(at: path).map { listeners[$0.inode] != nil } ?? false
   }
 
-  /// The last daemon's listening socket with the file of this inode.
+  /// The last daemon's listening socket whose file has this inode.
   func takeListener(inode: UInt64) -> FileDescriptor? {
     listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// Which write-ahead log `takeLog` returns; nil if there is none.
+  /// The inode of the log that `takeLog` returns; nil if there is none.
   var logInode: UInt64? { log.flatMap { log in FileDescriptor.lending(log) { $0.inode } } }
 
   package func takeLog() -> FileDescriptor? {

@@ -10,9 +10,10 @@ import TribuneWire
 /// Without `NOTIFY_SOCKET`, nothing is sent. A failure is logged once, and again only after a success in between: the
 /// bus keeps serving even if the manager cannot be reached.
 ///
-/// Nothing here blocks. sd_notify(3) would while the socket is full, as it is when a manager does not read for a while.
-/// What does not fit is sent again a little later from the event loop, so only a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there
-/// is no event loop: the daemon tries once to report that it is stopping, and its exit tells the rest.
+/// Nothing here blocks. sd_notify(3) would block while the socket is full, because the manager has not read for a
+/// while. A notification that does not fit is sent again a little later from the event loop, so only a running loop
+/// notifies the watchdog. Superseded notifications are dropped. During a handover there is no event loop: the daemon
+/// tries once to report that it is stopping, and its exit tells the rest.
 package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -70,7 +71,7 @@ package final class ServiceNotifier {
     case .watchdog: later == .watchdog
     case .status: later != .watchdog
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that has asked for the reload waits for both this one and `ready`.
+    // A manager that has asked for the reload waits for both `reloading` and `ready`.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }
@@ -87,7 +88,7 @@ package final class ServiceNotifier {
     }
   }
 
-  /// - Returns: whether it was sent, or never can be.
+  /// - Returns: whether it was sent, or can never be sent.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
       try send(text)

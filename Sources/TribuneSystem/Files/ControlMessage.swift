@@ -5,8 +5,8 @@ import Glibc
 /// Space for the descriptors of one message, in the kernel's layout: a `cmsghdr`, and the descriptors behind it.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// Space for 253 descriptors, the most that the kernel passes with one message (SCM_MAX_FD). It would close further
-  /// ones at once, which can take as long as their owner likes.
+  /// Space for 253 descriptors, the most that the kernel passes with one message (SCM_MAX_FD). If descriptors did not
+  /// fit, the kernel would close them at once, which can take as long as their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
   /// Bytes of control data for one descriptor, padded to whole words.
@@ -61,7 +61,7 @@ struct LongControlMessage {
 
   private var words: [UInt64]
 
-  /// Space for descriptors that come.
+  /// Space for descriptors to receive.
   init() { words = Self.words(forDescriptors: Self.descriptorsMax) }
 
   init(passing descriptors: [CInt]) {

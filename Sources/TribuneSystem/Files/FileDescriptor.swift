@@ -7,7 +7,7 @@ import Glibc
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
 
-  /// Takes over a descriptor that nobody else will close.
+  /// Takes over a descriptor that no other code will close.
   package init(owning rawValue: CInt) {
     precondition(rawValue >= 0)
     self.rawValue = rawValue
@@ -29,7 +29,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return rawValue
   }
 
-  /// Calls `body` with a descriptor that somebody else owns.
+  /// Calls `body` with a descriptor that other code owns.
   package static func lending<Result>(
     _ rawValue: CInt, _ body: (borrowing FileDescriptor) -> Result
   ) -> Result {
@@ -47,8 +47,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Makes this descriptor refer to what another one refers to, atomically for concurrent users; what it referred to
-  /// is closed.
+  /// Makes this descriptor refer to the open file of `other`, atomically for concurrent users. Its former file is
+  /// closed.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -62,7 +62,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// Another descriptor of the same open file, close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
-  /// A duplicate of a descriptor that somebody else owns.
+  /// A duplicate of a descriptor that other code owns.
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }

@@ -33,7 +33,7 @@ package enum Folder {
     }
   }
 
-  /// The kind of what is at a path, through symbolic links; nil if nothing can be seen there.
+  /// The kind of the file at a path, through symbolic links; nil if this process can see none.
   package static func kind(of path: [UInt8]) -> Kind? {
     var status = stat()
     guard unsafe stat(cString(path), &status) == 0 else { return nil }
@@ -44,7 +44,7 @@ package enum Folder {
     }
   }
 
-  /// The folder of what is at a path.
+  /// The folder of the file at a path.
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -52,7 +52,7 @@ package enum Folder {
 
   /// Makes a folder in one that exists. Does nothing if there is something at the path already.
   ///
-  /// - Parameter mode: the permission bits, of which the process's mask is taken away.
+  /// - Parameter mode: the permission bits, before the process's mask removes some.
   package static func make(_ path: String, mode: UInt32) throws(Errno) {
     do throws(Errno) {
       _ = try retrying { unsafe mkdir(path, mode) }
@@ -61,7 +61,7 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` while no other process does so with the same folder. Waits for that without a limit.
+  /// Runs `body` while no other process does so with the same folder. Waits for others without a time limit.
   package static func withLock<Result>(
     _ path: String, _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

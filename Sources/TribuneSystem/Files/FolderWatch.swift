@@ -7,7 +7,7 @@ package final class FolderWatch: Sendable {
   /// Something was created in a watched folder, moved there, left it or got other attributes; or the folder itself
   /// was moved, removed or got other attributes.
   package struct Change: Equatable, Sendable {
-    /// What `watch` returned.
+    /// The number that `watch` returned.
     package var watch: CInt
     /// The name in that folder; empty for the folder itself.
     package var name: [UInt8]
@@ -48,7 +48,7 @@ package final class FolderWatch: Sendable {
 
   /// Watches a folder, through symbolic links; watching it again changes nothing.
   ///
-  /// - Returns: the number that identifies its changes, the same for the same folder whatever its path is.
+  /// - Returns: the number that identifies its changes, the same for every path of the same folder.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF

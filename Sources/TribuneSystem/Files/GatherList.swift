@@ -3,10 +3,9 @@
 import Glibc
 package import TribuneWire
 
-/// The slices of one gathering send. A list is used again, so that sending allocates nothing.
+/// The slices of one gathering send. A list is reused, so that sending allocates nothing.
 ///
-/// Between the first `append` and `send`, nobody may append to the buffers of the slices: the list has their
-/// addresses.
+/// Between the first `append` and `send`, nothing may be appended to the slices' buffers: the list has their addresses.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0

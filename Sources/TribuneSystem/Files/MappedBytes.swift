@@ -7,7 +7,7 @@ import Glibc
   private let address: UInt
   package let count: Int
 
-  /// - Parameter file: not needed any more afterwards.
+  /// - Parameter file: may be closed afterwards.
   package init(_ file: MemoryFile) throws(Errno) {
     // An empty range cannot be mapped.
     precondition(file.length > 0)

@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// A file in memory that nobody can change any more, whoever has a descriptor of it.
+/// A file in memory that no process can change any more, even with a descriptor of it.
 ///
 /// Its seals make it safe to pass on and to map: its bytes neither change nor go away. So the seals of a file from
 /// another process are checked first.
@@ -13,7 +13,7 @@ package final class MemoryFile: AttachedFile {
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notReadable
-    /// Somebody could still write to it, or make it longer or shorter.
+    /// A process could still write to it, or make it longer or shorter.
     case notSealed
     /// It has this many bytes, which is not the announced length.
     case hasLength(Int)
@@ -94,7 +94,7 @@ package final class MemoryFile: AttachedFile {
     guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
-  /// Appends the bytes of a file that was checked to `buffer`. Parts of the file that have no memory are given none.
+  /// Appends the bytes of a file that was checked to `buffer`. Holes in the file stay holes.
   package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
     let descriptor = file.rawDescriptor
     let length = file.length

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// What the kernel reports about a file in memory from elsewhere. Does not wait for any process.
+/// The kernel's facts about a file in memory from another process. Getting them waits for no process.
 struct MemoryFileFacts {
   let seals: CInt
   /// `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
@@ -15,7 +15,7 @@ struct MemoryFileFacts {
   /// - Returns: nil for anything but a file in memory, and for one of huge pages: the first access to it can fail for
   ///   lack of pages, with a signal.
   init?(of descriptor: CInt) throws(Errno) {
-    // This comes before all calls that a file system answers.
+    // This call comes first: a file system may have to answer the others.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { return nil }
     access = try retrying { fcntl(descriptor, F_GETFL) } & O_ACCMODE

@@ -50,7 +50,7 @@ package struct PassedDescriptors: ~Copyable {
     return released.filter { $0 >= 0 }
   }
 
-  /// Takes over a descriptor that nobody else will close.
+  /// Takes over a descriptor that no other code will close.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
   /// Appends a stand-in for a descriptor that another process had, and has not handed over.

@@ -3,17 +3,17 @@
 import CTribuneLinux
 import Glibc
 
-/// A file in memory that is written where it is mapped, and whose length nobody can change any more, whoever has a
+/// A file in memory that is written where it is mapped. No process can change its length any more, even with a
 /// descriptor of it.
 ///
-/// Its seals make it safe to map: to touch a part that was cut off would raise a signal. So the seals of a file from
-/// elsewhere are checked first.
+/// Its seals make it safe to map: access to a part that was cut off would raise a signal. So the seals of a file from
+/// another process are checked first.
 package struct SharedFile: ~Copyable, Sendable {
-  /// Why a file from elsewhere is not mapped.
+  /// Why a file from another process is not mapped.
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notWritable
-    /// Somebody could still make it longer or shorter.
+    /// A process could still make it longer or shorter.
     case notSealed
     case failed(Errno)
   }
@@ -37,7 +37,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Accepts a file from elsewhere.
+  /// Accepts a file from another process.
   ///
   /// - Throws: `Flaw`; the descriptor is closed then.
   package init(checking file: consuming FileDescriptor) throws(Flaw) {
@@ -57,7 +57,7 @@ package struct SharedFile: ~Copyable, Sendable {
   /// Gives up the file's descriptor.
   package consuming func release() -> FileDescriptor { descriptor }
 
-  /// A copy of the file, to which those who have this file cannot write.
+  /// A copy of the file. Processes that have this file cannot write to the copy.
   package func copy() throws(Errno) -> SharedFile {
     let copy = try SharedFile(length: length)
     var bytes = [UInt8](repeating: 0, count: 65_536)

@@ -5,15 +5,15 @@ import Glibc
 
 /// The bytes of a shared file, mapped for reading and writing.
 ///
-/// What is stored is in the file at once, and stays there when the process is killed. The compiler may reorder
-/// stores, except published ones.
+/// A stored value is in the file at once, and stays there when the process is killed. The compiler may reorder stores,
+/// except published ones.
 ///
 /// Shared memory is touched in this file only. Each offset is checked by hand.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
 
-  /// - Parameter file: not needed any more for this afterwards.
+  /// - Parameter file: the mapping outlives it.
   package init(_ file: borrowing SharedFile) throws(Errno) {
     // An empty range cannot be mapped.
     precondition(file.length > 0)
@@ -45,7 +45,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// The same for writing. The span must be dropped before anybody else sees the bytes.
+  /// The same for writing. The span must be dropped before any other access to the bytes.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always)
   package func unboundMutableBytes(in range: Range<Int>) -> MutableRawSpan {
@@ -120,7 +120,7 @@ extension MutableRawSpan {
     storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Stores bytes that lie elsewhere.
+  /// Stores bytes from other memory.
   @inlinable @inline(__always) package mutating func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= byteCount && source.byteCount <= byteCount - offset)
     unsafe withUnsafeMutableBytes { bytes in

@@ -3,8 +3,8 @@
 import Glibc
 
 package enum StandardDescriptors {
-  /// Opens /dev/null in place of each of the three that the process was started without. Otherwise, the next file to
-  /// be opened would become standard output or standard error, and be written to as such.
+  /// Opens /dev/null in place of each standard descriptor that the process was started without. Otherwise, the next
+  /// opened file would get the number of standard output or standard error, and receive that output.
   ///
   /// Must be called before anything is opened. Without a /dev/null, they stay closed.
   package static func fill() {

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// The standard input: what a user types, or what another program writes.
+/// The standard input, from a user or from another program.
 package enum StandardInput {
   package static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Reads what is there, or else what comes next. Reads nothing ahead, and does not block the caller's thread.
+  /// Reads the available input, or waits for the next. Reads nothing ahead, and does not block the caller's thread.
   ///
   /// - Returns: some bytes; none at the end, and when the terminal is gone.
   package static func read() async throws(Errno) -> [UInt8] {
@@ -36,7 +36,7 @@ package enum StandardInput {
     }
   }
 
-  /// Discards what was typed at the terminal and not read yet, including an unfinished line.
+  /// Discards input that was typed at the terminal and not read yet, including an unfinished line.
   package static func discardTyped() {
     // If this is not a terminal, there is nothing to discard.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)

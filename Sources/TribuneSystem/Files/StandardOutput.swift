@@ -8,7 +8,7 @@ package enum StandardOutput {
 
   /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them.
   ///
-  /// - Throws: `Errno.brokenPipe` if nobody reads any more. The process must not die of SIGPIPE for that.
+  /// - Throws: `Errno.brokenPipe` if no process reads any more. The process must ignore or block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
 }
 
@@ -18,15 +18,15 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// The columns of the terminal; nil if there is none, or if it does not say.
+  /// The columns of the terminal; nil if there is none, or if its width is unknown.
   package static var columns: Int? {
     var size = winsize()
     guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
   }
 
-  /// Writes all of the text, and blocks the caller's thread until it has been taken. A failure is ignored: there is
-  /// nowhere else to report it.
+  /// Writes all of the text, and blocks the caller's thread until the reader has taken it. A failure is ignored: there
+  /// is nowhere else to report it.
   package static func write(_ text: String) {
     do throws(Errno) {
       try writeAll(Array(text.utf8), to: STDERR_FILENO)

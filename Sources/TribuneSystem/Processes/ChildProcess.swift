@@ -4,12 +4,12 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A program that was started, until it has ended.
+/// A program that this process has started.
 ///
 /// One thread waits for each child. Only this thread reads the child's output, passes signals on and reaps, so that a
 /// signal never reaches another process that was given the child's pid.
 package final class ChildProcess: Sendable {
-  /// What the child reads as its standard input.
+  /// The child's standard input.
   package enum Input: Sendable {
     case inherited
     /// These bytes, from a file in memory: nothing has to be written while the child runs, and a child
@@ -17,7 +17,7 @@ package final class ChildProcess: Sendable {
     case bytes([UInt8])
   }
 
-  /// Where the child's standard output goes.
+  /// The destination of the child's standard output.
   package enum Output: Sendable {
     case inherited
     /// The first `limit` bytes are kept; the rest is read and discarded.
@@ -28,7 +28,7 @@ package final class ChildProcess: Sendable {
     case exited(Int32)
     case killed(signal: Int32)
 
-    /// The status as shells give it: 128 and the signal's number for a child that was killed.
+    /// The status as shells give it: 128 plus the signal's number for a child that was killed.
     package var shellStatus: Int32 {
       switch self {
       case .exited(let status): status
@@ -39,7 +39,7 @@ package final class ChildProcess: Sendable {
 
   package struct Ending: Equatable, Sendable {
     package var termination: Termination
-    /// What was captured.
+    /// The captured output.
     package var output: [UInt8]
 
     package init(termination: Termination, output: [UInt8]) {
@@ -58,7 +58,7 @@ package final class ChildProcess: Sendable {
   ///   - arguments: the program and its arguments, as raw bytes; not empty. A program without a slash is looked up in
   ///     `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.
-  ///   - leadsGroup: whether the child gets a process group of its own, to all of which signals go.
+  ///   - leadsGroup: whether the child leads a process group of its own. Signals then go to the whole group.
   ///   - signalMask: the signals that the child starts with blocked.
   /// - Throws: the error if it cannot be started: ENOENT, EACCES and so on.
   package init(
@@ -108,7 +108,7 @@ package final class ChildProcess: Sendable {
         do {
           try Thread.start { continuation.resume(returning: wait()) }
         } catch {
-          // No thread can be started. The child must be waited for all the same.
+          // No thread can be started. The child must be reaped all the same.
           continuation.resume(returning: wait())
         }
       }

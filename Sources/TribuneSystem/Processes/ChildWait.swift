@@ -18,7 +18,7 @@ final class SignalRelay: Sendable {
 
   func send(_ signal: Int32) {
     var byte = UInt8(truncatingIfNeeded: signal)
-    // The pipe has room for far more signals than anybody sends to one child.
+    // The pipe has space for far more signals than one child ever gets.
     _ = unsafe write(pipe.writeEnd.rawValue, &byte, 1)
   }
 
@@ -90,8 +90,8 @@ struct ChildWait: ~Copyable {
     if part.isEmpty { captured = nil }
   }
 
-  /// Reads what the child wrote last. Does not wait for others that have the pipe, such as a child of the child that
-  /// continues in the background.
+  /// Reads the child's last output. Does not wait for other processes that have the pipe, such as a child of the child
+  /// that continues in the background.
   private mutating func readLeftOutput() {
     while let descriptor = captured?.rawValue, output.count < limit {
       var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -100,10 +100,10 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Ends what is left of a group whose leader was told to end, and has ended. The members get the last signal again:
-  /// a shell blocks signals while it starts a command, so a signal at that moment has ended the shell alone. Members
-  /// that survive it are killed: when nobody has the output pipe any more, when SIGKILL is sent, and after a second
-  /// at the latest. Until the leader is reaped, no other group can have its id.
+  /// Ends the remaining members of a group whose leader got a signal and has ended. The members get the last signal
+  /// again: a shell blocks signals while it starts a command, so a signal at that moment has ended the shell alone.
+  /// Members that survive it are killed when no process has the output pipe any more or when SIGKILL is sent, and after
+  /// a second at the latest. Until the leader is reaped, no other group can have its id.
   private mutating func endRest(_ signals: SignalRelay) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)

@@ -17,7 +17,7 @@ package enum Environment {
     return value
   }
 
-  /// Whether this process can see something at `path`.
+  /// Whether this process can see a file at `path`.
   package static func fileExists(_ path: String) -> Bool {
     unsafe access(path, F_OK) == 0
   }

@@ -8,9 +8,9 @@ package import TribuneWire
 package enum ProgramHeap {
   /// Returns to the kernel every page of the heap in which nothing is allocated.
   ///
-  /// By itself, the allocator returns only what is free at the heap's end. It keeps every page before that, and
-  /// something long-lived is always allocated behind much that was short-lived. This takes time in proportion to what
-  /// is returned: about 0.1 s for a GiB.
+  /// By itself, the allocator returns only free memory at the heap's end. It keeps every page before that, and
+  /// long-lived allocations always lie behind many short-lived ones. The time is proportional to the returned memory:
+  /// about 0.1 s for a GiB.
   package static func release() {
     _ = malloc_trim(0)
   }

@@ -6,8 +6,8 @@ import Glibc
 /// The code of this program and of its libraries, as far as it is in memory.
 package enum ProgramText {
   /// Releases the pages of code that were needed until now; the kernel maps those that are used again from its cache.
-  /// Starting takes several times as much code as running does, and the kernel maps neighboring pages along: half of
-  /// what an idle daemon had resident.
+  /// Starting needs several times as much code as running, and the kernel maps neighboring pages, too. Together, that
+  /// was half of an idle daemon's resident memory.
   ///
   /// - Throws: the kernel's error for the first part that it does not release; the others are released.
   package static func release() throws(Errno) {

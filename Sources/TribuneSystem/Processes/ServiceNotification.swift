@@ -34,7 +34,7 @@ package struct ServiceSocket: ~Copyable {
   /// Sends to the socket that `$NOTIFY_SOCKET` names now: a path, or `@` and a name in the abstract namespace.
   ///
   /// - Parameters:
-  ///   - waits: whether to wait until there is space, for any time; if not, `Errno.again` is thrown.
+  ///   - waits: whether to wait for space without a time limit; if not, `Errno.again` is thrown.
   ///   - passed: a copy of it goes with the notification.
   package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")

@@ -17,7 +17,7 @@ package struct SignalWatch: Sendable {
 
   /// The signals that came, in order.
   package let signals: AsyncStream<Signal>
-  /// The mask before, with which children are to start.
+  /// The mask from before, with which children must start.
   package let maskBefore: SignalMask
 
   /// - Parameter numbers: the signals; may be empty. A signal that the process already ignores stays ignored, for its

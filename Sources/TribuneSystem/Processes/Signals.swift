@@ -11,7 +11,7 @@ package enum Signals {
   package static let kill = SIGKILL
   package static let user1 = SIGUSR1
   package static let user2 = SIGUSR2
-  /// What Ctrl-Z sends. Unlike SIGSTOP, it can be handled.
+  /// The signal of Ctrl-Z. Unlike SIGSTOP, it can be handled.
   package static let terminalStop = SIGTSTP
   package static let resume = SIGCONT
   package static let brokenPipe = SIGPIPE

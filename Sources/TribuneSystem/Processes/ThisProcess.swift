@@ -15,7 +15,7 @@ package enum ThisProcess {
     return result == 0 ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// Nobody of the same user can look into it from now on, or trace it.
+  /// From now on, other processes of the same user can neither inspect nor trace it.
   package static func forbidTracing() { _ = tribune_forbid_tracing() }
 
   /// Raises the limit of open descriptors to the highest that the kernel allows this process.

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// What a descriptor is watched for, and what happened to it.
+/// Events that a descriptor is watched for, or that have happened to it.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt32
 
@@ -51,14 +51,14 @@ package struct Readiness: OptionSet, Sendable {
     try control(EPOLL_CTL_DEL, target, [], 0)
   }
 
-  /// Waits until something happens, or only checks whether it has.
+  /// Waits for an event, or only checks for one.
   ///
   /// - Returns: the number of events, for `event(at:)`.
   package func wait(isPatient: Bool = true) throws(Errno) -> Int {
     try wait(milliseconds: isPatient ? -1 : 0)
   }
 
-  /// Waits until something happens, so many milliseconds at most; without end if they are negative.
+  /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
   package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {

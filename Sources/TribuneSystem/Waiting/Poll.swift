@@ -14,7 +14,7 @@ package enum Poll {
   /// - Parameters:
   ///   - forWriting: whether space for writing also ends the wait.
   ///   - timeout: the longest wait, rounded up to a millisecond; nil for no limit.
-  /// - Returns: what is ready; nothing after the timeout, or after a signal.
+  /// - Returns: the directions that are ready; none after the timeout, or after a signal.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {
@@ -53,7 +53,7 @@ package enum Poll {
     try wait(for: wakeup.rawValue, forWriting: false, timeout: timeout)
   }
 
-  /// The same for a descriptor that somebody else owns.
+  /// The same for a descriptor that other code owns.
   static func wait(
     for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil
   ) throws(Errno) -> Bool {

@@ -5,7 +5,7 @@ import Glibc
 
 /// Threads for calls that block in the kernel.
 package enum Thread {
-  /// Has the calling thread wait. For what there is no descriptor to wait for.
+  /// Makes the calling thread wait, for a condition that no descriptor reports.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
   /// Distinguishes threads that exist at the same time.

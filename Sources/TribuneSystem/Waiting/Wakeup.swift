@@ -34,7 +34,7 @@ package struct Wakeup: ~Copyable, Sendable {
   /// Clears the signals so far.
   package func clear() { Self.clear(counter.rawValue) }
 
-  /// Clears an eventfd that somebody else owns, and that does not block.
+  /// Clears an eventfd that other code owns, and that does not block.
   package static func clear(_ counter: CInt) {
     var count: eventfd_t = 0
     let result = unsafe eventfd_read(counter, &count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a delegate counts that times out or fails.
+/// How a delegate that times out or fails counts.
 package enum FailurePolicy: UInt8, Sendable, CaseIterable {
   case veto = 0
   case abstain = 1
@@ -8,36 +8,54 @@ package enum FailurePolicy: UInt8, Sendable, CaseIterable {
 
 /// The process at the other end of a connection, as the kernel and systemd know it.
 package struct PeerIdentity: Equatable, Sendable {
-  package var pid: UInt32
-  package var uid: UInt32
-  package var gid: UInt32
+  /// Shared by all copies: an identity is in every question and every outcome.
+  private final class Storage: Sendable {
+    let pid: UInt32
+    let uid: UInt32
+    let gid: UInt32
+    let process: String
+    let unit: String
+    /// The identity as it is in frames.
+    let encoded: [UInt8]
+
+    init(_ pid: UInt32, _ uid: UInt32, _ gid: UInt32, _ process: String, _ unit: String) {
+      (self.pid, self.uid, self.gid, self.process, self.unit) = (pid, uid, gid, process, unit)
+      let buffer = ByteBuffer(capacity: 64)
+      buffer.append(pid)
+      buffer.append(uid)
+      buffer.append(gid)
+      buffer.appendField(process)
+      buffer.appendField(unit)
+      encoded = [UInt8](buffer.bytes)
+    }
+  }
+
+  private let storage: Storage
+
+  package var pid: UInt32 { storage.pid }
+  package var uid: UInt32 { storage.uid }
+  package var gid: UInt32 { storage.gid }
   /// The process's name (comm), at most 15 bytes; empty if the process had gone before its name was read.
-  package var process: String
+  package var process: String { storage.process }
   /// The systemd unit; empty if none.
-  package var unit: String
+  package var unit: String { storage.unit }
 
   package init(pid: UInt32, uid: UInt32, gid: UInt32, process: String, unit: String) {
-    self.pid = pid
-    self.uid = uid
-    self.gid = gid
-    self.process = process
-    self.unit = unit
+    storage = Storage(pid, uid, gid, process, unit)
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    pid = try reader.integer()
-    uid = try reader.integer()
-    gid = try reader.integer()
-    process = try reader.text()
-    unit = try reader.text()
+    let pid: UInt32 = try reader.integer()
+    let uid: UInt32 = try reader.integer()
+    let gid: UInt32 = try reader.integer()
+    let process = try reader.text()
+    storage = Storage(pid, uid, gid, process, try reader.text())
   }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(pid)
-    buffer.append(uid)
-    buffer.append(gid)
-    buffer.appendField(process)
-    buffer.appendField(unit)
+  package func append(to buffer: ByteBuffer) { buffer.append(storage.encoded) }
+
+  package static func == (one: PeerIdentity, other: PeerIdentity) -> Bool {
+    one.storage === other.storage || one.storage.encoded == other.storage.encoded
   }
 }
 
@@ -92,7 +110,7 @@ package struct Attach: FrameFields {
   }
 }
 
-/// How a delegate is identified to others.
+/// The identity of a delegate, as others see it.
 package struct DelegateIdentity: Equatable, Sendable {
   package var id: DelegateID
   package var label: String

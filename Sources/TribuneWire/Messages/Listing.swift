@@ -6,8 +6,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case connections = 1
   case observations = 2
   case delegates = 3
-  /// What a query with the frame's name and object would meet: holds, required delegates that are missing, and the
-  /// delegates that it would be put to, in order.
+  /// The entries that a query with the frame's name and object would meet: holds, required delegates that are missing,
+  /// and the delegates that it would be put to, in order.
   case chain = 4
   case holds = 5
   /// Objects that are declared or have delegates of their own.

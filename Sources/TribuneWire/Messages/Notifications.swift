@@ -95,7 +95,7 @@ package struct Lost: FrameFields {
   }
 }
 
-/// What happens to notifications while a connection is suspended; the behaviours of Cocoa's
+/// The handling of notifications while a connection is suspended; the behaviours of Cocoa's
 /// NSDistributedNotificationCenter.
 package enum SuspensionBehavior: UInt8, Sendable, CaseIterable {
   /// The last of each name and object is delivered on resumption.

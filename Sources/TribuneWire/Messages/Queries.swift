@@ -14,9 +14,19 @@ package enum QueryMode: UInt8, Sendable, CaseIterable {
   case collect = 4
 
   /// Whether the query is for values, not for permission.
-  package var isForValues: Bool { self == .first || self == .collect }
+  package var isForValues: Bool {
+    switch self {
+    case .first, .collect: true
+    case .parallel, .all, .order: false
+    }
+  }
   /// Whether one delegate is asked at a time.
-  package var isSequential: Bool { self == .order || self == .first }
+  package var isSequential: Bool {
+    switch self {
+    case .order, .first: true
+    case .parallel, .all, .collect: false
+    }
+  }
 }
 
 package enum VerdictKind: UInt8, Sendable, CaseIterable {
@@ -62,7 +72,7 @@ package struct QueryFlags: OptionSet, Sendable {
 
   /// Cheaper than an empty literal, as `FrameFlags.none` is.
   package static var none: QueryFlags { QueryFlags(rawValue: 0) }
-  /// Nothing will come of the query, and the delegates are told so.
+  /// The query decides nothing, and the question says so to the delegates.
   package static let isDryRun = QueryFlags(rawValue: 0x01)
   /// The asker overrides vetoes, and gives a reason.
   package static let overrides = QueryFlags(rawValue: 0x02)
@@ -88,6 +98,14 @@ package struct Ask: FrameFields {
   package var flags: QueryFlags
   /// The reason for overriding vetoes; empty without an override.
   package var overrideReason: String
+
+  /// Whether all answers are awaited. Otherwise a veto, or a value in a mode for values, ends the query.
+  package var waitsForAll: Bool {
+    switch mode {
+    case .all, .collect: true
+    case .parallel, .order, .first: flags.contains(.overrides)
+    }
+  }
 
   package init(
     deadline: UInt32 = 0, mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, parent: UInt64 = 0,
@@ -230,8 +248,8 @@ package enum ProgressStage: UInt8, Sendable, CaseIterable {
   case settled = 2
 }
 
-/// Progress of a query with one delegate: it has deferred; or, if the asker wants to know, it was asked or its
-/// outcome is known. The serial is that of the `ask`; the payload is the delegate's text.
+/// Progress of a query with one delegate: the delegate has deferred; or, if the asker wants progress, it was asked or
+/// its outcome is known. The serial is that of the `ask`; the payload is the delegate's text.
 package struct Progress: FrameFields {
   package static let kind = FrameKind.progress
 
@@ -354,15 +372,17 @@ package struct Verdict: FrameFields {
     buffer.append(verdict.rawValue)
     buffer.append(isUnanswered)
     buffer.append(UInt32(outcomes.count))
-    for outcome in outcomes {
-      buffer.appendRecord { outcome.append(to: $0) }
+    // A span lends its elements; an array would copy them.
+    let outcomes = outcomes.span
+    for index in outcomes.indices {
+      buffer.appendRecord { buffer in outcomes[index].append(to: buffer) }
     }
     buffer.append(isOverridden)
     buffer.append(isDryRun)
   }
 }
 
-/// How a query ended in which this delegate was asked. The serial is that of the `attach`.
+/// The end of a query in which this delegate was asked. The serial is that of the `attach`.
 package struct Concluded: FrameFields {
   package static let kind = FrameKind.concluded
 

@@ -105,8 +105,8 @@ package struct Okay: FrameFields {
   }
 }
 
-/// Cancels what the sender's frame `target` requested or registered: a query, an observation, a delegate, a monitor
-/// or the like.
+/// Cancels the request or the registration of the sender's frame `target`: a query, an observation, a delegate, a
+/// monitor or the like.
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
@@ -123,8 +123,8 @@ package struct Cancel: FrameFields {
   }
 }
 
-/// Resumes a connection that a restart of the bus has ended. The sender has registered again, and asks what was
-/// missed meanwhile.
+/// Resumes a connection that a restart of the bus has ended. The sender has registered again, and asks for the number
+/// of notifications that it missed meanwhile.
 package struct Succeed: FrameFields {
   package static let kind = FrameKind.succeed
 

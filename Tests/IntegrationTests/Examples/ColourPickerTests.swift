@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tribune
 
-/// A picker whose delegate is whoever presents it.
+/// A colour picker whose presenter is its delegate.
 @Suite("The colour picker", .timeLimit(.minutes(5)))
 struct ColourPickerTests {
   private let bus: TestBus
@@ -16,31 +16,31 @@ struct ColourPickerTests {
   }
 
   @Test(
-    "its presenter makes itself the delegate, hears what was picked, and dismisses it",
+    "the presenter makes itself the delegate, learns what was picked, and dismisses the picker",
     arguments: [("done 1 0.5 0", "background becomes 1.0 0.5 0.0"), ("cancel", "background stays as it is")])
   func presenting(typed: String, outcome: String) async throws {
     let presenter = try ExamplePrograms.start("presenter", "background", on: bus)
     let picker = "colourPicker/\(presenter.pid)"
-    try await presenter.read(to: "presents \(picker)")
+    try presenter.read(to: "presents \(picker)")
     let declared = try await connection.objects().filter { $0.object == picker }
     #expect(declared.map(\.protocolName) == ["ColourPickerDelegate"])
     #expect(declared.first?.connection != nil)
     let delegates = try await connection.delegates().filter { $0.object == picker }
     #expect(delegates.map(\.label) == ["presenter"])
-    // Who declares the protocol is not who presents.
+    // The picker declares the protocol, on a connection of its own.
     #expect(declared.first?.connection != delegates.first?.connection)
 
     try presenter.type(typed)
-    try await presenter.read(to: outcome)
-    try await presenter.read(to: "dismissed \(picker)")
-    #expect(presenter.waitForEnd() == 0)
+    try presenter.read(to: outcome)
+    try presenter.read(to: "dismissed \(picker)")
+    #expect(presenter.status() == 0)
     #expect(try await !connection.objects().contains { $0.object == picker })
   }
 
-  @Test("it works with a presenter of any other kind, and does not dismiss itself")
+  @Test("the picker works with any other presenter, and does not dismiss itself")
   func anyPresenter() async throws {
     let picker = try ExamplePrograms.start("colour-picker", "colourPicker/1", "text", on: bus)
-    try await picker.read(to: "colourPicker/1 picks a colour for text")
+    try picker.read(to: "colourPicker/1 picks a colour for text")
     let delegate = AttentiveDelegate()
     try await connection.set(
       delegate, to: "colourPicker/1", respondingTo: ["colourPicker.*"], conformingTo: ["ColourPickerDelegate"]
@@ -54,10 +54,10 @@ struct ColourPickerTests {
     #expect(try await connection.objects().contains { $0.object == "colourPicker/1" })
   }
 
-  @Test("null is for the colour alone")
+  @Test("only the colour may be null")
   func nullable() async throws {
     let picker = try ExamplePrograms.start("colour-picker", "colourPicker/1", "text", on: bus)
-    try await picker.read(to: "colourPicker/1 picks a colour for text")
+    try picker.read(to: "colourPicker/1 picks a colour for text")
     for (userInfo, isRight) in [
       (#"{"name": "text", "colour": null}"#, true), (#"{"name": null, "colour": null}"#, false),
       (#"{"name": "text", "colour": {"red": 1, "green": 1}}"#, false),
@@ -73,9 +73,9 @@ struct ColourPickerTests {
   }
 
   private func picked(_ text: String) throws -> NSDictionary {
-    let (name, json) = ("colourPicker.didPick ", text)
-    try #require(json.hasPrefix(name))
-    let object = try JSONSerialization.jsonObject(with: Data(json.dropFirst(name.count).utf8))
+    let name = "colourPicker.didPick "
+    try #require(text.hasPrefix(name))
+    let object = try JSONSerialization.jsonObject(with: Data(text.dropFirst(name.count).utf8))
     return try #require(object as? NSDictionary)
   }
 }

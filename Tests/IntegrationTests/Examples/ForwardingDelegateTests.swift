@@ -10,27 +10,27 @@ import Tribune
 struct ForwardingDelegateTests {
   private let bus: TestBus
   private let connection: Connection
-  private let forwarder: ExampleProgram
+  private let forwarder: RunningProgram
 
   init() async throws {
     bus = try TestBus()
     connection = try await bus.connect()
     forwarder = try ExamplePrograms.start("forwarder", on: bus)
-    try await forwarder.read(to: "responds to window.shouldMove")
+    try forwarder.read(to: "responds to window.shouldMove")
   }
 
-  /// What the window's delegates respond to, as the world sees it.
+  /// The names that the bus has for the window's delegates.
   private func names() async throws -> [String] {
     try await connection.delegates().filter { $0.object == "window/1" }.flatMap(\.patterns).sorted()
   }
 
   private func expectUnion(_ names: String...) async throws {
     let expected = names.sorted()
-    try await forwarder.read(to: "responds to \(expected.joined(separator: " "))")
+    try forwarder.read(to: "responds to \(expected.joined(separator: " "))")
     #expect(try await self.names() == expected)
   }
 
-  @Test("it responds to the union of both, which changes as the outer one comes, is replaced and is killed")
+  @Test("it responds to the names of both delegates, also when the outer one comes, is replaced or is killed")
   func union() async throws {
     #expect(try await names() == ["window.shouldMove"])
     #expect(try await connection.ask("window.shouldZoom", object: "window/1").isUnanswered)
@@ -62,7 +62,7 @@ struct ForwardingDelegateTests {
     try await expectUnion("window.shouldMove")
   }
 
-  @Test("what it answers itself is not forwarded, whoever else responds to it")
+  @Test("it does not forward what it answers itself")
   func own() async throws {
     let outer = AttentiveDelegate()
     try await connection.set(
@@ -75,9 +75,9 @@ struct ForwardingDelegateTests {
   }
 
   @Test(
-    "all else reaches the outer one as it was: what happened, dry runs, userInfo; and \"later\" comes back")
+    "it forwards all else unchanged, with userInfo and dry runs, and passes deferrals back")
   func everything() async throws {
-    // One that goes on only when it has been seen that it takes its time.
+    // It answers once the asker has seen that it defers.
     let seen = AsyncStream<Void>.makeStream()
     let outer = AttentiveDelegate { question in
       guard question.isDryRun else { return .abstain }

@@ -31,19 +31,19 @@ struct PagerTests {
     return try JSONDecoder().decode(Status.self, from: Data(try #require(reply.value).bytes))
   }
 
-  @Test("the pages shown, before and behind are fetched and no others, and never more than three are kept")
+  @Test("the pager fetches the page shown and its neighbours, and keeps no more than three")
   func pages() async throws {
     let timeline = try ExamplePrograms.start("timeline", on: bus)
-    try await timeline.read(to: "has pages for pager/1")
+    try timeline.read(to: "has pages for pager/1")
     let pager = try ExamplePrograms.start("pager", on: bus)
-    try await pager.read(to: "pages view/timeline")
-    try await pager.read(to: "shows page 0, has [0, 1], never more than 2")
+    try pager.read(to: "pages view/timeline")
+    try pager.read(to: "shows page 0, has [0, 1], never more than 2")
     for (page, pages) in [(1, "[0, 1, 2]"), (2, "[1, 2, 3]"), (30, "[29, 30, 31]"), (29, "[28, 29, 30]")] {
       try await scroll(to: page)
-      try await pager.read(to: "shows page \(page), has \(pages), never more than 3")
+      try pager.read(to: "shows page \(page), has \(pages), never more than 3")
     }
     var given: [String] = []
-    for _ in 0..<8 { given.append(try await timeline.nextLine()) }
+    for _ in 0..<8 { given.append(try timeline.nextLine()) }
     #expect(given == [0, 1, 2, 3, 30, 31, 29, 28].map { "gives page \($0)" })
     let status = try await status()
     #expect(status.pages == [28, 29, 30])
@@ -57,7 +57,7 @@ struct PagerTests {
       var items: [Item]
     }
     let timeline = try ExamplePrograms.start("timeline", on: bus)
-    try await timeline.read(to: "has pages for pager/1")
+    try timeline.read(to: "has pages for pager/1")
     var ids: [Int] = []
     for number in 0...50 {
       let reply = try await connection.query(
@@ -69,9 +69,9 @@ struct PagerTests {
     #expect(ids == Array(0..<1000))
   }
 
-  @Test("what scrolls by while a page is fetched is left out")
+  @Test("pages that scroll by during a fetch are skipped")
   func coalescing() async throws {
-    // A data source that gives page 2 only when it is let.
+    // A data source that withholds page 2 until the gate opens.
     let gate = AsyncStream<Void>.makeStream()
     let source = AttentiveDelegate { question in
       if question.userInfo == #"{"page":2}"# { for await _ in gate.stream {} }
@@ -80,31 +80,31 @@ struct PagerTests {
     try await connection.attach(
       source, to: "pager/1", respondingTo: ["pager.page"], timeout: .seconds(60))
     let pager = try ExamplePrograms.start("pager", on: bus)
-    try await pager.read(to: "shows page 0, has [0, 1], never more than 2")
+    try pager.read(to: "shows page 0, has [0, 1], never more than 2")
 
     for number in 1...1000 { try await scroll(to: number / 40) }
-    // All of it has reached the pager while it waits, when what comes behind it has.
+    // When the pager handles this tap, it has received all scrolls before it.
     try await connection.post("scrollView.didTap", object: "view/timeline", userInfo: #"{"item": 900}"#)
-    try await pager.read(to: "item 900 is not shown")
+    try pager.read(to: "item 900 is not shown")
     #expect(try await status().scrolls == 1000)
     gate.continuation.finish()
-    try await pager.read(to: "shows page 25, has [24, 25, 26], never more than 3")
+    try pager.read(to: "shows page 25, has [24, 25, 26], never more than 3")
     #expect(try await status().pagesMax <= 3)
     let asked = await source.all.filter { $0.hasPrefix("pager.page") }
     #expect(Set(asked) == Set([0, 1, 2, 24, 25, 26].map { #"pager.page {"page":\#($0)}"# }))
     #expect(asked.count == 6)
   }
 
-  @Test("a tap asks whether to open the link, and opens it unless somebody objects")
+  @Test("a tap asks whether to open the link, and opens it unless a delegate vetoes")
   func taps() async throws {
     let timeline = try ExamplePrograms.start("timeline", on: bus)
-    try await timeline.read(to: "has pages for pager/1")
+    try timeline.read(to: "has pages for pager/1")
     let pager = try ExamplePrograms.start("pager", on: bus)
-    try await pager.read(to: "shows page 0, has [0, 1], never more than 2")
+    try pager.read(to: "shows page 0, has [0, 1], never more than 2")
     func tap(_ item: Int) async throws -> String {
       try await connection.post(
         "scrollView.didTap", object: "view/timeline", userInfo: UserInfo(#"{"item": \#(item)}"#))
-      return try await pager.nextLine()
+      return try pager.nextLine()
     }
     #expect(try await tap(7) == "opens https://example.org/items/7")
     #expect(try await tap(900) == "item 900 is not shown")

@@ -4,14 +4,14 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// Who takes part is refused where there is no room, who watches is not; what there was before goes on.
+/// A full log refuses what can take part in decisions, and nothing else. What was accepted before goes on.
 @Suite("A full log", .timeLimit(.minutes(3)))
 struct FullLogTests {
   private let bus: RestartedBus
   private let client: RawClient
 
   init() throws {
-    bus = try RestartedBus(configuration: LogFilling.configuration)
+    bus = try RestartedBus(configuration: LogFilling.configuration())
     client = try RawClient.observing("load.*", on: bus)
   }
 
@@ -20,7 +20,7 @@ struct FullLogTests {
 
   private func count(_ text: String) throws -> Int { try bus.log().split(separator: text).count - 1 }
 
-  @Test("is said once, however often something is refused, and what was there before survives")
+  @Test("is logged once, however often something is refused, and what it had before survives")
   func refused() throws {
     try LogFilling(bus).fill()
     let watcher = try RawClient.observing("load.*", on: bus)
@@ -32,16 +32,16 @@ struct FullLogTests {
     }
     #expect(try count(Self.isFull) == 1)
     try bus.crash()
-    // Nobody kept it.
+    // Its observation did not fit the log, so its connection was not kept.
     #expect(try watcher.readToEnd().isEmpty)
     try client.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     #expect(try client.next().name == "load.unit")
   }
 
-  @Test("is not what the clients of one user make it: what they may register is remembered")
+  @Test("cannot be the work of one user: the bus limits what it remembers for each")
   func share() throws {
     let name = "share.n%." + String(repeating: "x", count: 240)
-    // Beyond a quarter of 1 MiB.
+    // A quarter of 1 MiB.
     let most = (256 << 10) / (64 + 32 + name.utf8.count)
     var serial = 2 as Serial
     while true {
@@ -69,7 +69,7 @@ struct FullLogTests {
     try next.observe(name.replacing("%", with: "9999"), serial: 1)
   }
 
-  @Test("is not what a query makes it that is longer than all of it, which is refused")
+  @Test("is not reported for a query that is longer than the whole log, which is refused")
   func longer() throws {
     let text = String(repeating: "x", count: 1 << 20)
     for serial in 2...5 as ClosedRange<Serial> {
@@ -82,17 +82,10 @@ struct FullLogTests {
     #expect(try client.ask("a.shouldB", serial: 6).verdict == .allowed)
   }
 
-  @Test("is said once as long as there is no room for what had none")
+  @Test("is logged once until what did not fit would fit")
   func long() throws {
     let poster = try RawClient.greeted(bus)
-    func retain(_ text: String) throws {
-      for number in 0..<10 {
-        try poster.sendConfirmed(
-          Post(options: .retain), serial: 1, name: "half.state", object: "\(number)",
-          text: text)
-      }
-    }
-    /// Until the log has been compacted more than once.
+    /// Has the log compacted more than once.
     func churn() throws {
       let name = "churn." + String(repeating: "x", count: 240)
       for serial in 100...6000 as ClosedRange<Serial> {
@@ -100,7 +93,7 @@ struct FullLogTests {
         try client.sendConfirmed(Cancel(target: serial), serial: 0)
       }
     }
-    try retain(String(repeating: "x", count: 60_000))
+    try poster.retain(10, as: "half.state", text: String(repeating: "x", count: 60_000))
     for serial in 2...4 as ClosedRange<Serial> {
       try client.send(
         Ask(), serial: serial, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
@@ -109,14 +102,14 @@ struct FullLogTests {
     }
     #expect(try count(Self.isFull) == 1)
     #expect(try count(Self.hasRoom) == 0)
-    try retain("")
+    try poster.retain(10, as: "half.state", text: "")
     try churn()
     #expect(try count(Self.hasRoom) == 1)
     try client.send(Ask(), serial: 5, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
     #expect(try client.nextVerdict().verdict == .allowed)
   }
 
-  @Test("has the ends of connections all the same: they cost nobody its place")
+  @Test("records the ends of connections all the same, and no other connection is lost for that")
   func tenant() throws {
     let observer = try RawClient.greeted(bus)
     let departures = try Departures(ofBusAt: bus.path)
@@ -127,7 +120,7 @@ struct FullLogTests {
       let id = leaving.removeFirst().welcome.connection
       try departures.wait(for: id)
     }
-    try bus.bus.reload(LogFilling.configuration.replacing("=1M", with: "=4M"))
+    try bus.bus.reload(LogFilling.configuration(logMax: "4M"))
     try observer.settle()
     let late = try RawClient.observing("late.*", on: bus)
     try bus.crash()
@@ -137,7 +130,7 @@ struct FullLogTests {
     #expect(try client.next().name == "load.unit")
   }
 
-  /// Why nothing was kept of what a delegate said.
+  /// Why the bus did not record an answer.
   enum Cut: CaseIterable {
     case noRoom, doesNotFit
 
@@ -149,7 +142,7 @@ struct FullLogTests {
     }
   }
 
-  @Test("has no answer decide more after a death than it did before", arguments: Cut.allCases)
+  @Test("gives an answer no more weight after a death than it had before", arguments: Cut.allCases)
   func cut(_ cut: Cut) throws {
     let object = "wheel/1"
     try client.sendConfirmed(
@@ -181,14 +174,10 @@ struct FullLogTests {
     #expect(try count(Self.isFull) == 0)
   }
 
-  @Test("is not what replies that nobody reads make it")
+  @Test("is not caused by replies that nobody reads")
   func unread() throws {
     let poster = try RawClient.greeted(bus)
-    for number in 0..<10 {
-      try poster.sendConfirmed(
-        Post(options: .retain), serial: 1, name: "half.state", object: "\(number)",
-        text: String(repeating: "x", count: 60_000))
-    }
+    try poster.retain(10, as: "half.state", text: String(repeating: "x", count: 60_000))
     try client.sendConfirmed(
       Hold(), serial: 2, name: "a.shouldB", text: String(repeating: "w", count: WireLimits.reasonLength))
     let deaf = try RawClient.greeted(bus)
@@ -199,7 +188,7 @@ struct FullLogTests {
     for serial in 1...200 as ClosedRange<Serial> { #expect(try deaf.next(.verdict).header.serial == serial) }
   }
 
-  @Test("is found to have room when there is some, and takes down what comes then")
+  @Test("is found to have space again, and records what comes then")
   func roomAgain() throws {
     var serial = 2 as Serial
     for round in 1...2 {
@@ -207,7 +196,7 @@ struct FullLogTests {
       try filling.fill()
       #expect(try count(Self.isFull) == round)
       try filling.empty()
-      // It looks for room at most once a second, when something has none.
+      // When something does not fit, the bus looks for space, at most once a second.
       repeat {
         serial += 1
         try client.send(Hold(), serial: serial, name: "round.n\(round)", text: "full")
@@ -220,7 +209,7 @@ struct FullLogTests {
     #expect(try late.next().name == "late.unit")
   }
 
-  @Test("of a bus whose place is taken costs nobody anything")
+  @Test("costs nobody anything when the bus is replaced")
   func replaced() throws {
     try LogFilling(bus).fill()
     for serial in 2...3 as ClosedRange<Serial> {

@@ -6,13 +6,13 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A connection to which nothing can be said any more: what it reads is whole up to where it ends.
+/// A connection to which the bus can send nothing more: its client reads whole frames up to where the stream ends.
 @Suite("Interrupted frames", .timeLimit(.minutes(2)))
 struct InterruptedFrameTests {
-  /// More than the kernel takes.
+  /// More than a socket buffers.
   private static let payload = String(repeating: "x", count: 1_500_000)
 
-  @Test("who is in the middle of a frame whose rest is lost is told nothing within it, by no daemon")
+  @Test("when the rest of a half-sent frame is lost, no daemon sends anything else in its place")
   func lostRest() throws {
     let bus = try RestartedBus()
     let observer = try RawClient.observing("load.*", on: bus)
@@ -23,7 +23,7 @@ struct InterruptedFrameTests {
     try Self.loseStreams(of: bus)
     try bus.start()
     #expect(try !bus.log().contains("cannot be"))
-    // It is still there, and misses what comes.
+    // The connection stays, and misses the next post.
     try poster.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     _ = try poster.next(.ok)
     try bus.crash()
@@ -35,7 +35,7 @@ struct InterruptedFrameTests {
     #expect(bytes.dropFirst(head.count).allSatisfy { $0 == UInt8(ascii: "x") })
   }
 
-  /// What is under way belongs to a connection that is not there.
+  /// Has the in-flight file name a connection that does not exist.
   private static func loseStreams(of bus: RestartedBus) throws {
     let inode = try bus.withKept { kept in
       var streams = try SavedLog(of: kept.descriptor(.file))
@@ -48,6 +48,35 @@ struct InterruptedFrameTests {
       for record in state.records where record.kind == EntryKind.handoverEnd.rawValue {
         state.set(inode, at: 0, inBodyOf: record)
       }
+    }
+  }
+
+  @Test("a client that is closed for not reading gets whole frames and the end, even if the bus dies then")
+  func tooSlow() throws {
+    let bus = try RestartedBus(
+      configuration: "[Bus]\nPayloadMax=64K\n[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=128K\n")
+    let other = try RawClient.greeted(bus)
+    try other.sendConfirmed(
+      Hold(), serial: 1, name: "a.shouldB", text: String(repeating: "w", count: WireLimits.reasonLength))
+    let slow = try RawClient.observing("kept.*", on: bus)
+    try bus.settleKeeper()
+    let asks = ByteBuffer(capacity: 1 << 16)
+    for serial in 1...1000 as ClosedRange<Serial> {
+      asks.appendFrame(Ask(), serial: serial, name: "a.shouldB")
+    }
+    try slow.send([UInt8](asks.bytes))
+    try bus.bus.waitForLog("bytes waited to be read")
+    for _ in 0..<2 {
+      try RawClient.greeted(bus).settle()
+      bus.end(SIGKILL)
+      try bus.start()
+      try other.settle()
+    }
+    let frames = try slow.readToEnd()
+    #expect(!frames.isEmpty)
+    for (index, frame) in frames.enumerated() where frame.kind != .error {
+      #expect(frame.kind == .verdict)
+      #expect(frame.header.serial == Serial(index + 1))
     }
   }
 }

@@ -6,14 +6,14 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// A bus and its keeper, of which one ends, or hangs, or both do.
+/// A bus or its keeper ends or hangs, or both do.
 @Suite("Keepers", .timeLimit(.minutes(3)))
 struct KeeperTests {
   private let bus: RestartedBus
 
   init() throws { bus = try RestartedBus() }
 
-  /// Whether each connection that is listed survives a restart, in the order of their ids.
+  /// Whether each connection survives a restart, in the order of their ids.
   private func surviving(_ client: RawClient) throws -> [Bool] {
     try client.list(List(.connections)).compactMap { entry in
       if case .connection(let connection) = entry { connection.isSurviving } else { nil }
@@ -26,16 +26,12 @@ struct KeeperTests {
 
   // MARK: The keeper ends
 
-  @Test("nobody notices that the keeper dies, and another one has everything")
+  @Test("no client notices when the keeper dies, and the next keeper gets everything")
   func dies() throws {
     let observer = try RawClient.observing("unit.*", on: bus)
     let holder = try RawClient.greeted(bus)
-    try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
     let contents = SharedFile.bytes(100_000)
-    try holder.post(
-      "unit.state", options: .retain, file: try SharedFile.make(contents), length: contents.count, serial: 2,
-      flags: .acknowledge)
-    _ = try holder.next(.ok)
+    try holder.holdAndRetain(contents)
     #expect(try observer.next().payloadBytes == contents)
     try waitUntilSurviving([true, true], observer)
 
@@ -48,15 +44,13 @@ struct KeeperTests {
     try waitUntilSurviving([true, true], observer)
     try bus.crash()
     let asker = try RawClient.greeted(bus)
-    #expect(try asker.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
-    try asker.send(Observe(options: .retained), serial: 2, name: "unit.state")
-    #expect(try asker.next(.retained).payloadBytes == contents)
+    try asker.expectHeldAndRetained(contents)
     try asker.send(Post(), serial: 3, name: "unit.didStop")
     #expect(try observer.next().name == "unit.didStop")
     try holder.settle()
   }
 
-  @Test("a keeper has nothing to read again, and stays")
+  @Test("a keeper ignores SIGHUP, because it has no configuration")
   func hangUp() throws {
     let client = try RawClient.observing("load.*", on: bus)
     try waitUntilSurviving([true], client)
@@ -65,7 +59,7 @@ struct KeeperTests {
     try client.settle()
   }
 
-  @Test("a keeper that is to end while the bus is restarted gives the next daemon everything first")
+  @Test("a keeper that is told to end during a restart gives the next daemon everything first")
   func endsMeanwhile() throws {
     let client = try RawClient.observing("load.*", on: bus)
     try bus.end(.planned)
@@ -80,7 +74,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "a bus whose keeper hangs serves on, and knows that nothing survives; it has it again when it does not")
+    "a bus whose keeper hangs serves on, and lists its connections as not surviving until the keeper goes on")
   func hangs() throws {
     let client = try RawClient.observing("load.*", on: bus)
     try waitUntilSurviving([true], client)
@@ -89,7 +83,7 @@ struct KeeperTests {
     #expect(try surviving(client) == [true, false])
     try other.send(Post(), serial: 2, name: "load.unit")
     for observer in [client, other] { #expect(try observer.next().name == "load.unit") }
-    // Until then, it may still come to take what it was sent.
+    // Until then, the keeper may still take what it was sent.
     try bus.bus.waitForLog("it has not answered in time")
     #expect(try surviving(client) == [false, false])
     bus.keeper.program.signal(SIGCONT)
@@ -98,7 +92,7 @@ struct KeeperTests {
     for observer in [client, other] { try observer.settle() }
   }
 
-  @Test("a bus that has left a keeper that hangs is gone on with by nobody else")
+  @Test("no other daemon gets the connections of a bus that has left its hung keeper")
   func left() throws {
     let client = try RawClient.observing("load.*", on: bus)
     try bus.settleKeeper()
@@ -110,7 +104,7 @@ struct KeeperTests {
     bus.keeper.program.signal(SIGCONT)
     let peer = try KeeperPeer(connectingTo: bus.keeper.path)
     try peer.send(.attach(.resume(log: 0)))
-    // The bus may be back there, with nothing yet, or not.
+    // The bus may have attached to the keeper again, and have nothing kept yet.
     let message = try peer.receive().message
     #expect(message == .taken(count: 0) || message == .refusal("another bus is served"), "\(message)")
     peer.hangUp()
@@ -120,7 +114,7 @@ struct KeeperTests {
 
   // MARK: The bus ends
 
-  @Test("a bus that ends for good leaves nothing, and its clients know at once")
+  @Test("a bus that ends for good leaves nothing, and tells its clients at once")
   func forGood() throws {
     let client = try RawClient.observing("load.*", on: bus)
     let silent = try RawClient(bus.bus)
@@ -136,7 +130,9 @@ struct KeeperTests {
     try RawClient.greeted(bus).settle()
   }
 
-  @Test("who connects while there is no daemon is served by the next one", arguments: RestartedBus.Way.apart)
+  @Test(
+    "a client that connects while there is no daemon is served by the next one",
+    arguments: RestartedBus.Way.apart)
   func meanwhile(_ way: RestartedBus.Way) throws {
     try bus.end(way)
     let client = try RawClient(bus.bus)
@@ -159,17 +155,9 @@ struct KeeperTests {
     try client.settle()
   }
 
-  @Test("without a keeper, SIGTERM ends the bus")
-  func unkept() throws {
-    let bus = try TestBus()
-    let client = try RawClient.greeted(bus)
-    #expect(bus.stop() == 0)
-    #expect(try client.nextError() == .shuttingDown)
-  }
-
   // MARK: Both end
 
-  @Test("when both die, clients come back by themselves, and what they had registered is there again")
+  @Test("when both die, clients reconnect by themselves, and register again")
   func bothDie() throws {
     let observer = try bus.bus.staying("-j", "observe", "unit.*", "end")
     let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
@@ -186,7 +174,7 @@ struct KeeperTests {
     #expect(try observer.output.line()?.contains("unit.didStart") == true)
   }
 
-  @Test("when both die and a service manager has the log, what was held is held until its holder is back")
+  @Test("when both die and a service manager has the log, holds stand until their holders are back")
   func bothDieManaged() throws {
     let bus = try RestartedBus(isManaged: true)
     let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
@@ -194,7 +182,7 @@ struct KeeperTests {
     try holder.sendConfirmed(Hold(), serial: 1, name: "host.shouldSuspend", text: "a recording")
     try bus.die()
     bus.keeper.die()
-    // Who is first to be served asks.
+    // This client asks before any other is served.
     let asker = try RawClient(bus.bus)
     try asker.send { buffer in
       Hello().append(to: buffer)
@@ -211,7 +199,7 @@ struct KeeperTests {
       #expect(verdict.outcomes.map(\.reason) == [reason])
     }
     #expect(try hold.errors.line()?.contains("; the hold has stood all the time") == true)
-    // Its holder is back, and the other one has said so.
+    // The second holder is back without its hold, and the first one has its hold again.
     let successor = try RawClient.greeted(bus)
     try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
     _ = try successor.next(.ok)
@@ -219,9 +207,9 @@ struct KeeperTests {
     #expect(try asker.ask("host.shouldReboot", serial: 4).outcomes.map(\.reason) == ["backup"])
   }
 
-  // MARK: A keeper with little room
+  // MARK: A full keeper
 
-  @Test("a connection that the keeper has no room for works, and is listed as one that does not survive")
+  @Test("a connection that does not fit the keeper works, and is listed as not surviving")
   func full() throws {
     // The log, the listening socket, and two connections.
     let bus = try RestartedBus(room: 4)
@@ -229,7 +217,7 @@ struct KeeperTests {
     for (client, welcome) in clients {
       try client.observe("load.*", serial: 1)
       guard welcome.connection != clients[2].welcome.connection else { continue }
-      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
+      try bus.waitUntilKept(welcome, client)
     }
     let (first, third) = (clients[0].client, clients[2])
     try bus.bus.waitForLog("the keeper has no space for 1 descriptor")
@@ -247,7 +235,7 @@ struct KeeperTests {
     let object = try bus.bus.tribunectl("status", "\(third.welcome.connection)", "-j").object()
     #expect(object["surviving"] as? Bool == false)
 
-    // It has the place of one that goes.
+    // It gets the slot of one that leaves.
     try clients[1].client.leave()
     try bus.bus.wait(serving: first) { try surviving(first) == [true, true] }
   }

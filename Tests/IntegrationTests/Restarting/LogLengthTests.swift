@@ -4,49 +4,35 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// How long the log may be is what the configuration says now, whoever made it.
+/// The log may grow to the current `LogMax=`, whichever daemon made it.
 @Suite("LogMax=", .timeLimit(.minutes(2)))
 struct LogLengthTests {
   private let bus: RestartedBus
   private let poster: RawClient
 
   init() throws {
-    bus = try RestartedBus(configuration: Self.configuration(logMax: "1M"))
+    bus = try RestartedBus(configuration: LogFilling.configuration())
     poster = try RawClient.greeted(bus)
     try poster.observe("kept.*", serial: 9)
   }
 
-  private static func configuration(logMax: String) -> String {
-    "[Bus]\nLogMax=\(logMax)\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
-  }
-
   private func configure(logMax: String) throws {
-    try bus.folder.write(Self.configuration(logMax: logMax), to: "etc/tribuned.conf")
+    try bus.folder.write(LogFilling.configuration(logMax: logMax), to: "etc/tribuned.conf")
   }
 
-  /// Has so many notifications retained, three of which have room in 1 MiB.
-  private func retain(_ count: Int, about object: String) throws {
-    let text = String(repeating: "x", count: 300_000)
-    for number in 0..<count {
-      try poster.sendConfirmed(
-        Post(options: .retain), serial: 1, name: "unit.state",
-        object: "\(object)/\(number)", text: text)
-    }
+  /// Has so many notifications retained. Three of them fit 1 MiB.
+  private func retain(_ count: Int) throws {
+    try poster.retain(count, as: "unit.state", text: String(repeating: "x", count: 300_000))
   }
 
-  /// The objects of all that is retained.
   private func retained() throws -> [String] {
-    let observer = try RawClient.greeted(bus)
-    try observer.send(Observe(options: .retained), serial: 1, name: "unit.*")
-    var objects: [String] = []
-    while case let frame = try observer.next(), frame.kind == .retained { objects.append(frame.object) }
-    return objects.sorted()
+    try RawClient.greeted(bus).retainedObjects(of: "unit.*").sorted()
   }
 
   enum Way: CaseIterable {
     case reload, restart, crash, replacement
 
-    /// Has the bus go by what the configuration says now.
+    /// Puts the new configuration into force.
     func perform(on bus: RestartedBus) throws {
       switch self {
       case .reload: try bus.bus.reload(bus.folder.read("etc/tribuned.conf"))
@@ -57,9 +43,9 @@ struct LogLengthTests {
     }
   }
 
-  @Test("that is more than before makes room", arguments: Way.allCases)
+  @Test("admits more once it is raised", arguments: Way.allCases)
   func more(_ way: Way) throws {
-    try retain(4, about: "a")
+    try retain(4)
     try poster.send(Hold(), serial: 2, name: "unit.*", text: "full")
     #expect(try poster.nextError() == .limitExceeded)
     #expect(try bus.log().contains("the log has no room for more"))
@@ -69,13 +55,13 @@ struct LogLengthTests {
     #expect(try bus.log().split(separator: "no room for more").count == 2)
   }
 
-  @Test("that is less than what there is loses nothing, and says what it keeps out", arguments: Way.allCases)
+  @Test("loses nothing once it is lower than what the log has, and warns", arguments: Way.allCases)
   func less(_ way: Way) throws {
     try configure(logMax: "8M")
     try bus.restart()
     let (older, newer) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     for client in [older, newer] { try client.observe("load.*", serial: 1) }
-    try retain(9, about: "a")
+    try retain(9)
     try configure(logMax: "1M")
     try way.perform(on: bus)
     if way != .reload {
@@ -85,8 +71,8 @@ struct LogLengthTests {
       try bus.restart()
       try bus.crash()
     }
-    #expect(try retained() == (0..<9).map { "a/\($0)" })
-    // Who adds something is told that it is gone.
+    #expect(try retained() == (0..<9).map { "\($0)" })
+    // The new observation does not fit the log, so its connection is not kept.
     try newer.observe("unit.*", serial: 2)
     try bus.crash()
     #expect(try newer.nextError() == .restarted)

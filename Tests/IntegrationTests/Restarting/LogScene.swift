@@ -6,10 +6,10 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// A bus on which there is something of everything that a log can hold, up to its end, and what must be there on the
-/// one that takes its log over.
+/// Brings every kind of entry into a log, ends the bus, and checks what the daemon that takes the log over must have.
 ///
-/// Nothing of it may depend on when it was recorded: that can be on another machine, before or after now by its clock.
+/// A recorded log may come from another machine, with a clock before or behind this one's. So no check depends on when
+/// it was recorded.
 struct LogScene {
   enum End: String, CaseIterable, Sendable {
     case killed
@@ -18,13 +18,13 @@ struct LogScene {
 
   static let configuration = "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n"
 
-  /// Clients, in the order in which they connected: their ids are 1 and on.
+  /// The clients, in the order in which they connect: their ids are 1 and on.
   private enum Role: Int, CaseIterable {
     case observer
     case delegate
     case asker
     case poster
-    /// A delegate that does not read at first; and it is suspended when it is handed over.
+    /// A delegate that does not read at first, and that is suspended before a hand-over.
     case idler
   }
 
@@ -32,7 +32,7 @@ struct LogScene {
   private static let askSerial: Serial = 7
   /// In milliseconds: an hour.
   private static let deadline: UInt32 = 3_600_000
-  /// A post, of which a part comes before the end, and the rest after it.
+  /// A post that is sent in two parts: before the bus ends, and after that.
   private static let halfPost: [UInt8] = {
     let frame = ByteBuffer(capacity: 128)
     frame.appendFrame(Post(), serial: 20, name: "load.half", text: "a half and a half")
@@ -47,9 +47,9 @@ struct LogScene {
 
   // MARK: Up to the end
 
-  /// Plays it.
+  /// Plays the scene up to its end.
   ///
-  /// - Returns: the log, and what was under way if that was handed over.
+  /// - Returns: the log, and after a hand-over also the file with what was under way.
   static func record(_ end: End) throws -> [SavedLog] {
     let bus = try RestartedBus(configuration: configuration)
     var scene = LogScene(end: end)
@@ -59,7 +59,7 @@ struct LogScene {
       scene.clients.append(client)
     }
     try scene.begin()
-    // A compaction writes what is under way as a whole.
+    // A compaction writes what is under way as whole entries.
     try bus.restart()
     switch end {
     case .killed:
@@ -95,7 +95,7 @@ struct LogScene {
     _ = try self[.observer].next(.post)
   }
 
-  /// Has somebody be in the middle of a frame when the daemon dies, who does not come back.
+  /// Has the daemon die while it reads a frame of a client that never comes back.
   private func leaveDetached(on bus: RestartedBus) throws {
     let client = try RawClient.observing("nothing.*", on: bus)
     try client.send(Array(Self.halfPost[..<Self.halfLength]))
@@ -103,16 +103,16 @@ struct LogScene {
     try withExtendedLifetime(client) { try bus.crash() }
   }
 
-  /// Has entries written of each kind that a compaction leaves out.
+  /// Has the bus write the kinds of entries that a compaction leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
     try RawClient.observing("load.*", on: bus).leave()
-    // What waits for the bus to be idle comes when it is.
+    // This post waits until the bus is idle.
     try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
     #expect(try self[.observer].next(.post).name == "load.idle")
-    // Time goes on.
+    // A deadline passes.
     try self[.asker].ask("a.shouldB", Ask(deadline: 1), serial: 9)
-    // There is no room for so many questions. The zeros take no place in what is saved.
+    // So many questions exceed the queue of the delegate. The zeros take no space in a saved log.
     let text = String(repeating: "\0", count: 100_000)
     for serial in Serial(11)...16 {
       try self[.asker].send(Ask(deadline: Self.deadline), serial: serial, name: "a.shouldC", text: text)
@@ -134,7 +134,7 @@ struct LogScene {
 
   // MARK: From the beginning of the next one
 
-  /// Has a daemon of today take over what was recorded, and expects that all of it is there.
+  /// Has today's daemon take over a recorded log, and checks that everything is there.
   static func expect(_ end: End, from saved: [SavedLog]) throws {
     let (bus, scene) = try takenOver(end, from: saved)
     let log = try bus.log()
@@ -143,7 +143,7 @@ struct LogScene {
     try scene.expectAll(on: bus)
   }
 
-  /// Has a daemon of today take over what was recorded.
+  /// Has today's daemon take over a recorded log.
   static func takenOver(_ end: End, from saved: [SavedLog]) throws -> (RestartedBus, LogScene) {
     let bus = try RestartedBus(configuration: configuration)
     try bus.die()
@@ -158,10 +158,10 @@ struct LogScene {
       var state = try #require(saved.first)
       for record in state.records {
         switch (record.kind, Int(clamping: record.connection) - 1) {
-        // Its cookie is behind its slot.
+        // A connect entry has the cookie behind the slot.
         case (2, let index) where cookies.indices.contains(index):
           state.set(cookies[index], at: 4, inBodyOf: record)
-        // The inode of the file with what was under way.
+        // The end of a hand-over has the inode of the file with what was under way.
         case (13, _):
           let inode = try kept.replace(.file, by: try #require(saved.last).file())
           state.set(inode, at: 0, inBodyOf: record)
@@ -179,7 +179,7 @@ struct LogScene {
     #expect(welcome.connection.rawValue > UInt64(Role.allCases.count) + (end == .killed ? 1 : 0))
     #expect(try fresh.busEntry().asked >= (end == .killed ? 2 : 0))
 
-    // A query, whose deadline may have come, and whom it waits for.
+    // The query goes on, even if its deadline was before now.
     try self[.delegate].send(
       Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .approve), serial: 0)
     let frame = try self[.asker].next(.verdict)
@@ -188,7 +188,7 @@ struct LogScene {
     #expect(verdict.query == QueryID(rawValue: 1))
     #expect(verdict.verdict == .allowed)
     #expect(verdict.outcomes.map(\.delegate.label) == ["first"])
-    // The same of an awaited post.
+    // So does the awaited post.
     try self[.observer].send(
       Done(poster: ConnectionID(rawValue: UInt64(Role.poster.rawValue) + 1), post: Self.awaitedSerial),
       serial: 4)

@@ -6,15 +6,15 @@ import TribuneLog
 
 @testable import TribuneServer
 
-/// A newer daemon reads the log of an older one: of each version there has been, two logs are kept as they were
-/// written (`States/`), of a bus that was killed and of one that handed over.
+/// A newer daemon reads the logs of all older ones. `States/` has two logs of each version, as they were written: of a
+/// bus that was killed, and of one that handed over.
 ///
-/// Who changes what a log looks like, or what an entry or a counter slot means, raises `WriteAheadLog.version`, has the daemon
-/// go on reading what was before, and has the logs of the new version recorded:
+/// If you change the format of the log, or what an entry or a counter slot means, raise `WriteAheadLog.version`, let
+/// the daemon go on reading what was before, and record the logs of the new version:
 ///
 ///     TRIBUNE_RECORD_STATES=1 swift test --filter LogVersionTests
 ///
-/// Those of older versions stay as they are.
+/// Leave the logs of older versions as they are.
 @Suite("Versions of the log", .timeLimit(.minutes(3)))
 struct LogVersionTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -33,9 +33,7 @@ struct LogVersionTests {
     try parts(end).map { try SavedLog(String(contentsOf: file(version, end, $0), encoding: .utf8)) }
   }
 
-  @Test(
-    "what a daemon of any version wrote is taken over",
-    arguments: 1...WriteAheadLog.version, LogScene.End.allCases)
+  @Test("a log of any version is taken over", arguments: 1...WriteAheadLog.version, LogScene.End.allCases)
   func older(version: UInt32, end: LogScene.End) throws {
     let saved = try Self.saved(version, end)
     #expect(saved.allSatisfy { $0.version == version })
@@ -46,8 +44,7 @@ struct LogVersionTests {
     }
   }
 
-  @Test(
-    "what a daemon of today writes is of its version, and is taken over", arguments: LogScene.End.allCases)
+  @Test("today's daemon writes logs of its version, and takes them over", arguments: LogScene.End.allCases)
   func today(end: LogScene.End) throws {
     let saved = try LogScene.record(end)
     #expect(saved.map(\.version) == Self.parts(end).map { _ in WriteAheadLog.version })
@@ -59,10 +56,10 @@ struct LogVersionTests {
     }
   }
 
-  /// Kinds that have come since the logs of their version were recorded: a log is read without them, too.
+  /// Kinds that are newer than the recorded logs of their version. A daemon does without them.
   private static let later: Set<EntryKind> = [.configuration]
 
-  @Test("there is a record of every kind among those that are kept")
+  @Test("the recorded logs have entries of every kind")
   func kinds() throws {
     let records = try LogScene.End.allCases.flatMap { end in
       try Self.saved(WriteAheadLog.version, end).flatMap(\.records)

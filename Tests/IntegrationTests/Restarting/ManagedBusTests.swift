@@ -6,7 +6,7 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A bus with a keeper that a service manager has started, which has a copy of the log and a lease.
+/// A bus that a service manager has started. The manager stores a copy of the log, and the keeper's lease.
 @Suite("A managed bus", .timeLimit(.minutes(2)))
 struct ManagedBusTests {
   private let bus: RestartedBus
@@ -26,27 +26,31 @@ struct ManagedBusTests {
       try bus.settleKeeper()
       manager.dropEnded()
       #expect(manager.names == ["bus", "lease", "state"])
-      // It may drop the lease by itself, and nothing else.
+      // The manager may drop only the lease by itself.
       #expect(manager.stored.filter { $0.isPolled }.map(\.name) == ["lease"])
       try bus.restart(way)
     }
   }
 
-  @Test("a restart keeps everybody, and a stop lets everybody go", arguments: RestartedBus.Way.apart)
+  @Test("a restart keeps all connections, and a stop ends them", arguments: RestartedBus.Way.apart)
   func lease(_ way: RestartedBus.Way) throws {
     let client = try RawClient.observing("load.*", on: bus)
     try bus.restart(way)
     try client.settle()
     try bus.end(way)
-    // What the manager does when a service has stopped, and no restart is on its way. Without a lease, the keeper would
-    // wait for 30 s.
-    manager.drop("lease")
-    try client.setPatience(seconds: 20)
-    #expect(try client.readToEnd().isEmpty)
+    try expectEnd(of: client)
     #expect(try bus.withKept { $0.count } == 0)
   }
 
-  @Test("a keeper that dies is replaced under another lease")
+  /// Drops the lease, as the manager does when a service has stopped and is not restarted.
+  private func expectEnd(of client: RawClient) throws {
+    manager.drop("lease")
+    // Without a lease, the keeper would wait for 30 s.
+    try client.setPatience(seconds: 20)
+    #expect(try client.readToEnd().isEmpty)
+  }
+
+  @Test("the keeper that follows a dead one has another lease")
   func anotherKeeper() throws {
     let client = try RawClient.observing("load.*", on: bus)
     bus.keeper.die()
@@ -58,22 +62,16 @@ struct ManagedBusTests {
     try bus.restart()
     try client.settle()
     try bus.end(.planned)
-    manager.drop("lease")
-    try client.setPatience(seconds: 20)
-    #expect(try client.readToEnd().isEmpty)
+    try expectEnd(of: client)
   }
 
-  @Test("what version 0.1.0 has stored is taken over, and stored no more")
+  @Test("what version 0.1.0 has stored is taken over, and taken out of the store")
   func former() throws {
     let client = try RawClient.greeted(bus)
-    try client.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
     let contents = SharedFile.bytes(100_000)
-    try client.post(
-      "unit.state", options: .retain, file: try SharedFile.make(contents), length: contents.count, serial: 2,
-      flags: .acknowledge)
-    _ = try client.next(.ok)
+    try client.holdAndRetain(contents)
     try bus.die()
-    // As that version would have stored it, with no keeper.
+    // That version had no keeper, and stored everything with the manager.
     try bus.withKept { kept in
       manager.store("c", try FileDescriptor.duplicate(of: kept.descriptor(.connection)))
       let file = try FileDescriptor.duplicate(of: kept.descriptor(.file))
@@ -85,17 +83,16 @@ struct ManagedBusTests {
 
     try bus.start()
     try client.settle()
-    let asker = try RawClient.greeted(bus)
-    #expect(try asker.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
-    try asker.send(Observe(options: .retained), serial: 2, name: "unit.state")
-    #expect(try asker.next(.retained).payloadBytes == contents)
+    try RawClient.greeted(bus).expectHeldAndRetained(contents)
     #expect(manager.names == ["bus", "lease", "state"])
-    // From now on it is the keeper's.
+    // Now the keeper has it.
     try bus.crash()
     try client.settle()
   }
 
-  @Test("what the manager has is of no use where it is not what it was", arguments: ["state", "c", "f1"])
+  @Test(
+    "a stored descriptor that is not what its name says is closed and taken out of the store",
+    arguments: ["state", "c", "f1"])
   func foreign(name: String) throws {
     try bus.end(.planned)
     bus.keeper.die()
@@ -111,7 +108,7 @@ struct ManagedBusTests {
     #expect(manager.names == ["bus", "lease", "state"])
   }
 
-  @Test("a manager that cannot be reached keeps nobody from being served")
+  @Test("a bus that cannot reach its manager serves all the same")
   func noManager() throws {
     let folder = try TestFolder()
     let keeper = try TestKeeper(in: folder)
@@ -122,6 +119,6 @@ struct ManagedBusTests {
     #expect(try bus.log().contains("$NOTIFY_SOCKET"))
     bus.signal(SIGINT)
     #expect(try client.nextError() == .shuttingDown)
-    #expect(bus.waitForEnd() == 0)
+    #expect(bus.status() == 0)
   }
 }

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// A daemon that takes over by another configuration than that under which everything had been registered.
+/// A daemon that takes over under another configuration than that under which everything was registered.
 @Suite("A restart with another configuration", .timeLimit(.minutes(2)))
 struct ReconfiguredRestartTests {
   private let bus: RestartedBus
@@ -15,7 +15,7 @@ struct ReconfiguredRestartTests {
     try bus.restart(way)
   }
 
-  @Test("what had been accepted is kept past limits that are lower now", arguments: RestartedBus.Way.allCases)
+  @Test("what was accepted stays, even if limits are lower now", arguments: RestartedBus.Way.allCases)
   func limits(_ way: RestartedBus.Way) throws {
     let client = try RawClient.greeted(bus)
     for serial in Serial(1)...3 { try client.observe("load.n\(serial)", serial: serial) }
@@ -30,7 +30,7 @@ struct ReconfiguredRestartTests {
   }
 
   @Test(
-    "what had been accepted is kept though its object has another protocol now",
+    "what was accepted stays, even if its object has another protocol now",
     arguments: RestartedBus.Way.allCases)
   func protocols(_ way: RestartedBus.Way) throws {
     let delegate = try RawClient.greeted(bus)
@@ -38,17 +38,16 @@ struct ReconfiguredRestartTests {
     try delegate.attach(attach, object: "view/1", serial: 1)
     try bus.folder.write("protocol P { optional did p.didX () }\n", to: "etc/protocols.d/p.protocol")
     try restart(way, with: "[Object \"view/*\"]\nProtocol=P\n")
-    // It is there to be taken back.
+    // It is still registered, so it can be cancelled.
     try delegate.sendConfirmed(Cancel(target: 1), serial: 2)
-    // Whoever comes now is held against it.
+    // A new delegate must conform to the protocol.
     let other = try RawClient.greeted(bus)
     try other.send(attach, serial: 1, object: "view/1")
     let code = try other.nextError()
     #expect(code == .notConforming || code == .unknownName)
   }
 
-  @Test(
-    "what connections have declared and defined is as after a reload", arguments: RestartedBus.Way.allCases)
+  @Test("declarations and definitions are as after a reload", arguments: RestartedBus.Way.allCases)
   func declarations(_ way: RestartedBus.Way) throws {
     func define(_ text: String) throws {
       try bus.folder.write(text + "\n", to: "etc/protocols.d/p.protocol")
@@ -60,7 +59,7 @@ struct ReconfiguredRestartTests {
     try client.declare("own", as: "Q", defining: "protocol Q { optional did p.didX () }", serial: 2)
     for _ in 1...2 { _ = try client.next(.ok) }
     try define("protocol Q { optional did p.didY () }")
-    // The second time, from a log that was compacted under the new configuration.
+    // The second restart reads a log that was compacted under the new configuration.
     for _ in 1...2 {
       try restart(way, with: "")
       for object in ["o", "own"] {

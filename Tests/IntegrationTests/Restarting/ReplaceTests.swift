@@ -6,7 +6,7 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// `tribuned --replace`: the next daemon gets what the bus has over the keeper, while the bus is there.
+/// `tribuned --replace`: the next daemon gets everything through the keeper while the old one still runs.
 @Suite("Replacing", .timeLimit(.minutes(3)))
 struct ReplaceTests {
   private let replaced: RestartedBus
@@ -15,7 +15,7 @@ struct ReplaceTests {
 
   // MARK: What goes on
 
-  @Test("observers, holds and what is retained go on, from one daemon to the next")
+  @Test("observers, holds and retained notifications go on, from one daemon to the next")
   func registrations() throws {
     let observer = try RawClient.observing("unit.*", on: replaced.bus)
     let holder = try RawClient.greeted(replaced.bus)
@@ -37,7 +37,7 @@ struct ReplaceTests {
     #expect(try poster.busEntry().connections == 3)
   }
 
-  @Test("files that wait, and one that is retained, go along")
+  @Test("queued files, and a retained one, go on")
   func files() throws {
     let observer = try RawClient(replaced.bus)
     try observer.greet(capabilities: .descriptors)
@@ -48,37 +48,16 @@ struct ReplaceTests {
       try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
     }
     let contents = [UInt8](repeating: 7, count: 100_000)
-    try poster.post(
-      "load.file", options: .retain, file: try SharedFile.make(contents), length: contents.count, serial: 601,
-      flags: .acknowledge)
-    _ = try poster.next(.ok)
+    try poster.retainFile(
+      try SharedFile.make(contents), length: contents.count, as: "load.file", serial: 601)
     for _ in 0..<2 { try replaced.replace() }
     for serial in 1...600 { #expect(try observer.next().header.serial == Serial(serial)) }
     #expect(try observer.next().name == "load.file")
     #expect(try observer.takeFile(length: contents.count).length == contents.count)
-    let late = try RawClient.greeted(replaced.bus)
-    try late.send(Observe(options: .retained), serial: 1, name: "load.*")
-    #expect(try late.next(.retained).payloadBytes == contents)
+    try RawClient.greeted(replaced.bus).expectRetained(contents, under: "load.*", serial: 1)
   }
 
-  @Test("whoever has said nothing yet, or half a hello, is still to say it")
-  func hello() throws {
-    let silent = try RawClient(replaced.bus)
-    let begun = try RawClient(replaced.bus)
-    let hello = ByteBuffer(capacity: 64)
-    Hello().append(to: hello)
-    try begun.send(Array([UInt8](hello.bytes).prefix(3)))
-    try RawClient.greeted(replaced.bus).settle()
-    for _ in 0..<2 { try replaced.replace() }
-    try begun.send(Array([UInt8](hello.bytes).dropFirst(3)))
-    _ = try begun.readHello()
-    _ = try begun.next(.welcome)
-    try silent.greet()
-    try replaced.replace()
-    for client in [silent, begun] { try client.settle() }
-  }
-
-  @Test("who posts all the time notices nothing, nor who observes that")
+  @Test("a client that posts all the time, and one that observes that, notice nothing")
   func busy() throws {
     let replaced = try RestartedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
     let observer = try RawClient.observing("load.*", on: replaced.bus)
@@ -104,15 +83,7 @@ struct ReplaceTests {
     }
   }
 
-  @Test("a client of the library goes on")
-  func library() throws {
-    let observer = try replaced.bus.staying("observe", "unit.*")
-    for _ in 0..<2 { try replaced.replace() }
-    #expect(try replaced.bus.tribunectl("post", "unit.didStart").status == 0)
-    #expect(try observer.output.line()?.contains("unit.didStart") == true)
-  }
-
-  @Test("many connections are all there")
+  @Test("many connections all go on")
   func many() throws {
     let clients = try (0..<600).map { _ in try RawClient.greeted(replaced.bus) }
     for (index, client) in clients.enumerated() { try client.observe("load.n\(index)", serial: 1) }
@@ -122,7 +93,7 @@ struct ReplaceTests {
     for (index, client) in clients.enumerated() { #expect(try client.next().name == "load.n\(index)") }
   }
 
-  @Test("neither memory nor descriptors grow with it")
+  @Test("neither memory nor the number of descriptors grows")
   func growth() throws {
     let clients = try (0..<50).map { _ in try RawClient.greeted(replaced.bus) }
     for client in clients { try client.observe("load.*", serial: 1) }
@@ -132,7 +103,7 @@ struct ReplaceTests {
     let (memory, shared) = (try replaced.bus.privateMemory(), try replaced.bus.processStatus("RssShmem"))
     for _ in 0..<10 { try replaced.replace() }
     try clients[0].settle()
-    // Some are opened when they are first needed; what each replacement left would be ten.
+    // Some are opened when they are first needed. If each replacement left one behind, there would be ten more.
     #expect(try replaced.bus.openDescriptors() < descriptors + 5)
     #expect(try replaced.bus.privateMemory() <= memory + 1024)
     #expect(try replaced.bus.processStatus("RssShmem") <= shared + 1024)
@@ -140,27 +111,20 @@ struct ReplaceTests {
 
   // MARK: The socket's file
 
-  @Test("the socket's file stays, and is the last daemon's to change and to remove")
+  @Test("the socket's file gets its mode from the last daemon's configuration, and goes with that daemon")
   func socketFile() throws {
-    for _ in 0..<2 { try replaced.replace() }
-    #expect(FileStatus(replaced.path)?.mode == 0o666)
+    for (text, mode) in [("[Socket]\nMode=0600\n", 0o600), ("", 0o666)] as [(String, UInt32)] {
+      try replaced.folder.write(text, to: "etc/tribuned.conf")
+      try replaced.replace()
+      #expect(FileStatus(replaced.path)?.mode == mode)
+    }
     try replaced.bus.reload("[Socket]\nMode=0600\n")
     #expect(FileStatus(replaced.path)?.mode == 0o600)
     #expect(replaced.end(SIGINT) == 0)
     #expect(FileStatus(replaced.path) == nil)
   }
 
-  @Test("the socket's file gets the mode that the last daemon's configuration says")
-  func socketMode() throws {
-    try replaced.folder.write("[Socket]\nMode=0600\n", to: "etc/tribuned.conf")
-    try replaced.replace()
-    #expect(FileStatus(replaced.path)?.mode == 0o600)
-    try replaced.folder.write("", to: "etc/tribuned.conf")
-    try replaced.replace()
-    #expect(FileStatus(replaced.path)?.mode == 0o666)
-  }
-
-  @Test("the socket answers for the daemon that serves")
+  @Test("a daemon that finds the socket in use names the pid of the daemon that serves now")
   func answering() throws {
     try replaced.replace()
     let second = try FinishedProgram.tribuned([
@@ -169,7 +133,7 @@ struct ReplaceTests {
     #expect(second.errors.contains("a bus with pid \(replaced.bus.pid) answers there already"))
   }
 
-  @Test("a bus that was started elsewhere leaves no file behind either")
+  @Test("a bus with a relative path that was started in another folder leaves no file behind")
   func relativePath() throws {
     let folder = try TestFolder()
     let replaced = try RestartedBus(
@@ -180,7 +144,7 @@ struct ReplaceTests {
     #expect(FileStatus(replaced.path) == nil)
   }
 
-  @Test("a bus that was passed its socket goes on with it: no other daemon would have it")
+  @Test("a bus that was passed its socket is not replaced, because the next daemon would lack it")
   func passedSocket() throws {
     let folder = try TestFolder()
     let replaced = try RestartedBus(
@@ -191,9 +155,9 @@ struct ReplaceTests {
     try RawClient.greeted(replaced.bus).settle()
   }
 
-  // MARK: Whom it takes no place of
+  // MARK: What is not replaced
 
-  @Test("where the keeper serves no bus, a daemon with --replace starts as without")
+  @Test("where the keeper serves no bus, --replace changes nothing")
   func nobody() throws {
     try replaced.die()
     try replaced.start(["--replace"])
@@ -203,7 +167,7 @@ struct ReplaceTests {
     try RawClient.greeted(replaced.bus).settle()
   }
 
-  @Test("where there is no keeper, a daemon with --replace says so, and the bus goes on")
+  @Test("without a keeper, --replace fails and says why, and the bus goes on")
   func noKeeper() throws {
     let bus = try TestBus()
     let refused = try FinishedProgram.tribuned([
@@ -215,12 +179,14 @@ struct ReplaceTests {
     try RawClient.greeted(bus).settle()
   }
 
-  @Test("another user cannot have the bus replaced, and it goes on", arguments: [0o600, 0o666] as [mode_t])
+  private func requireRoot() throws {
+    guard geteuid() == 0 else { throw Programs.Missing(description: "only root can act as another user") }
+  }
+
+  @Test("another user cannot replace the bus, and it goes on", arguments: [0o600, 0o666] as [mode_t])
   func otherUser(mode: mode_t) throws {
-    guard geteuid() == 0 else {
-      throw Programs.Missing(description: "only root can be another user for once")
-    }
-    // Where the program lies, another user may not get to.
+    try requireRoot()
+    // Another user may have no access to the folder with the programs.
     let program = "\(replaced.folder.path)/tribuned"
     try FileManager.default.copyItem(atPath: try Programs.path(of: "tribuned"), toPath: program)
     #expect(FileStatus(replaced.keeper.path)?.mode == 0o600)
@@ -236,11 +202,9 @@ struct ReplaceTests {
     try replaced.replace()
   }
 
-  @Test("what another user runs is no keeper that is trusted with anything")
+  @Test("a daemon does not trust a keeper that another user runs")
   func anotherUsersKeeper() throws {
-    guard geteuid() == 0 else {
-      throw Programs.Missing(description: "only root can be another user for once")
-    }
+    try requireRoot()
     let folder = try TestFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
     let script = """
@@ -266,7 +230,7 @@ struct ReplaceTests {
     #expect(refused.errors.contains("user 65534 runs it"), "\(refused.errors)")
   }
 
-  @Test("a bus that a service manager has started says how it is restarted, and goes on")
+  @Test("a bus that a service manager has started is not replaced, and says how to restart it")
   func managed() throws {
     let bus = try RestartedBus(isManaged: true)
     let client = try RawClient.greeted(bus)
@@ -278,7 +242,7 @@ struct ReplaceTests {
     try client.settle()
   }
 
-  /// Why a daemon cannot take the place of the bus.
+  /// Why a daemon cannot replace the bus.
   enum Flaw: CaseIterable {
     case tooFewDescriptors, badConfiguration, listensElsewhere
 
@@ -304,7 +268,7 @@ struct ReplaceTests {
     }
   }
 
-  @Test("a daemon that cannot go on with everything leaves the bus where it is", arguments: Flaw.allCases)
+  @Test("when a daemon cannot go on with everything, the bus stays", arguments: Flaw.allCases)
   func flawed(_ flaw: Flaw) throws {
     let clients = try (0..<100).map { _ in try RawClient.greeted(replaced.bus) }
     let refused = try flaw.replaceInVain(replaced)
@@ -315,7 +279,7 @@ struct ReplaceTests {
     for client in clients { try client.settle() }
   }
 
-  @Test("a bus of which the keeper has not everything stays where it is")
+  @Test("a bus whose keeper lacks something is not replaced")
   func fullKeeper() throws {
     // The log, the listening socket, and two connections.
     let replaced = try RestartedBus(room: 4)

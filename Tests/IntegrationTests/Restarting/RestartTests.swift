@@ -10,7 +10,7 @@ struct RestartTests {
 
   init() throws { bus = try RestartedBus() }
 
-  @Test("what was counted goes on", arguments: RestartedBus.Way.allCases)
+  @Test("the bus's totals go on", arguments: RestartedBus.Way.allCases)
   func figures(_ way: RestartedBus.Way) throws {
     let client = try RawClient.greeted(bus)
     try client.sendConfirmed(Hold(), serial: 1, name: "a.shouldB", text: "backup")
@@ -27,13 +27,13 @@ struct RestartTests {
       try bus.restart(way)
       let after = try client.busEntry()
       #expect((after.asked, after.vetoed) == (2, 1))
-      // After a death, those go on from where they were last written down.
+      // After a death, these go on from the last ones that were logged.
       if way != .crash { #expect((after.posted, after.delivered) == (3, 3)) }
     }
   }
 
   @Test(
-    "a file that is retained under two names is kept once, until it is so under none",
+    "a file that is retained twice is kept once, until it is no longer retained",
     arguments: RestartedBus.Way.allCases)
   func sharedFile(_ way: RestartedBus.Way) throws {
     let poster = try RawClient.greeted(bus)
@@ -41,10 +41,7 @@ struct RestartTests {
     let contents = SharedFile.bytes(100_000)
     let file = try SharedFile.make(contents)
     for object in ["a", "b"] {
-      try poster.post(
-        "kept.file", object: object, options: .retain, file: file, length: contents.count, serial: 1,
-        flags: .acknowledge)
-      _ = try poster.next(.ok)
+      try poster.retainFile(file, length: contents.count, as: "kept.file", object: object, serial: 1)
     }
     for object in ["a", "b"] {
       try poster.sendConfirmed(
@@ -59,9 +56,7 @@ struct RestartTests {
     #expect(try bus.endCountingFiles() == 0)
   }
 
-  @Test(
-    "what is answered with the serial of a registration takes nothing from it",
-    arguments: RestartedBus.Way.allCases)
+  @Test("frames that repeat the serial of a registration do not end it", arguments: RestartedBus.Way.allCases)
   func serials(_ way: RestartedBus.Way) throws {
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(timeout: 60_000, label: "x", patterns: ["a.shouldB"]), serial: 7)
@@ -82,7 +77,7 @@ struct RestartTests {
     }
   }
 
-  @Test("what a connection has posted and lost stays counted, and what it loses by a crash is added")
+  @Test("the counts of what a connection has posted and lost go on, and a crash adds what it loses")
   func counts() throws {
     let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
     let observer = try RawClient.greeted(bus)
@@ -95,10 +90,10 @@ struct RestartTests {
     }
     try poster.settle()
     let before = try Self.counts(poster)
-    // With what it settled by.
+    // One more is that of `settle()`.
     #expect(before.posted == posted + 1)
     #expect(before.lost > 0)
-    // While it has not been told of them.
+    // The observer has not been told of the losses yet.
     try bus.restart()
     #expect(try Self.counts(poster) == before)
     var tally = Tally()
@@ -114,7 +109,7 @@ struct RestartTests {
     #expect(try observer.next().decode(Lost.self).count == 3)
   }
 
-  /// What all connections together have posted and lost.
+  /// How much all connections together have posted and lost.
   private static func counts(_ client: RawClient) throws -> (posted: Int, lost: Int) {
     var counts = (posted: 0, lost: 0)
     for case .connection(let entry) in try client.list(List(.connections)) {
@@ -122,6 +117,13 @@ struct RestartTests {
       counts.lost += Int(entry.lost)
     }
     return counts
+  }
+}
+
+extension RestartedBus {
+  /// Waits until the keeper has a client's connection.
+  func waitUntilKept(_ welcome: Welcome, _ client: RawClient) throws {
+    try bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
   }
 }
 

@@ -8,21 +8,21 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// A log as a test looks at it and changes it: its length, and its bytes but for rows of 32 that are zero. Most of a
-/// long log is.
+/// A log that a test reads and changes: its length, and its bytes without rows of 32 zeros, which most of a long log
+/// consists of.
 ///
-/// What it knows of where things lie is what version 1 says, and stays as it is when there are others.
+/// It assumes the layout of version 1. Leave it as it is when there are later versions.
 struct SavedLog {
   struct Malformed: Error {
     let line: String
   }
 
-  /// A record of the log, and where it lies.
+  /// An entry of the log, and where it lies.
   struct Record {
     let kind: UInt8
     let connection: UInt64
     let place: Range<Int>
-    /// Bytes, without those that fill it up.
+    /// In bytes, without padding.
     let bodyLength: Int
 
     static let headLength = 32
@@ -50,11 +50,11 @@ struct SavedLog {
     self.length = length
   }
 
-  /// What a file holds that somebody else has.
+  /// Reads it from a file.
   init(of file: CInt) throws {
     length = Int(try retrying { lseek(file, 0, CInt(SEEK_END)) })
     var offset = 0
-    // There may be nothing behind a hole.
+    // The file may end with a hole.
     while offset < length, case let start = Int(lseek(file, off_t(offset), TRIBUNE_SEEK_DATA)), start >= 0 {
       offset = Int(try retrying { lseek(file, off_t(start), TRIBUNE_SEEK_HOLE) })
       var bytes = [UInt8](repeating: 0, count: offset - start)
@@ -68,7 +68,7 @@ struct SavedLog {
     }
   }
 
-  /// A new file that holds it, up to a length.
+  /// A new file with it, cut to a length.
   func file(cutTo most: Int = .max) throws -> FileDescriptor {
     let file = try SharedFile.make([], seals: 0)
     let (descriptor, length) = (file.rawValue, min(length, most))
@@ -95,17 +95,17 @@ struct SavedLog {
     return "length \(length)\n" + lines.joined()
   }
 
-  // MARK: What is in it
+  // MARK: Contents
 
-  /// Where there are pages of 4 KiB that are not empty.
+  /// Where pages of 4 KiB begin that are not empty.
   var pages: [Int] { Set(rows.keys.map { $0 / 4096 * 4096 }).sorted() }
 
-  /// Daemons that have begun to recover from it and have not come to an end.
+  /// How many daemons in a row have begun to recover from it, and not finished.
   var recoveries: UInt64 { word(at: 88) }
 
   var version: UInt32 { UInt32(truncatingIfNeeded: word(at: 8)) }
 
-  /// Where the log lies, as far as it is committed.
+  /// Where its committed part lies.
   var log: Range<Int> {
     let (cells, segmentCapacity) = (Int(word(at: 24)), Int(word(at: 32)))
     let area = Int(UInt32(truncatingIfNeeded: word(at: 64)))
@@ -115,7 +115,7 @@ struct SavedLog {
     return start..<start + committed
   }
 
-  /// The committed records, in their order.
+  /// The committed entries, in order.
   var records: [Record] {
     let log = log
     var records: [Record] = []
@@ -133,12 +133,12 @@ struct SavedLog {
     return records
   }
 
-  /// Stores a number in the body of a record, whose checksum is right then, too.
+  /// Stores a number in the body of an entry, and updates its checksum.
   mutating func set(_ value: UInt64, at offset: Int, inBodyOf record: Record) {
     set(value, at: Record.headLength + offset, in: record)
   }
 
-  /// The same anywhere behind the checksum.
+  /// Stores a number anywhere behind the checksum of an entry, and updates that.
   mutating func set(_ value: UInt64, at offset: Int, in record: Record) {
     let start = record.place.lowerBound
     set(value, at: start + offset)

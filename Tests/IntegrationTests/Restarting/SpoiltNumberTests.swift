@@ -7,19 +7,19 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A log that is whole, with checksums that are right, and in which a number is one that no bus counts up to.
+/// A log with right checksums, in which a number is higher than any bus counts.
 @Suite("Spoilt numbers in a log", .timeLimit(.minutes(2)))
 struct SpoiltNumberTests {
   enum Place: CaseIterable {
     case counters, facts, ids, slots, frames, moments
 
-    /// Puts the highest number there is there.
+    /// Stores the highest number there.
     func spoil(_ state: inout SavedLog) {
       for record in state.records {
         switch (self, EntryKind(rawValue: record.kind)) {
         case (.counters, .counters): for word in 0..<8 { state.set(.max, at: 8 * word, inBodyOf: record) }
         case (.facts, .connect):
-          // What it has posted and lost; before that two flags, and what its frames may have.
+          // The counts of what it has posted and lost, and the limit of its frames.
           for length in [8, 16, 26] { state.set(.max, at: record.bodyLength - length, inBodyOf: record) }
         case (.ids, .disconnect): state.set(.max, at: 16, in: record)
         case (.frames, .frame): for word in 0..<2 { state.set(.max, at: 8 * word, inBodyOf: record) }
@@ -43,7 +43,7 @@ struct SpoiltNumberTests {
     let (bus, scene) = try LogScene.takenOver(.killed, from: saved)
     var going = scene.clients
     if place == .frames {
-      // What they had registered cannot be believed; all that the poster has is retained.
+      // The frames of the others are spoilt, and with them their registrations. The poster has registered nothing.
       let poster = going.remove(at: 3)
       for client in going { #expect(try client.nextError() == .restarted) }
       going = [poster]

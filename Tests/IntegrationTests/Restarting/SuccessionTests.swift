@@ -6,21 +6,21 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// Who gets what a connection has missed that has to connect again, and how much that is.
+/// Which connection may succeed one that had to reconnect.
 @Suite("Succession", .timeLimit(.minutes(2)))
 struct SuccessionTests {
   private let bus: RestartedBus
 
   init() throws { bus = try RestartedBus() }
 
-  /// Has a client be in the middle of a frame when the bus dies.
+  /// Has the bus die while it reads a frame of a client.
   private func detach(_ client: RawClient) throws {
     try client.send([1, 2, 3])
     try bus.crash()
     #expect(try client.nextError() == .restarted)
   }
 
-  /// Has the bus die, and the next one find something else noted of who is behind connections.
+  /// Has the bus die, and changes in its log which process was behind some connections.
   ///
   /// - Parameter identity: the pid, and the uid 32 bits higher.
   private func restart(noting identity: UInt64, of ids: [ConnectionID]) throws {
@@ -37,15 +37,24 @@ struct SuccessionTests {
     try bus.start()
   }
 
-  private func isListed(_ id: ConnectionID, _ client: RawClient) throws -> Bool {
-    try client.list(List(.connections)).contains { entry in
-      if case .connection(let connection) = entry { connection.id == id } else { false }
+  @Test("nobody succeeds a connection that is open, or that never was")
+  func noSuccession() throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    let other = try RawClient.greeted(bus)
+    for id in [welcome.connection, ConnectionID(rawValue: 99), ConnectionID(rawValue: 0)] {
+      try expectRefusal(of: id, to: other)
     }
+    try client.settle()
+  }
+
+  private func expectRefusal(of predecessor: ConnectionID, to client: RawClient) throws {
+    try client.send(Succeed(predecessor: predecessor, received: 0), serial: 2)
+    #expect(try client.nextError() == .notFound)
   }
 
   enum Stranger: CaseIterable { case process, user }
 
-  @Test("only the process of the same user that it was succeeds a connection", arguments: Stranger.allCases)
+  @Test("only the same process of the same user succeeds a connection", arguments: Stranger.allCases)
   func strangers(_ stranger: Stranger) throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     try client.observe("load.*", serial: 1)
@@ -54,14 +63,11 @@ struct SuccessionTests {
     try restart(
       noting: stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, of: [welcome.connection])
     let successor = try RawClient.greeted(bus)
-    #expect(try isListed(welcome.connection, successor))
-    try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
-    let frame = try successor.next()
-    #expect(frame.kind == .error)
-    #expect(try frame.decode(Refusal.self).code == .notFound)
+    #expect(try successor.entry(of: welcome.connection) != nil)
+    try expectRefusal(of: welcome.connection, to: successor)
   }
 
-  /// Two processes outside the daemon's pid namespace have the same pid, which is none.
+  /// For the daemon, all processes outside its pid namespace have the pid 0.
   @Test("a process that the bus cannot see succeeds no connection, and releases no other's hold")
   func unseen() throws {
     let (holder, welcome) = try RawClient.welcomed(bus)
@@ -70,17 +76,14 @@ struct SuccessionTests {
     let (other, otherWelcome) = try RawClient.welcomed(bus)
     try other.observe("load.*", serial: 1)
     try restart(noting: UInt64(getuid()) << 32, of: [welcome.connection, otherWelcome.connection])
-    #expect(try isListed(welcome.connection, other))
-    try other.send(Succeed(predecessor: welcome.connection, received: 0), serial: 2)
-    let frame = try other.next()
-    #expect(frame.kind == .error)
-    #expect(try frame.decode(Refusal.self).code == .notFound)
-    #expect(try isListed(welcome.connection, other))
+    #expect(try other.entry(of: welcome.connection) != nil)
+    try expectRefusal(of: welcome.connection, to: other)
+    #expect(try other.entry(of: welcome.connection) != nil)
     let holds = try other.list(List(.holds)).count
     #expect(holds == 1)
   }
 
-  @Test("the end of the bus is not taken for that of a delegate that has to connect again")
+  @Test("when the bus ends, a query that waits for a reconnecting delegate gets no verdict")
   func stopping() throws {
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
@@ -95,18 +98,18 @@ struct SuccessionTests {
       #expect(frame.kind == .error)
       #expect(try frame.decode(Refusal.self).code == .shuttingDown)
     }
-    #expect(bus.bus.waitForEnd() == 0)
+    #expect(bus.bus.status() == 0)
   }
 
-  @Test("who comes in the place of another has its place with the keeper as well")
+  @Test("clients that reconnect get the slots that their old connections had with the keeper")
   func places() throws {
-    // For two connections, beside the log and the listening socket.
+    // The log, the listening socket, and two connections.
     let bus = try RestartedBus(room: 4)
     var clients: [RawClient] = []
     for _ in 0..<2 {
       let (client, welcome) = try RawClient.welcomed(bus)
       try client.observe("load.*", serial: 1)
-      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
+      try bus.waitUntilKept(welcome, client)
       clients.append(client)
     }
     for client in clients { try client.send([1, 2, 3]) }
@@ -117,7 +120,7 @@ struct SuccessionTests {
     let successors = try clients.map { _ in try RawClient.welcomed(bus) }
     for (client, welcome) in successors {
       try client.observe("load.*", serial: 1)
-      try bus.bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
+      try bus.waitUntilKept(welcome, client)
     }
   }
 }

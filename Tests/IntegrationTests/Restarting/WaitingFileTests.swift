@@ -5,8 +5,8 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Files in memory whose frames have come in part when the bus goes. One file can have come with several, and be retained,
-/// or under way, as well.
+/// Files in memory whose frames are half received when the bus ends. One file may belong to several frames, and be
+/// retained at the same time.
 @Suite("Files that wait for their frames", .timeLimit(.minutes(2)))
 struct WaitingFileTests {
   private static let contents = SharedFile.bytes(100_000)
@@ -16,14 +16,14 @@ struct WaitingFileTests {
 
   init() throws { bus = try RestartedBus() }
 
-  /// Who posts one file each, and has sent the beginning of the frame with it.
+  /// Clients that have sent the file, and the beginning of the frame that posts it.
   private func posters(_ count: Int, of file: borrowing FileDescriptor) throws -> [RawClient] {
     let posters = try (0..<count).map { _ in try RawClient.greeted(bus) }
     for (index, poster) in posters.enumerated() {
       try poster.observe("kept.*", serial: 9)
       try poster.send(Array(Self.frame(index).prefix(Self.cut)), with: [file.rawValue])
     }
-    // They have been read when somebody who came later has been served.
+    // The bus has read them once it has served a later client.
     try RawClient.greeted(bus).settle()
     return posters
   }
@@ -33,20 +33,14 @@ struct WaitingFileTests {
   }
 
   private func retain(_ file: borrowing FileDescriptor) throws {
-    let poster = try RawClient.greeted(bus)
-    try poster.post(
-      "kept.file", options: .retain, file: file, length: Self.contents.count, serial: 1, flags: .acknowledge)
-    _ = try poster.next(.ok)
+    try RawClient.greeted(bus).retainFile(file, length: Self.contents.count, as: "kept.file", serial: 1)
   }
 
   private func expectRetained() throws {
-    let client = try RawClient.greeted(bus)
-    try client.send(Observe(options: .retained), serial: 1, name: "kept.*")
-    #expect(try client.next(.retained).payloadBytes == Self.contents)
+    try RawClient.greeted(bus).expectRetained(Self.contents, under: "kept.*", serial: 1)
   }
 
-  @Test(
-    "go on with each frame, also those of one file", arguments: RestartedBus.Way.unnoticed, [false, true])
+  @Test("stay with each of their frames", arguments: RestartedBus.Way.unnoticed, [false, true])
   func handedOver(_ way: RestartedBus.Way, isRetained: Bool) throws {
     let file = try SharedFile.make(Self.contents)
     let observer = try RawClient.observing("load.*", on: bus)
@@ -59,11 +53,11 @@ struct WaitingFileTests {
       try poster.settle()
     }
     if isRetained { try expectRetained() }
-    // Nothing of it is kept any longer than it has to be.
+    // The keeper keeps the file only while it is retained.
     #expect(try bus.endCountingFiles() == (isRetained ? 1 : 0))
   }
 
-  @Test("go with their connections if the bus dies, and what is retained in them stays")
+  @Test("go with their connections if the bus dies, unless they are retained")
   func killed() throws {
     let file = try SharedFile.make(Self.contents)
     try retain(file)
@@ -71,7 +65,7 @@ struct WaitingFileTests {
     try bus.crash()
     for poster in posters { #expect(try poster.nextError() == .restarted) }
     try expectRetained()
-    // Those that have to connect again are kept no more.
+    // The next daemon has the keeper forget the copies of the closed connections.
     try bus.crash()
     try expectRetained()
     #expect(try bus.endCountingFiles() == 1)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Starts a program with descriptors passed to it, as sd_listen_fds(3) has systemd do it: descriptors 3 and
-/// on, and an environment that speaks of them to this very process.
+/// Starts a program and passes it descriptors as systemd does (sd_listen_fds(3)): from number 3 on, with an environment
+/// that describes them to this process alone.
 enum Activation {
   private static let script = """
     import fcntl, os, socket, sys
     passed = []
     names = []
-    # What was opened is closed with its object.
+    # These objects would close their sockets.
     kept = []
     arguments = sys.argv[1:]
     while arguments[0] != "--":
@@ -21,15 +21,14 @@ enum Activation {
                 os.set_inheritable(descriptor, False)
             os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
             continue
-        else:
-            types = {"datagram": socket.SOCK_DGRAM, "packets": socket.SOCK_SEQPACKET}
-            kept.append(socket.socket(socket.AF_UNIX, types.get(kind, socket.SOCK_STREAM)))
-            kept[-1].bind(path)
-            if kind in ("listening", "packets"):
-                kept[-1].listen()
-            passed.append(kept[-1].fileno())
+        type = socket.SOCK_SEQPACKET if kind == "packets" else socket.SOCK_STREAM
+        kept.append(socket.socket(socket.AF_UNIX, type))
+        kept[-1].bind(path)
+        if kind in ("listening", "packets"):
+            kept[-1].listen()
+        passed.append(kept[-1].fileno())
         names.append(name)
-    # Out of the way of the places that they are to have.
+    # The copies have numbers above those that they will get.
     copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10 + 3 * len(passed)) for descriptor in passed]
     for index, copy in enumerate(copies):
         os.dup2(copy, 3 + index)
@@ -40,21 +39,20 @@ enum Activation {
     os.execv(arguments[1], arguments[1:])
     """
 
-  /// What is passed.
   struct Socket {
     enum Kind: String {
-      case listening, packets, idle, datagram
-      /// What comes over the standard input, with its names.
+      case listening, packets, idle
+      /// The descriptors that arrive over the standard input, with their names.
       case stored
     }
 
     var kind = Kind.listening
     var name = "bus"
-    /// Of a socket that is none of a connection.
+    /// The path to bind the socket to.
     var path = ""
   }
 
-  /// A command that the program's own is appended to.
+  /// A command to which the program's command line is appended.
   static func wrapper(_ sockets: [Socket]) -> [String] {
     ["/usr/bin/env", "python3", "-c", script] + sockets.flatMap { [$0.kind.rawValue, $0.name, $0.path] }
       + ["--"]

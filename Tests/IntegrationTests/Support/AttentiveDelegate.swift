@@ -2,25 +2,31 @@
 
 import Tribune
 
-/// A delegate that can tell, in order, what it was asked and told.
+/// A delegate that records, in order, the questions and deliveries that it gets.
 actor AttentiveDelegate: Delegate {
-  private let answer: @Sendable (Question) async throws -> Answer
+  private var reply: @Sendable (Question) async throws -> Answer
   private let heard = AsyncStream<String>.makeStream()
-  /// All of it: `window.shouldClose`, or with userInfo `scrollView.didTap {"x":1}`.
+  private let ended = AsyncStream<Conclusion.Ending>.makeStream()
+  /// Everything so far: `window.shouldClose`, or with userInfo `scrollView.didTap {"x":1}`.
   private(set) var all: [String] = []
 
-  init(_ answer: @escaping @Sendable (Question) async throws -> Answer = { _ in .approve }) {
-    self.answer = answer
+  init(_ reply: @escaping @Sendable (Question) async throws -> Answer = { _ in .approve }) {
+    self.reply = reply
   }
 
   init(vetoing reason: String) {
     self.init { _ in .veto(reason) }
   }
 
+  /// Answers every later question with this.
+  func set(_ answer: Answer) { reply = { _ in answer } }
+
   func answer(_ question: Question) async throws -> Answer {
     hear(question.name, question.userInfo)
-    return try await answer(question)
+    return try await reply(question)
   }
+
+  func concluded(_ conclusion: Conclusion) { ended.continuation.yield(conclusion.ending) }
 
   func received(_ delivery: Delivery) {
     switch delivery {
@@ -34,9 +40,15 @@ actor AttentiveDelegate: Delegate {
     hear("replaced by \(delegate.label)", .none)
   }
 
-  /// The next that it hears, or has heard and not told yet.
+  /// Waits for the next question or delivery that this has not returned yet.
   func next() async -> String? {
-    for await what in heard.stream { return what }
+    for await text in heard.stream { return text }
+    return nil
+  }
+
+  /// Waits for the end of the next query.
+  func nextEnding() async -> Conclusion.Ending? {
+    for await ending in ended.stream { return ending }
     return nil
   }
 
@@ -48,7 +60,7 @@ actor AttentiveDelegate: Delegate {
 }
 
 extension Notifications.AsyncIterator {
-  /// The next notification's name; what was lost is told as such.
+  /// The next notification's name, or a word for a delivery of another kind.
   mutating func nextName() async throws -> String? {
     switch try await next() {
     case .notification(let notification): notification.name
@@ -62,5 +74,15 @@ extension Notifications.AsyncIterator {
 extension TestBus {
   func connect() async throws -> Connection {
     try await Connection.connect(to: Address(path: path))
+  }
+}
+
+/// The error that `body` throws; nil when it throws none.
+func failure(_ body: () async throws -> Void) async throws -> TribuneError? {
+  do {
+    try await body()
+    return nil
+  } catch let error as TribuneError {
+    return error
   }
 }

@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// Registers and ends so much that the log is compacted again and again.
+/// Makes and ends so many registrations that the log is compacted again and again.
 struct Churn {
   private static let pairsPerRound = 40
-  /// So long that one round, in one write, is some 20 KiB of log.
+  /// With this length, a round takes about 20 KiB of the log, in one write.
   private static let pattern = "load.\(String(repeating: "x", count: 200))"
-  /// Bytes that a round adds to the log at least: two records of a frame with their heads, without what the bus says.
+  /// The least bytes that a round adds to the log: for each pair two entries with a frame, without the bus's replies.
   static let lengthPerRound = pairsPerRound * (pattern.utf8.count + 2 * (32 + 16 + FrameHeader.length))
 
   let client: RawClient
@@ -15,7 +15,7 @@ struct Churn {
 
   init(_ client: RawClient) { self.client = client }
 
-  /// One observation for each, which is ended at once. Each is answered before this returns.
+  /// Makes and ends observations, and waits for the answers.
   mutating func round() throws {
     let frames = ByteBuffer(capacity: 65_536)
     for _ in 0..<Self.pairsPerRound {

@@ -4,10 +4,10 @@ import Foundation
 
 /// A daemon whose heap allocations are counted.
 ///
-/// `Tests/AllocationCounter` is preloaded into it. The release daemon has Swift's runtime in it, but not the C
-/// library, from which all of it allocates.
+/// `Tests/AllocationCounter` is preloaded into it. The release daemon links Swift's runtime statically, but not the C
+/// library, which makes all allocations.
 final class CountedBus {
-  /// How often allocations are counted for the same.
+  /// The number of times that a measurement is repeated.
   private static let windows = 12
 
   let bus: TestBus
@@ -32,18 +32,17 @@ final class CountedBus {
       environment: ["LD_PRELOAD": counter, "TRIBUNE_ALLOCATION_COUNT": count], folder: folder)
   }
 
-  /// How often the daemon has allocated.
+  /// The number of allocations that the daemon has made.
   func allocations() throws -> UInt64 {
     try countFile.seek(toOffset: 0)
     let bytes = try countFile.read(upToCount: MemoryLayout<UInt64>.size) ?? Data()
-    // The machines that this runs on are little-endian.
+    // In little-endian order.
     return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// How often the daemon allocates for what `body` has it do, which must wait until that is done.
+  /// The number of allocations that the daemon makes while `body` runs, which must wait until the daemon is done.
   ///
-  /// The fewest of many short times: what the daemon does by the clock, like its status line every few seconds while
-  /// something changes, meets some of them and is nobody's message.
+  /// This is the least of several measurements: periodic work, such as the status line, disturbs some of them.
   func allocations(in body: () throws -> Void) throws -> UInt64 {
     var least = UInt64.max
     for _ in 0..<Self.windows {

@@ -3,23 +3,23 @@
 import Testing
 import TribuneWire
 
-/// The connections of a bus that end, in order: a client of its own that observes what the bus posts about them.
+/// Observes which connections of a bus end, with a client of its own.
 struct Departures {
   private let client: RawClient
 
-  /// - Parameter path: of the bus. What ends from now on is known.
+  /// - Parameter path: the path of the bus's socket.
   init(ofBusAt path: String) throws {
     client = try RawClient(path: path)
     try client.greet()
     try client.observe("tribune.connection.didDisconnect", serial: 1)
   }
 
-  /// Waits until that connection has ended, going past others.
+  /// Waits until that connection has ended, and skips others.
   func wait(for connection: ConnectionID) throws {
     while try !client.next(.post).payload.contains("\"\(connection)\"") {}
   }
 
-  /// Waits until so many more have ended.
+  /// Waits until that many more have ended.
   func wait(count: Int) throws {
     for _ in 0..<count { _ = try client.next(.post) }
   }
@@ -31,8 +31,8 @@ extension RawClient {
   /// Observes what `passMilestone()` posts.
   func observeMilestones(serial: Serial) throws { try observe(Self.milestone, serial: serial) }
 
-  /// Posts behind what this client has sent: whoever observes milestones learns when the bus has come so far, even if
-  /// this client reads nothing.
+  /// Posts a milestone. When an observer of milestones gets it, the bus has taken everything that this client sent
+  /// before, even if this client reads nothing.
   func passMilestone() throws { try send(Post(), serial: .max - 2, name: Self.milestone) }
 
   /// Waits for the next milestone of another client.

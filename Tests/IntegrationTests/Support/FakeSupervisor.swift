@@ -5,13 +5,13 @@ import Glibc
 import TribuneSystem
 import TribuneTestSupport
 
-/// A service manager of a bus, which stores what a daemon sends it, and passes that to the next one, together with a
-/// socket to listen on (sd_notify(3), `FDSTORE=1`).
+/// A bus's service manager: it stores descriptors for a daemon, and passes them to the next one, together with a
+/// listening socket (sd_notify(3), `FDSTORE=1`).
 final class FakeSupervisor {
   struct Stored {
     let name: String
     let descriptor: CInt
-    /// Whether it is to be dropped when its other end has gone.
+    /// Whether it is dropped when its other end is closed.
     let isPolled: Bool
   }
 
@@ -32,13 +32,13 @@ final class FakeSupervisor {
     stored.append(Stored(name: name, descriptor: descriptor.release(), isPolled: isPolled))
   }
 
-  /// Closes what is stored under a name.
+  /// Closes the descriptors that are stored under a name.
   func drop(_ name: String) {
     for one in stored where one.name == name { close(one.descriptor) }
     stored.removeAll { $0.name == name }
   }
 
-  /// Closes what is watched and of which the other end has gone.
+  /// Closes the polled descriptors whose other end is closed.
   func dropEnded() {
     stored.removeAll { one in
       var watched = pollfd(fd: one.descriptor, events: 0, revents: 0)
@@ -48,7 +48,7 @@ final class FakeSupervisor {
     }
   }
 
-  /// Takes notifications up to the one with this assignment.
+  /// Receives notifications up to one with this assignment.
   @discardableResult
   func wait(for assignment: String) throws -> String {
     while true {
@@ -66,10 +66,10 @@ final class FakeSupervisor {
     }
   }
 
-  /// A command that the daemon's own is appended to.
+  /// A command to which the daemon's command line is appended. It takes the stored descriptors from its standard input.
   static let wrapper = Activation.wrapper([.init(kind: .stored)])
 
-  /// The standard input of that command, from which it takes all that is stored.
+  /// The standard input for that command.
   func passing() throws -> FileHandle {
     let pair = try UnixSocket.makePair()
     let names = Array(stored.map(\.name).joined(separator: " ").utf8)

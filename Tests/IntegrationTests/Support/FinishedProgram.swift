@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A program that has been run to its end.
+/// The result of a program that has ended.
 struct FinishedProgram {
   /// The exit status, or the signal that ended it, negated.
   let status: Int32
@@ -11,33 +11,31 @@ struct FinishedProgram {
 
   var lines: [Substring] { output.split(separator: "\n") }
 
-  /// Runs a command and waits for it.
+  /// Runs a command and waits for its end.
   ///
   /// - Parameters:
   ///   - command: the program's path and its arguments.
-  ///   - environment: variables beside those of the test.
+  ///   - environment: variables that are set or replaced.
   init(_ command: [String], environment: [String: String] = [:]) throws {
     let folder = try TestFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    // Only guards against hanging.
+    // The time-out only guards against hanging.
     process.arguments = ["timeout", "--foreground", "\(Programs.patienceSeconds)"] + command
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = try folder.open("output")
     process.standardError = try folder.open("errors")
     try process.run()
-    process.waitUntilExit()
-    status =
-      process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    status = process.statusAtEnd()
     output = try folder.read("output")
     errors = try folder.read("errors")
   }
 
-  /// The only line of the output, as a JSON object.
+  /// The whole output, as a JSON object.
   func object() throws -> [String: Any] { try jsonObject(output) }
 
-  /// Runs the daemon, which is expected not to stay.
+  /// Runs the daemon, which is expected to end by itself.
   static func tribuned(
     _ arguments: [String], environment: [String: String] = [:], wrapper: [String] = []
   ) throws -> FinishedProgram {
@@ -46,7 +44,7 @@ struct FinishedProgram {
 }
 
 extension TestFolder {
-  /// A new file to write to.
+  /// Creates a file for writing.
   func open(_ name: String) throws -> FileHandle {
     let file = "\(path)/\(name)"
     guard FileManager.default.createFile(atPath: file, contents: nil),

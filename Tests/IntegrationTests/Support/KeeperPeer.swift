@@ -5,11 +5,11 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// One end of the connection between a bus and a keeper, which a test plays.
+/// One end of the connection between a bus and a keeper, played by a test.
 final class KeeperPeer {
   struct Ended: Error {}
 
-  /// A message, and the descriptors that came with it, which whoever takes it closes.
+  /// A message with its descriptors, which the receiver has to close.
   struct Reception {
     let message: KeeperMessage
     let descriptors: [CInt]
@@ -30,7 +30,7 @@ final class KeeperPeer {
     socket = accepted
   }
 
-  /// Where a test plays the keeper.
+  /// A listening socket for a test that plays the keeper.
   static func listening(at path: String) throws -> FileDescriptor {
     let listener = try UnixSocket.makeForPackets()
     try UnixSocket.bind(listener, to: path)
@@ -50,14 +50,14 @@ final class KeeperPeer {
     try send([UInt8](buffer.bytes), passing: descriptors)
   }
 
-  /// Sends a packet, whatever it is.
+  /// Sends a packet with any bytes.
   func send(_ bytes: [UInt8], passing descriptors: [CInt] = []) throws {
     let buffer = ByteBuffer(capacity: bytes.count)
     buffer.append(bytes)
     guard try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0 else { throw Errno.again }
   }
 
-  /// - Throws: `Ended` when the other end has hung up.
+  /// - Throws: `Ended` if the other end has hung up.
   func receive() throws -> Reception {
     try Self.wait(for: socket)
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
@@ -73,16 +73,16 @@ final class KeeperPeer {
     return Reception(message: message, descriptors: passed.releaseAll())
   }
 
-  /// Receives what the other end has to say now.
+  /// Receives the next message, which has to be this one.
   func expect(_ message: KeeperMessage) throws {
     let reception = try receive()
     for descriptor in reception.descriptors { close(descriptor) }
     guard reception.message == message else {
-      throw Programs.Missing(description: "\(message) was to come, and not \(reception.message)")
+      throw Programs.Missing(description: "expected \(message), received \(reception.message)")
     }
   }
 
-  /// Acknowledges what a bus has kept, up to a message; nil is for what it says first.
+  /// Acknowledges the bus's messages up to one; nil stands for `attach`.
   func serve(until last: KeeperMessage? = nil) throws {
     while true {
       let reception = try receive()
@@ -101,7 +101,7 @@ final class KeeperPeer {
 
   func hangUp() { UnixSocket.shutdown(socket) }
 
-  /// Takes what the keeper gives, up to the end of that.
+  /// Receives everything that the keeper has.
   func receiveAll() throws -> [KeptItem: CInt] {
     var all: [KeptItem: CInt] = [:]
     while true {
@@ -110,9 +110,9 @@ final class KeeperPeer {
       case .batch(let items):
         for (item, descriptor) in zip(items, reception.descriptors) { all[item] = descriptor }
         try send(.taken(count: items.count))
-      // It has nothing.
+      // With `taken`, the keeper says that it has nothing.
       case .end, .taken: return all
-      default: throw Programs.Missing(description: "what it has was to come, and not \(reception.message)")
+      default: throw Programs.Missing(description: "expected what it has, received \(reception.message)")
       }
     }
   }

@@ -5,12 +5,12 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// What a keeper has while there is no bus, which a test looks at and changes in the place of one.
+/// Lets a test inspect and change what a keeper has while there is no bus.
 final class KeptContents {
   private let peer: KeeperPeer
   private var descriptors: [KeptItem: CInt]
 
-  /// - Parameter path: where the keeper listens.
+  /// - Parameter path: the path of the keeper's socket.
   init(ofKeeperAt path: String) throws {
     peer = try KeeperPeer(connectingTo: path)
     try peer.send(.attach(.resume(log: 0)))
@@ -34,7 +34,7 @@ final class KeptContents {
     return descriptor
   }
 
-  /// Has the keeper forget all of a kind.
+  /// Makes the keeper forget all items of a kind.
   func remove(_ kind: KeptItem.Kind) throws {
     let items = descriptors.keys.filter { $0.kind == kind }
     for item in items { descriptors.removeValue(forKey: item).map { _ = close($0) } }
@@ -42,7 +42,7 @@ final class KeptContents {
     try peer.expect(.taken(count: 0))
   }
 
-  /// Has the keeper keep something.
+  /// Gives the keeper an item.
   func add(_ item: KeptItem, _ descriptor: consuming FileDescriptor) throws {
     let descriptor = descriptor.release()
     descriptors[item] = descriptor
@@ -50,9 +50,9 @@ final class KeptContents {
     try peer.expect(.taken(count: 1))
   }
 
-  /// Has the keeper have this file in place of all that it has of a kind.
+  /// Replaces all items of a kind by a file.
   ///
-  /// - Returns: its inode.
+  /// - Returns: the file's inode.
   @discardableResult
   func replace(_ kind: KeptItem.Kind, by file: consuming FileDescriptor) throws -> UInt64 {
     try remove(kind)
@@ -61,7 +61,7 @@ final class KeptContents {
     return inode
   }
 
-  /// Takes the next connection at the bus's listening socket, and has it kept.
+  /// Accepts the next connection at the bus's listening socket, and gives it to the keeper.
   ///
   /// - Returns: its cookie.
   func accept() throws -> UInt64 {

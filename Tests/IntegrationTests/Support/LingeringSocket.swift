@@ -3,10 +3,9 @@
 import Glibc
 import TribuneSystem
 
-/// A TCP socket that whoever closes it last waits for: it is to linger for longer than any test lasts, and what was
-/// written to it is read by nobody.
+/// A TCP socket whose last `close` blocks: it lingers for longer than any test lasts, and its peer reads nothing.
 final class LingeringSocket {
-  /// What is passed to others.
+  /// The descriptor to pass to others.
   private(set) var rawDescriptor: CInt
   /// The other end.
   private var peer: CInt
@@ -40,13 +39,13 @@ final class LingeringSocket {
     guard errno == EAGAIN else { throw Errno.current }
   }
 
-  /// Lets go of the socket, which others have to have by now.
+  /// Closes the test's descriptor; others have theirs by now.
   func leave() {
     close(rawDescriptor)
     rawDescriptor = -1
   }
 
-  /// Ends the wait of whoever closes it.
+  /// Ends the lingering.
   func end() {
     guard peer != -1 else { return }
     close(peer)

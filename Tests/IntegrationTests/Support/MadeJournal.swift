@@ -2,15 +2,14 @@
 
 import Foundation
 
-/// A journal's file, made of entries as journald would have taken them, without a journald.
+/// A journal file, made without journald.
 final class MadeJournal {
   private let folder: TestFolder
 
-  /// Where `tribunectl log --directory=` finds it.
+  /// The folder for `tribunectl log --directory=`.
   var directory: String { "\(folder.path)/journal" }
 
   /// - Parameter entries: microseconds since 1970, and a line `NAME=VALUE` for each field.
-  /// - Throws: when what makes the file is not installed, saying so.
   init(_ entries: [(time: UInt64, fields: String)]) throws {
     let program = "/usr/lib/systemd/systemd-journal-remote"
     guard FileManager.default.isExecutableFile(atPath: program) else {

@@ -4,18 +4,18 @@ import Foundation
 import Synchronization
 import TribuneWire
 
-/// A client that posts without a pause, in a thread of its own.
+/// A client that posts without a pause, on a thread of its own.
 final class PostingThread: Sendable {
   private let isOver = Atomic(false)
   private let failure = Mutex<(any Error)?>(nil)
   private let started = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Posts for as long as `body` runs, and from before it on.
+  /// Posts while `body` runs, beginning before it.
   ///
   /// - Parameters:
-  ///   - unansweredMax: posts whose `ok` it does not wait for; nil when it wants none.
-  ///   - fill: makes the frame of a number, which counts up from 1 and is its serial.
+  ///   - unansweredMax: the most posts whose `ok` is outstanding; nil if the posts request none.
+  ///   - fill: writes the post with a serial; serials count up from 1.
   static func run(
     on bus: TestBus, unansweredMax: Int? = 8, _ fill: @escaping @Sendable (ByteBuffer, Serial) -> Void,
     during body: () throws -> Void
@@ -45,9 +45,7 @@ final class PostingThread: Sendable {
     at path: String, _ unansweredMax: Int?, _ fill: (ByteBuffer, Serial) -> Void
   ) throws {
     let client = try RawClient(path: path)
-    try client.send { Hello().append(to: $0) }
-    _ = try client.readHello()
-    _ = try client.next(.welcome)
+    try client.greet()
     var number: Serial = 0
     var answered: Serial = 0
     while !isOver.load(ordering: .relaxed) {

@@ -2,11 +2,10 @@
 
 import Foundation
 import Glibc
-import TribuneSystem
 
-/// What the kernel says about the daemon.
+/// The kernel's figures about the daemon.
 extension TestBus {
-  /// How often each of its threads has waited for something, by thread.
+  /// The number of voluntary context switches, by thread.
   func waitCounts() throws -> [String: Int] {
     var counts: [String: Int] = [:]
     for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
@@ -18,10 +17,10 @@ extension TestBus {
     return counts
   }
 
-  /// The time that it has run, in the kernel's ticks.
+  /// The processor time that it has used, in the kernel's ticks.
   func processorTicks() throws -> Int {
     let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-    // The name is in parentheses, and may hold anything; user and system time are fields 14 and 15.
+    // The name is in parentheses, and can contain anything. User and system time are fields 14 and 15.
     let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
     guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else {
       throw Programs.Missing(description: "/proc/\(pid)/stat is not as expected: \(line)")
@@ -37,37 +36,15 @@ extension TestBus {
     }
     throw Programs.Missing(description: "/proc/\(pid)/limits has no open files")
   }
-
-  /// Stops it as a debugger would, and waits until no thread of it runs.
-  func freeze() throws { try stopChild(pid) }
 }
 
-extension RunningProgram {
-  /// Stops it, and waits until no thread of it runs.
-  func freeze() throws { try stopChild(pid) }
-
-  /// Waits until no thread of it runs, because it has stopped itself.
-  func waitUntilStopped() throws { try waitForStop(of: pid) }
-}
-
-private func stopChild(_ pid: Int32) throws {
-  kill(pid, SIGSTOP)
-  try waitForStop(of: pid)
-}
-
-private func waitForStop(of pid: Int32) throws {
-  var information = unsafe siginfo_t()
-  let options = CInt(WSTOPPED) | CInt(WNOWAIT)
-  _ = try retrying { unsafe waitid(P_PID, id_t(pid), &information, options) }
-}
-
-/// What is at a path.
+/// The status of the file at a path.
 struct FileStatus: Equatable {
   let isSocket: Bool
   /// Permission bits.
   let mode: UInt32
 
-  /// Nil when nothing is there.
+  /// Nil if there is no such file.
   init?(_ path: String) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }

@@ -8,18 +8,22 @@ enum Programs {
     let description: String
   }
 
-  static func path(of name: String) throws -> String {
+  static func folder() throws -> String {
     guard let folder = ProcessInfo.processInfo.environment["TRIBUNE_BIN_DIR"] else {
       throw Missing(
         description: "TRIBUNE_BIN_DIR does not say where the release programs are; \"make test\" sets it")
     }
-    let path = "\(folder)/\(name)"
+    return folder
+  }
+
+  static func path(of name: String) throws -> String {
+    let path = "\(try folder())/\(name)"
     guard FileManager.default.isExecutableFile(atPath: path) else {
       throw Missing(description: "there is no \(path); \"make build\" makes it")
     }
     return path
   }
 
-  /// How long anything that a test waits for may take before the test is taken to hang.
+  /// After this time, a test that still waits for something counts as hung.
   static let patienceSeconds = 60
 }

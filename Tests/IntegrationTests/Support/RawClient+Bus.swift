@@ -3,14 +3,14 @@
 import Testing
 import TribuneWire
 
-/// What most conversations begin with.
+/// Requests and replies that many tests need.
 extension RawClient {
-  /// Observes, and waits until the bus has it.
+  /// Observes, and waits for the `ok`.
   func observe(_ pattern: String = "", object: String = "", serial: Serial) throws {
     try sendConfirmed(Observe(), serial: serial, name: pattern, object: object)
   }
 
-  /// Sends what the bus answers with `ok`, and waits for that, going past other frames.
+  /// Sends a frame, and waits for its `ok`; other frames are skipped.
   func sendConfirmed<F: FrameFields>(
     _ fields: F, serial: Serial, name: String = "", object: String = "", text: String = ""
   ) throws {
@@ -20,7 +20,7 @@ extension RawClient {
     #expect(try next(.ok).header.serial == serial)
   }
 
-  /// Attaches, and waits until the bus has it.
+  /// Attaches, and waits for the `ok`.
   ///
   /// - Returns: the delegate's id.
   @discardableResult
@@ -48,13 +48,13 @@ extension RawClient {
 
   func nextConclusion() throws -> ConclusionKind { try next(.concluded).decode(Concluded.self).conclusion }
 
-  /// Says something to a question.
+  /// Answers a question.
   func answer(_ question: Question, _ answer: AnswerKind, _ reason: String = "") throws {
     try send(
       Answer(query: question.query, delegate: question.delegate, answer: answer), serial: 0, text: reason)
   }
 
-  /// Expects that the bus has sent nothing more than was read.
+  /// Expects that everything that the bus has sent was read.
   func expectSilence(serial: Serial = .max) throws {
     try send(Post(), serial: serial, flags: .acknowledge, name: "test.silence")
     let frame = try next()
@@ -62,7 +62,7 @@ extension RawClient {
     #expect(frame.header.serial == serial)
   }
 
-  /// Lists, and waits for the end of the list.
+  /// Lists, and returns the whole list.
   func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry]
   {
     try send(list, serial: serial, name: name, object: object)
@@ -75,13 +75,20 @@ extension RawClient {
     }
   }
 
-  /// What the bus says of itself.
+  /// The connections in the bus's list.
+  func connections(_ list: List = List(.connections)) throws -> [ConnectionEntry] {
+    try self.list(list).compactMap {
+      if case .connection(let entry) = $0 { entry } else { nil }
+    }
+  }
+
+  /// The bus's entry about itself.
   func busEntry() throws -> BusEntry {
     for case .bus(let entry) in try list(List(.bus)) { return entry }
     throw Ended()
   }
 
-  /// Sends a post whose userInfo is bytes.
+  /// Sends a post with any bytes as userInfo.
   func post(
     _ name: String, object: String = "", bytes: [UInt8], serial: Serial, sender: ConnectionID = .bus
   ) throws {

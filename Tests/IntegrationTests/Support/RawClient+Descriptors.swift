@@ -8,20 +8,12 @@ import TribuneSystem
 import TribuneWire
 
 extension RawClient {
-  /// Sends a post with `count` copies of a file in memory, of which it says nothing.
-  func sendDescriptors(_ count: Int) throws {
-    let frame = ByteBuffer(capacity: 64)
-    frame.appendFrame(Post(), serial: 1, name: "test.descriptors")
-    let file = try SharedFile.make([1])
-    try send([UInt8](frame.bytes), with: [CInt](repeating: file.rawValue, count: count))
-  }
-
-  /// Sends bytes in one call, with copies of descriptors.
+  /// Sends bytes and descriptors in one call.
   func send(_ bytes: [UInt8], with descriptors: [CInt]) throws {
     let space = MemoryLayout<cmsghdr>.size + descriptors.count * MemoryLayout<CInt>.size
     var control = [UInt8](repeating: 0, count: (space + 7) & ~7)
     unsafe control.withUnsafeMutableBytes { control in
-      // The fields of a cmsghdr, one behind the other.
+      // The fields of a cmsghdr.
       unsafe control.storeBytes(of: space, as: Int.self)
       unsafe control.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: CInt.self)
       unsafe control.storeBytes(of: CInt(SCM_RIGHTS), toByteOffset: 12, as: CInt.self)
@@ -48,7 +40,7 @@ extension RawClient {
     guard sent == bytes.count else { throw Errno.current }
   }
 
-  /// Sends a post whose userInfo lies in a file.
+  /// Sends a post with its userInfo in a file.
   func post(
     _ name: String, object: String = "", options: PostOptions = [], file: borrowing FileDescriptor,
     length: Int, serial: Serial, flags: FrameFlags = []
@@ -58,21 +50,21 @@ extension RawClient {
       with: [file.rawValue])
   }
 
-  /// A post that says that its userInfo comes in a file.
+  /// The bytes of a post with its userInfo in a file.
   static func post(
     _ name: String, object: String = "", options: PostOptions = [], length: Int, serial: Serial,
     flags: FrameFlags = [], text: String = ""
   ) -> [UInt8] {
-    let frame = ByteBuffer(capacity: 256)
-    frame.appendFrame(
-      Post(options: options, length: UInt32(length)), flags: flags.union(.descriptor), serial: serial,
-      name: name, object: object, text: text)
-    return [UInt8](frame.bytes)
+    bytes {
+      $0.appendFrame(
+        Post(options: options, length: UInt32(length)), flags: flags.union(.descriptor), serial: serial,
+        name: name, object: object, text: text)
+    }
   }
 }
 
 extension FileDescriptor {
-  /// Has reads and writes fail with EAGAIN after that long.
+  /// Makes reads and writes fail with EAGAIN after that time.
   func setTimeouts(seconds: Int) throws {
     var timeout = timeval(tv_sec: seconds, tv_usec: 0)
     let descriptor = rawValue
@@ -85,14 +77,14 @@ extension FileDescriptor {
 }
 
 extension Pipe {
-  /// Waits until all others to whom its end for writing was passed have closed it.
+  /// Waits until all other owners of its writing end have closed it.
   func expectClosed() throws {
     try fileHandleForWriting.close()
     #expect(try fileHandleForReading.readToEnd() == nil)
   }
 }
 
-/// Files in memory as a client could make them, sealed or not.
+/// Memfds as a client can make them, sealed or not.
 enum SharedFile {
   static let seals =
     TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
@@ -115,7 +107,7 @@ enum SharedFile {
     return file
   }
 
-  /// Bytes of which no two pages are alike.
+  /// Bytes in which no two pages are equal.
   static func bytes(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
     let part = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ Int(seed)) }
     var bytes: [UInt8] = []

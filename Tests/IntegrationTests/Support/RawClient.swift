@@ -6,9 +6,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A client that speaks bytes: it can say what the library never would.
+/// A client that sends and receives bytes, also such as the library would never send.
 final class RawClient {
-  /// A frame as it came.
+  /// A received frame.
   struct Frame {
     let header: FrameHeader
     let bytes: [UInt8]
@@ -20,8 +20,7 @@ final class RawClient {
     var payloadBytes: [UInt8] { Array(bytes[header.payloadStart..<header.frameLength]) }
 
     func decode<F: FrameFields>(_ type: F.Type) throws -> F {
-      let buffer = ByteBuffer(capacity: bytes.count)
-      buffer.append(bytes)
+      let buffer = ByteBuffer(holding: bytes)
       return try FrameView(header, buffer.bytes).decode(F.self)
     }
 
@@ -33,7 +32,7 @@ final class RawClient {
   private let descriptor: FileDescriptor
   private let received = ByteBuffer(capacity: 65_536)
   private var position = 0
-  /// The descriptors that came, in order.
+  /// The received descriptors, in order.
   private var passed = PassedDescriptors()
 
   init(path: String) throws {
@@ -42,7 +41,7 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  /// Takes the next connection at a listening socket, to play the bus to it.
+  /// Accepts the next connection at a listening socket, and plays the bus to it.
   init(acceptedAt listener: borrowing FileDescriptor) throws {
     try listener.setTimeouts(seconds: Programs.patienceSeconds)
     let socket = listener.rawValue
@@ -50,7 +49,7 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  /// Plays the bus to the next connection at a listening socket, up to its welcome.
+  /// Accepts the next connection at a listening socket, and welcomes it as the bus does.
   static func welcoming(at listener: borrowing FileDescriptor) throws -> RawClient {
     let client = try RawClient(acceptedAt: listener)
     _ = try client.readHello()
@@ -62,9 +61,9 @@ final class RawClient {
     return client
   }
 
-  /// Allows the next that is asked, as nobody answers.
+  /// Plays the bus: allows the next query, as if it had no delegates.
   ///
-  /// - Returns: what was asked.
+  /// - Returns: the query's name.
   func allowNext() throws -> String {
     let ask = try next(.ask)
     try send(
@@ -76,16 +75,18 @@ final class RawClient {
   convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }
 
   /// Connects and exchanges hellos.
-  ///
-  /// - Returns: the client, and how it was welcomed.
-  static func welcomed(_ bus: TestBus) throws -> (client: RawClient, welcome: Welcome) {
+  static func welcomed(
+    _ bus: TestBus, capabilities: Hello.Capabilities = []
+  ) throws -> (client: RawClient, welcome: Welcome) {
     let client = try RawClient(bus)
-    return (client, try client.greet())
+    return (client, try client.greet(capabilities: capabilities))
   }
 
-  static func greeted(_ bus: TestBus) throws -> RawClient { try welcomed(bus).client }
+  static func greeted(_ bus: TestBus, capabilities: Hello.Capabilities = []) throws -> RawClient {
+    try welcomed(bus, capabilities: capabilities).client
+  }
 
-  /// Connects and observes; the observation's serial is 1.
+  /// Connects and observes, with the serial 1.
   static func observing(_ pattern: String = "", object: String = "", on bus: TestBus) throws -> RawClient {
     let client = try greeted(bus)
     try client.observe(pattern, object: object, serial: 1)
@@ -102,7 +103,7 @@ final class RawClient {
 
   var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// How long something may take that it waits for from now on.
+  /// Sets how long later reads wait.
   func setPatience(seconds: Int) throws { try descriptor.setTimeouts(seconds: seconds) }
 
   // MARK: Sending
@@ -120,10 +121,13 @@ final class RawClient {
     }
   }
 
-  func send(_ fill: (ByteBuffer) -> Void) throws {
+  func send(_ fill: (ByteBuffer) -> Void) throws { try send(Self.bytes(fill)) }
+
+  /// The bytes that `fill` appends.
+  static func bytes(_ fill: (ByteBuffer) -> Void) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 256)
     fill(buffer)
-    try send([UInt8](buffer.bytes))
+    return buffer.array
   }
 
   func send<F: FrameFields>(
@@ -135,9 +139,9 @@ final class RawClient {
     }
   }
 
-  /// Sends what can be sent without waiting.
+  /// Sends as much as the socket takes without waiting.
   ///
-  /// - Returns: how much that was.
+  /// - Returns: the number of bytes sent.
   func sendWithoutWaiting(_ bytes: [UInt8]) throws -> Int {
     let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
     let count = unsafe Glibc.send(descriptor.rawValue, bytes, bytes.count, flags)
@@ -146,10 +150,10 @@ final class RawClient {
     return count
   }
 
-  /// Ends the client's own side: it sends no more, and goes on reading.
+  /// Ends sending; the client can still read.
   func endSending() { UnixSocket.endWriting(descriptor) }
 
-  /// Goes, and waits until the bus has noticed that.
+  /// Ends sending, and waits until the bus has closed the connection.
   func leave() throws {
     endSending()
     _ = try readToEnd()
@@ -157,7 +161,7 @@ final class RawClient {
 
   // MARK: Receiving
 
-  /// - Throws: `Ended` when the bus has closed the connection; `Errno.again` when nothing comes.
+  /// - Throws: `Ended` if the bus has closed the connection; `Errno.again` after a time-out.
   func readHello() throws -> Hello {
     let received = received
     while true {
@@ -183,7 +187,7 @@ final class RawClient {
     }
   }
 
-  /// The next frame of that kind, going past others.
+  /// The next frame of that kind; others are skipped.
   func next(_ kind: FrameKind) throws -> Frame {
     while true {
       let frame = try next()
@@ -196,7 +200,7 @@ final class RawClient {
 
   /// Reads to the end.
   ///
-  /// - Returns: the frames that were left.
+  /// - Returns: the remaining frames.
   func readToEnd() throws -> [Frame] {
     var frames: [Frame] = []
     do {
@@ -206,7 +210,7 @@ final class RawClient {
     }
   }
 
-  /// The bytes that come until the bus closes the connection, whatever they are.
+  /// All bytes until the bus closes the connection.
   func bytesToEnd() throws -> [UInt8] {
     let received = received
     var bytes: [UInt8] = []
@@ -221,13 +225,13 @@ final class RawClient {
     }
   }
 
-  /// Waits until everything sent before has been taken.
+  /// Waits until the bus has taken everything that was sent before.
   func settle(serial: Serial = .max) throws {
     try send(Post(), serial: serial, flags: .acknowledge, name: "test.settled")
     while try next(.ok).header.serial != serial {}
   }
 
-  /// Reads up to so many bytes, and keeps them for the next frame.
+  /// Reads up to that many bytes, and keeps them for the next frame.
   func read(atMost count: Int) throws { try readMore(atMost: count) }
 
   private func readMore(atMost most: Int = 65_536) throws {
@@ -235,7 +239,7 @@ final class RawClient {
       received.truncate(to: 0)
       position = 0
     }
-    // Waits until there is something.
+    // Waits for input.
     var byte: UInt8 = 0
     let count = unsafe recv(descriptor.rawValue, &byte, 1, CInt(MSG_PEEK))
     if count == 0 || (count == -1 && errno == ECONNRESET) { throw Ended() }
@@ -247,7 +251,7 @@ final class RawClient {
     received.append(bytes.bytes)
   }
 
-  /// The file that came with a frame.
+  /// The next received file.
   func takeFile(length: Int) throws -> MemoryFile {
     guard case .descriptor(let descriptor)? = passed.popFirst() else {
       throw Programs.Missing(description: "no descriptor came")
@@ -255,7 +259,7 @@ final class RawClient {
     return try MemoryFile(checking: descriptor, length: length)
   }
 
-  /// How many descriptors came that were not taken.
+  /// The number of received descriptors that were not taken.
   var passedCount: Int { passed.count }
 }
 

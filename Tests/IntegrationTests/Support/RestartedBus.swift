@@ -5,15 +5,15 @@ import Glibc
 import TribuneServer
 import TribuneWire
 
-/// A real bus with a keeper, on which a daemon follows the other.
+/// A real bus with a keeper, whose daemon can be replaced by another.
 final class RestartedBus {
   let folder: TestFolder
-  /// Nil where no service manager has started the daemons.
+  /// The service manager that starts the daemons, if one does.
   let manager: FakeSupervisor?
   private(set) var keeper: TestKeeper
-  /// The daemon that serves, or the last one.
+  /// The latest daemon.
   private(set) var bus: TestBus
-  /// What the daemons have written to standard error, one by one.
+  /// The files with the daemons' standard error.
   private var logs: [String] = []
 
   var path: String { bus.path }
@@ -24,17 +24,17 @@ final class RestartedBus {
   ///
   /// - Parameters:
   ///   - configuration: the text of tribuned.conf.
-  ///   - room: descriptors that are kept at most.
+  ///   - room: the most descriptors that the keeper can have.
   ///   - isManaged: whether a service manager starts the daemons.
-  ///   - arguments: of the first daemon, beside where its configuration and its keeper are.
-  ///   - wrapper: a command that starts the first daemon, which is appended to it.
+  ///   - arguments: the first daemon's options beside `--config` and `--keeper`.
+  ///   - wrapper: a command to which the first daemon's command line is appended.
   init(
     configuration: String = "", room: Int? = nil, isManaged: Bool = false, arguments: [String]? = nil,
     wrapper: [String] = [], folder: TestFolder? = nil
   ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
-    keeper = try room.map { try .limited(to: $0, in: folder) } ?? TestKeeper(in: folder)
+    keeper = try TestKeeper(in: folder, room: room)
     manager = isManaged ? try FakeSupervisor(in: folder) : nil
     bus = try TestBus(
       configuration: configuration, wrapper: wrapper, arguments: arguments, folder: folder, log: "log0",
@@ -44,7 +44,7 @@ final class RestartedBus {
 
   /// Starts another daemon.
   ///
-  /// - Parameter options: what its command line says besides.
+  /// - Parameter options: options beside `--listen`, `--config` and `--keeper`.
   func start(_ options: [String] = [], configuration: String? = nil) throws {
     bus = try TestBus(
       configuration: configuration, arguments: ["--listen=\(path)"] + options, folder: folder,
@@ -52,48 +52,43 @@ final class RestartedBus {
     logs.append(bus.logPath)
   }
 
-  /// Starts another keeper, in place of one that has gone.
+  /// Starts another keeper, after the last one has ended.
   func startKeeper() throws { keeper = try TestKeeper(in: folder) }
 
-  /// Has another daemon take the place of this one, which ends.
+  /// Replaces the daemon by another, and waits for its end.
   func replace() throws {
     let last = bus
     try start(["--replace"])
-    let status = last.waitForEnd()
+    let status = last.status()
     guard status == 0 else {
       throw Programs.Missing(description: "the daemon that was replaced ends with \(status)\n\(try log())")
     }
   }
 
-  /// Has another daemon try the same, which is to fail.
-  ///
-  /// - Returns: what it says.
+  /// Runs a daemon that tries to replace this one, which has to fail.
   func replaceInVain(_ options: [String] = [], wrapper: [String] = []) throws -> FinishedProgram {
     try FinishedProgram.tribuned(
       ["--config=\(folder.path)/etc", "--replace", "--keeper=\(keeper.path)", "--listen=\(path)"] + options,
       wrapper: wrapper)
   }
 
-  /// Ends the daemon, and waits for that.
+  /// Sends the daemon a signal, and waits for its end.
   ///
-  /// - Returns: its exit status, or the signal that ended it, negated.
+  /// - Returns: the exit status, or the signal that ended it, negated.
   @discardableResult
-  func end(_ signal: CInt) -> Int32 {
-    bus.signal(signal)
-    return bus.waitForEnd()
-  }
+  func end(_ signal: CInt) -> Int32 { bus.end(signal) }
 
   /// How one daemon is followed by another.
   enum Way: CaseIterable {
     case planned, crash, replacement
 
-    /// Those in which the first daemon has gone before there is another one.
+    /// Those in which the first daemon ends before the next one starts.
     static let apart = [Way.planned, .crash]
-    /// Those in which the first daemon hands everything over.
+    /// Those with a hand-over.
     static let unnoticed = [Way.planned, .replacement]
   }
 
-  /// Ends the daemon before there is another one.
+  /// Ends the daemon without starting another one.
   func end(_ way: Way) throws {
     guard way == .planned else { return try die() }
     let status = end(SIGTERM)
@@ -108,33 +103,33 @@ final class RestartedBus {
     try start()
   }
 
-  /// The daemon dies, when the keeper has all that it is to keep, and nothing of what was done before is under way.
+  /// Kills the daemon when the keeper has everything and no earlier transaction is under way.
   func die() throws {
     try settleKeeper()
     end(SIGKILL)
   }
 
-  /// The daemon dies, and another one is started.
+  /// Kills the daemon, and starts another one.
   func crash() throws { try restart(.crash) }
 
-  /// Waits until the keeper has all that it is to keep: it takes that in order, so it has, when it has a connection that
-  /// came to be kept later.
+  /// Waits until the keeper has everything that it has to keep. It takes items in order: once it has a connection that
+  /// was made last, it has all others.
   func settleKeeper() throws {
     let (probe, welcome) = try RawClient.welcomed(self)
-    // What needs no room in the log.
+    // A request that needs no room in the log.
     try probe.sendConfirmed(Suspend(isSuspended: false), serial: 1)
     try bus.wait(serving: probe) { try probe.entry(of: welcome.connection)?.isSurviving == true }
     try probe.leave()
-    // The keeper has been sent that as well.
+    // After this, the keeper has also been sent the probe's end.
     try RawClient.greeted(self).settle()
   }
 
-  /// Looks at, or changes, what the keeper has between two daemons.
+  /// Inspects or changes what the keeper has between two daemons.
   func withKept<Result: ~Copyable>(_ body: (KeptContents) throws -> Result) throws -> Result {
     try body(KeptContents(ofKeeperAt: keeper.path))
   }
 
-  /// Has the keeper have another log, which a test has changed.
+  /// Changes the log that the keeper has.
   func changeLog(_ change: (inout SavedLog) throws -> Void) throws {
     try withKept { kept in
       var state = try SavedLog(of: kept.descriptor(.log))
@@ -145,12 +140,12 @@ final class RestartedBus {
 
   /// Ends the daemon as planned.
   ///
-  /// - Returns: how many files are kept, beside the one with what was under way.
+  /// - Returns: the number of files that are kept, without the one that describes the hand-over.
   func endCountingFiles() throws -> Int {
     try end(.planned)
     return try withKept { $0.count(.file) } - 1
   }
 
-  /// What all daemons have written to standard error.
+  /// Everything that the daemons have written to standard error.
   func log() throws -> String { try logs.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined() }
 }

@@ -3,9 +3,9 @@
 import Foundation
 import Glibc
 
-/// A program while it runs, with what it writes readable line by line.
-final class RunningProgram {
-  /// One of its outputs.
+/// A running program whose output is read line by line.
+final class RunningProgram: StartedProgram {
+  /// Standard output or standard error.
   final class Output {
     let pipe = Pipe()
     private var pending: [UInt8] = []
@@ -26,7 +26,7 @@ final class RunningProgram {
       }
     }
 
-    /// All that is left, when the program and all that it started have closed it.
+    /// Reads the rest, until the program and its children have closed it.
     func rest() throws -> String {
       while !isAtEnd { try readMore() }
       defer { pending = [] }
@@ -42,21 +42,23 @@ final class RunningProgram {
           description: "nothing was written; so far: \(String(decoding: pending, as: UTF8.self))")
       }
       var bytes = [UInt8](repeating: 0, count: 65_536)
-      let count = unsafe read(descriptor, &bytes, bytes.count)
+      let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
       if count > 0 { pending += bytes[..<count] } else { isAtEnd = true }
     }
   }
 
-  private let process = Process()
+  let process = Process()
+  /// Its standard input, if the test writes that.
+  let input: Pipe?
   let output = Output()
   let errors = Output()
 
-  var pid: Int32 { process.processIdentifier }
-
   /// - Parameters:
   ///   - command: the program's path and its arguments.
-  ///   - input: its standard input; nothing comes there if it is left out.
+  ///   - environment: variables that are set or replaced.
+  ///   - input: the standard input; nil is an empty one.
   init(_ command: [String], environment: [String: String] = [:], input: Pipe? = nil) throws {
+    self.input = input
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -64,39 +66,15 @@ final class RunningProgram {
     process.standardOutput = output.pipe
     process.standardError = errors.pipe
     try process.run()
-    // Only the program is to hold the ends that it writes to.
+    // Otherwise there would be no end of the output when the program ends.
     try output.pipe.fileHandleForWriting.close()
     try errors.pipe.fileHandleForWriting.close()
   }
 
-  deinit {
-    if process.isRunning {
-      kill(pid, SIGKILL)
-      process.waitUntilExit()
-    }
-  }
+  deinit { killIfRunning() }
 
-  func signal(_ number: CInt) { kill(pid, number) }
-
-  /// Closes this side of the standard output.
+  /// Closes the test's end of the standard output.
   func stopReading() throws { try output.pipe.fileHandleForReading.close() }
-
-  /// Waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
-  func status() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-  }
-
-  /// Sends it a signal, and waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
-  @discardableResult
-  func end(_ signal: CInt) -> Int32 {
-    self.signal(signal)
-    return status()
-  }
 }
 
 extension RunningProgram.Output {
@@ -104,7 +82,7 @@ extension RunningProgram.Output {
   func object() throws -> [String: Any] { try jsonObject(line() ?? "") }
 }
 
-/// A text as a JSON object.
+/// Parses a JSON object.
 func jsonObject(_ text: some StringProtocol) throws -> [String: Any] {
   guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
     throw Programs.Missing(description: "no JSON object: \(text)")
@@ -136,13 +114,15 @@ extension TestBus {
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
   }
 
-  /// Starts tribunectl on this bus, and waits for what it says first on its standard error: that it is ready.
-  func staying(_ arguments: String..., environment: [String: String] = [:]) throws -> RunningProgram {
-    try staying(arguments, environment: environment)
-  }
+  /// Starts tribunectl on this bus, and waits until it says on standard error that it is ready.
+  /// It runs as long as the bus is there.
+  @discardableResult
+  func staying(_ arguments: String...) throws -> RunningProgram { try staying(arguments) }
 
-  func staying(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
-    let program = try start(arguments, environment: environment)
+  @discardableResult
+  func staying(_ arguments: [String]) throws -> RunningProgram {
+    let program = try start(arguments)
+    companions.append(program)
     guard let line = try program.errors.line(),
       ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
         where: line.hasPrefix)

@@ -3,10 +3,10 @@
 import Foundation
 import TribuneSystem
 
-/// A program or script that the repository keeps for its users, run to its end.
+/// The result of one of the repository's own scripts or programs.
 struct Script {
   let status: Int32
-  /// What it wrote to standard output and standard error.
+  /// Standard output and standard error together.
   let output: String
 
   static var repository: URL {
@@ -15,13 +15,18 @@ struct Script {
       .deletingLastPathComponent()
   }
 
+  /// The text of one of the repository's files.
+  static func text(of file: String) throws -> String {
+    try String(contentsOf: repository.appending(path: file), encoding: .utf8)
+  }
+
   /// Runs a command in the repository's folder.
   ///
   /// - Parameters:
-  ///   - arguments: the first is looked up as a shell does, from that folder.
-  ///   - environment: variables beside those of the test.
+  ///   - arguments: the command, which is looked up from that folder, and its arguments.
+  ///   - environment: variables that are set or replaced.
   static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Script {
-    // The deadline only guards against hanging: what runs has deadlines of its own.
+    // The time-out only guards against hanging: the scripts have deadlines of their own.
     let start = [
       "timeout", "\(3 * Programs.patienceSeconds)", "bash", "-c", "cd \"$0\" && exec \"$@\" 2>&1",
       repository.path,
@@ -31,7 +36,7 @@ struct Script {
       (start + arguments).map { Array($0.utf8) },
       environment: variables.map { Array("\($0)=\($1)".utf8) },
       input: .bytes([]), output: .captured(limit: 1 << 20),
-      // A thread of the test's blocks signals, which the script must get.
+      // The script must get the signals that the test's thread may block.
       signalMask: SignalMask([]))
     let ending = await child.ended()
     return Script(

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// What an observer was given of what others posted: so much came, and of so much it was told that it was dropped.
+/// Counts an observer's posts: those that arrived, and those that were reported lost.
 struct Tally {
   private(set) var received = 0
   private(set) var lost = 0
@@ -20,23 +20,20 @@ struct Tally {
 }
 
 extension RawClient {
-  /// Reads until as many have come or been told lost as were posted, and expects that there is not one more.
+  /// Reads until every post has arrived or was reported lost, and expects no more.
   func read(_ tally: inout Tally, to posted: Int) throws {
     while tally.total < posted { try tally.add(next()) }
     #expect(tally.total == posted)
     try expectSilence()
   }
 
-  /// What the bus says of a connection; nil when it has gone.
+  /// A connection as the bus lists it; nil if it has ended.
   func entry(of connection: ConnectionID) throws -> ConnectionEntry? {
-    for case .connection(let entry) in try list(List(.connections)) where entry.id == connection {
-      return entry
-    }
-    return nil
+    try connections().first { $0.id == connection }
   }
 }
 
-/// Posts of one kind, each sent whole or not at all.
+/// Sends copies of one post, each whole or not at all.
 final class PostStream {
   private let poster: RawClient
   private let frame: [UInt8]
@@ -44,26 +41,26 @@ final class PostStream {
 
   init(_ poster: RawClient, name: String = "load.unit", length: Int = 1000) {
     self.poster = poster
-    let buffer = ByteBuffer(capacity: length + 64)
-    buffer.appendFrame(Post(), serial: 1, name: name, text: String(repeating: "x", count: length))
-    frame = [UInt8](buffer.bytes)
+    frame = RawClient.bytes {
+      $0.appendFrame(Post(), serial: 1, name: name, text: String(repeating: "x", count: length))
+    }
   }
 
-  /// Sends until the socket takes no more.
+  /// Sends until the socket is full.
   func fill() throws { while try send() {} }
 
-  /// Sends one if the socket takes it.
+  /// Sends one if the socket has room for it.
   @discardableResult
   func send() throws -> Bool {
     let count = try poster.sendWithoutWaiting(frame)
     if count == 0 { return false }
-    // What is shorter than a page lies in one piece in the socket.
+    // A socket takes less than a page as a whole.
     try #require(count == frame.count)
     posted += 1
     return true
   }
 
-  /// Sends so many, however long that takes.
+  /// Sends that many, however long that takes.
   func post(_ count: Int) throws {
     for _ in 0..<count { try poster.send(frame) }
     posted += count

@@ -4,17 +4,16 @@ import Foundation
 import Glibc
 import TribuneSystem
 
-/// A program at a pseudo-terminal of its own: this is the side where somebody sits.
-final class TerminalSession {
+/// A program at a pseudo-terminal of its own; the test types and reads at the other end.
+final class TerminalSession: StartedProgram {
   private let screen: FileDescriptor
-  private let process = Process()
+  let process = Process()
   private var pending: [UInt8] = []
-
-  var pid: Int32 { process.processIdentifier }
 
   /// - Parameters:
   ///   - command: the program's path and its arguments.
-  ///   - output: where the standard output goes; nil is the terminal too.
+  ///   - environment: variables that are set or replaced.
+  ///   - output: where the standard output goes; nil is the terminal.
   init(_ command: [String], environment: [String: String] = [:], output: FileHandle? = nil) throws {
     var ends: (screen: CInt, program: CInt) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
@@ -33,14 +32,9 @@ final class TerminalSession {
     try program.close()
   }
 
-  deinit {
-    if process.isRunning {
-      kill(pid, SIGKILL)
-      process.waitUntilExit()
-    }
-  }
+  deinit { killIfRunning() }
 
-  /// Types, without waiting for anything.
+  /// Types a text.
   func type(_ text: String) throws {
     let bytes = Array(text.utf8)
     let terminal = screen.rawValue
@@ -51,9 +45,9 @@ final class TerminalSession {
     }
   }
 
-  /// Reads on until a text has come.
+  /// Reads up to a text.
   ///
-  /// - Returns: what came before it, and it.
+  /// - Returns: everything up to the end of that text.
   @discardableResult
   func read(to text: String) throws -> String {
     let wanted = Array(text.utf8)
@@ -70,24 +64,14 @@ final class TerminalSession {
     }
   }
 
-  /// All that is left when the program has ended.
+  /// Reads the rest, until the program has ended.
   func rest() throws -> String {
     while try readMore() {}
     defer { pending = [] }
     return String(decoding: pending, as: UTF8.self)
   }
 
-  func signal(_ number: CInt) { kill(pid, number) }
-
-  /// Waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
-  func status() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-  }
-
-  /// - Returns: false once nobody writes any more.
+  /// - Returns: false at the end of the output.
   private func readMore() throws -> Bool {
     var watched = pollfd(fd: screen.rawValue, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&watched, 1, CInt(Programs.patienceSeconds * 1000)) > 0 else {
@@ -97,7 +81,7 @@ final class TerminalSession {
     }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = unsafe Glibc.read(screen.rawValue, &bytes, bytes.count)
-    // EIO is how a terminal ends.
+    // At the end, a terminal fails with EIO.
     if count > 0 { pending += bytes[..<count] }
     return count > 0
   }
@@ -105,8 +89,11 @@ final class TerminalSession {
 
 extension TestBus {
   /// Starts tribunectl on this bus at a terminal.
-  func terminal(_ arguments: String...) throws -> TerminalSession {
+  func terminal(_ arguments: String...) throws -> TerminalSession { try terminal(arguments) }
+
+  func terminal(_ arguments: [String], environment: [String: String] = [:]) throws -> TerminalSession {
     try TerminalSession(
-      [try Programs.path(of: "tribunectl")] + arguments, environment: ["TRIBUNE_ADDRESS": address])
+      [try Programs.path(of: "tribunectl")] + arguments,
+      environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
   }
 }

@@ -5,31 +5,33 @@ import Glibc
 import TribuneSystem
 import TribuneTestSupport
 
-/// A real daemon on a socket in a fresh folder, ready when `init` returns, and ended with its last user.
-final class TestBus {
+/// A real daemon on a socket in a fresh folder. It is ready when `init` returns, and is killed when its last user
+/// releases it.
+final class TestBus: StartedProgram {
   let folder: TestFolder
   let notifySocket: NotifySocket
-  /// How it said that it was ready.
+  /// The notification that said that it was ready.
   private(set) var readiness = ""
   fileprivate let isManaged: Bool
-  /// Where it listens.
+  /// The path of its socket.
   let path: String
-  /// What the daemon writes to standard error.
+  /// The file that the daemon's standard error goes to.
   let logPath: String
-  private let process = Process()
+  let process = Process()
+  /// The programs that run as long as this bus is there.
+  var companions: [RunningProgram] = []
 
   var address: String { "unix:\(path)" }
-  var pid: Int32 { process.processIdentifier }
 
   /// - Parameters:
-  ///   - configuration: the text of tribuned.conf; nil leaves what is there.
-  ///   - environment: variables beside those of the test.
-  ///   - wrapper: a command that starts the daemon, which is appended to it.
-  ///   - arguments: of the daemon, beside where its configuration is; nil says where to listen.
-  ///   - socket: where in the folder it will listen.
-  ///   - log: where in the folder its standard error goes.
-  ///   - keeper: where its keeper listens, if it has one. No service manager has started it then, unless there is a
-  ///     `manager`.
+  ///   - configuration: the text of tribuned.conf; nil keeps the file as it is.
+  ///   - environment: variables that are set or replaced.
+  ///   - wrapper: a command to which the daemon's command line is appended.
+  ///   - arguments: the daemon's options beside `--config` and `--keeper`; nil is `--listen`.
+  ///   - socket: the path of the socket in the folder.
+  ///   - log: the path in the folder of the file for standard error.
+  ///   - keeper: the path of its keeper's socket. With a keeper, no service manager starts the daemon, unless there is
+  ///     a `manager`.
   init(
     configuration: String? = "", environment: [String: String] = [:], wrapper: [String] = [],
     arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil,
@@ -43,10 +45,7 @@ final class TestBus {
     _ = unsafe unlink("\(folder.path)/notify")
     notifySocket = try manager?.notifySocket ?? NotifySocket(path: "\(folder.path)/notify")
     isManaged = keeper == nil || manager != nil
-    guard FileManager.default.createFile(atPath: logPath, contents: nil),
-      let log = FileHandle(forWritingAtPath: logPath)
-    else { throw Programs.Missing(description: "cannot write \(logPath)") }
-
+    let log = try folder.open(log)
     let command =
       (manager == nil ? wrapper : FakeSupervisor.wrapper)
       + [try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc"]
@@ -69,35 +68,20 @@ final class TestBus {
         try waitForLog("tribuned: listening on ")
       }
     } catch {
-      print("the daemon does not become ready: \(try String(contentsOfFile: logPath, encoding: .utf8))")
+      print("the daemon does not become ready: \(try self.log())")
       throw error
     }
   }
 
-  deinit {
-    if process.isRunning {
-      kill(pid, SIGKILL)
-      process.waitUntilExit()
-    }
-  }
+  deinit { killIfRunning() }
 
-  func signal(_ number: CInt) { kill(pid, number) }
-
-  /// Ends the daemon and waits for it.
+  /// Stops the daemon, and waits for its end.
   ///
-  /// - Returns: its exit status, or the signal that ended it, negated.
+  /// - Returns: the exit status, or the signal that ended it, negated.
   @discardableResult
-  func stop() -> Int32 {
-    signal(SIGTERM)
-    return waitForEnd()
-  }
+  func stop() -> Int32 { end(SIGTERM) }
 
-  func waitForEnd() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-  }
-
-  /// Waits until the daemon has written a text to standard error, behind the first so many bytes.
+  /// Waits until the daemon has written a text to standard error, after that many bytes.
   func waitForLog(_ text: String, behind offset: Int = 0) throws {
     let following = try RunningProgram([
       "/usr/bin/tail", "--bytes=+\(offset + 1)", "--follow", "--pid=\(pid)", logPath,
@@ -106,10 +90,10 @@ final class TestBus {
     throw Programs.Missing(description: "the daemon ends before it says \"\(text)\"")
   }
 
-  /// What the daemon has written to standard error.
+  /// Everything that the daemon has written to standard error.
   func log() throws -> String { try String(contentsOfFile: logPath, encoding: .utf8) }
 
-  /// A line of /proc/PID/status, as a number.
+  /// The number in a line of /proc/PID/status.
   func processStatus(_ key: String) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     for line in status.split(separator: "\n") where line.hasPrefix("\(key):") {
@@ -120,18 +104,17 @@ final class TestBus {
 }
 
 extension TestBus {
-  /// Resident memory, in KiB, that holds data. The program's code is not counted: when that comes into memory, and how
-  /// much of it at once, is the kernel's choice.
+  /// Resident memory, in KiB, that holds data. Code does not count: the kernel chooses when to load how much of it.
   func privateMemory() throws -> Int { try processStatus("RssAnon") }
 
   func openDescriptors() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
   }
 
-  /// Files in memory that it has open.
+  /// The number of open memfds with userInfo.
   func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: pid) }
 
-  /// Has the daemon read a new configuration, and waits until it says that it goes by it.
+  /// Reloads the daemon with a new configuration, and waits until that is in force.
   func reload(_ configuration: String) throws {
     try folder.write(configuration, to: "etc/tribuned.conf")
     let before = try log().utf8.count
@@ -145,40 +128,40 @@ extension TestBus {
 }
 
 extension TestBus {
-  /// Waits for what no event tells of: a thread of the bus closes a file in memory, of which nobody else hears, or the
-  /// kernel gets memory back that the bus has freed. So it is looked at, again and again, and each time the bus has
-  /// served a client in between, which takes no processor from it.
+  /// Waits for a condition that no event announces: a thread of the bus closes a memfd, or the kernel gets freed memory
+  /// back. The condition is evaluated again and again. In between, the bus serves a client, so that polling takes no
+  /// processor time from it.
   ///
-  /// - Parameter client: who is served, where nobody else can connect.
-  func wait(serving client: RawClient? = nil, until isSo: () throws -> Bool) throws {
+  /// - Parameter client: the client to serve, if no other can connect.
+  func wait(serving client: RawClient? = nil, until condition: () throws -> Bool) throws {
     let client = try client ?? RawClient.greeted(self)
     let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
-    while try !isSo() {
-      guard ContinuousClock.now < end else { throw Programs.Missing(description: "it is not so") }
+    while try !condition() {
+      guard ContinuousClock.now < end else { throw Programs.Missing(description: "the condition never held") }
       try client.settle()
     }
   }
 }
 
-/// What processes have open.
+/// The open files of processes.
 enum OpenFiles {
-  /// What a daemon leaves to the next one lies in such a file, too.
+  /// The memfd with the log, which is not counted.
   private static let state = "/memfd:tribune-shared"
 
-  /// What the descriptors of a process refer to.
+  /// The targets of a process's descriptors.
   static func paths(of pid: Int32) throws -> [String] {
     let files = FileManager.default
     return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap { name in
       do {
         return try files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)")
       } catch {
-        // Closed meanwhile.
+        // It has been closed meanwhile.
         return nil
       }
     }
   }
 
-  /// How many files in memory a process has open, of those that are passed around.
+  /// The number of memfds with userInfo that a process has open.
   static func memoryFileCount(of pid: Int32) throws -> Int {
     try paths(of: pid).count { $0.hasPrefix("/memfd:") && !$0.hasPrefix(state) }
   }

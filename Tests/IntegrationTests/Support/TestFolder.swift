@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A fresh folder that goes with its last user. Its path is short, as a socket's has to be.
+/// A fresh folder, which is removed when its last user releases it. Its path is short enough for sockets.
 final class TestFolder {
   let path: String
 
@@ -23,11 +23,13 @@ final class TestFolder {
     }
   }
 
-  func write(_ text: String, to name: String) throws {
+  /// - Parameter mode: the permissions, if they differ from the usual ones.
+  func write(_ text: String, to name: String, mode: Int? = nil) throws {
     let file = URL(fileURLWithPath: "\(path)/\(name)")
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try Data(text.utf8).write(to: file)
+    if let mode { try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path) }
   }
 
   func read(_ name: String) throws -> String {

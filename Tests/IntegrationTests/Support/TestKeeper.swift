@@ -3,29 +3,25 @@
 import Glibc
 import TribuneTestSupport
 
-/// A real keeper, ready when `init` returns, and ended with its last user.
+/// A real keeper. It is ready when `init` returns, and is killed when its last user releases it.
 final class TestKeeper {
   let path: String
   let program: RunningProgram
 
   /// - Parameters:
-  ///   - folder: where its socket is; the last keeper there has gone.
-  ///   - wrapper: a command that starts the keeper, which is appended to it.
-  init(in folder: TestFolder, wrapper: [String] = []) throws {
+  ///   - folder: the folder of its socket. The last keeper there has ended.
+  ///   - room: the most descriptors that it can have for a bus.
+  init(in folder: TestFolder, room: Int? = nil) throws {
     path = "\(folder.path)/keeper"
     let notifications = try NotifySocket(path: nil)
+    // The keeper needs some descriptors itself.
+    let limit = room.map { ["/usr/bin/prlimit", "--nofile=\(64 + $0)"] } ?? []
     program = try RunningProgram(
-      wrapper + [try Programs.path(of: "tribuned"), "--keep", "--listen=\(path)"],
+      limit + [try Programs.path(of: "tribuned"), "--keep", "--listen=\(path)"],
       environment: ["NOTIFY_SOCKET": notifications.address])
     try notifications.wait(for: "READY=1")
   }
 
-  /// The most descriptors that it holds are so many.
-  static func limited(to count: Int, in folder: TestFolder) throws -> TestKeeper {
-    // It needs some itself.
-    try TestKeeper(in: folder, wrapper: ["/usr/bin/prlimit", "--nofile=\(64 + count)"])
-  }
-
-  /// Kills it, and waits until it has gone.
+  /// Kills it, and waits for its end.
   func die() { program.end(SIGKILL) }
 }

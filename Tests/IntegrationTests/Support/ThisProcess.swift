@@ -3,7 +3,7 @@
 import Foundation
 import TribuneWire
 
-/// The test as the bus sees it.
+/// The test's process, as the bus sees it.
 enum ThisProcess {
   static var identity: PeerIdentity {
     get throws {
@@ -12,7 +12,7 @@ enum ThisProcess {
     }
   }
 
-  /// Files in memory that it has open.
+  /// The number of open memfds with userInfo.
   static func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: getpid()) }
 
   private static var comm: String {
@@ -22,7 +22,7 @@ enum ThisProcess {
     }
   }
 
-  /// The innermost unit on the way through the control groups.
+  /// The innermost unit of its control group.
   private static var unit: String {
     get throws {
       let group = try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)

@@ -5,15 +5,15 @@ import Testing
 
 /// Debian's tshark with the repository's dissector.
 struct Tshark {
-  /// What it shows of each packet, one array of fields for each.
+  /// The fields of each packet.
   let rows: [[String]]
 
-  /// Has a capture dissected.
+  /// Dissects a capture.
   ///
   /// - Parameters:
   ///   - file: the capture.
-  ///   - fields: filter names; of a field that a packet has several times, it shows the first.
-  ///   - filter: which packets; nil is all.
+  ///   - fields: filter names. If a packet has a field several times, the first counts.
+  ///   - filter: selects packets; nil is all.
   init(_ file: String, fields: [String], filter: String? = nil) throws {
     let dissector = Script.repository.appendingPathComponent("tools/tribune.lua").path
     let columns = fields.flatMap { ["-e", $0] }
@@ -23,7 +23,7 @@ struct Tshark {
         "occurrence=f",
       ] + columns + (filter.map { ["-Y", $0] } ?? []))
     #expect(result.status == 0, "tshark: \(result.errors)")
-    // It says so when it runs as root; a mistake in the dissector is told on both outputs.
+    // As root, tshark always warns. Mistakes of the dissector appear on both outputs.
     #expect(!result.errors.contains("Lua:") && !result.output.contains("Lua Error"), "\(result.errors)")
     rows = result.output.split(separator: "\n").map { line in
       line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)

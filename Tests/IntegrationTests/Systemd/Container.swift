@@ -2,23 +2,24 @@
 
 import Foundation
 import Glibc
+import Testing
 import TribuneTestSupport
 
-/// A machine of its own with a real systemd, up when `init` returns, and gone with its last user.
+/// A container with a real systemd, up when `init` returns, and gone with its last reference.
 ///
-/// It is a container that tools/systemd-container boots, with Tribune as `make install` installs it, or without
-/// it. tools/test-systemd sees to what that needs.
+/// tools/systemd-container boots it, with Tribune as `make install` installs it, or without. tools/test-systemd
+/// prepares what that needs.
 final class Container {
   private let folder: TestFolder
   private let nspawn: RunningProgram
-  /// Its systemd, as this side of the wall knows it.
+  /// The pid of its systemd, as the host knows it.
   let leader: Int32
 
   /// Its files, while it runs.
   var root: String { "/proc/\(leader)/root" }
-  /// The system's bus in it, from this side of the wall.
+  /// The path of its system bus, from the host.
   var bus: String { "\(root)/run/tribune/bus" }
-  /// What it wrote to disk, also when it has ended.
+  /// What it wrote to disk; still there when it has ended.
   private var written: String { "\(folder.path)/memory/upper" }
 
   /// Boots one.
@@ -26,8 +27,8 @@ final class Container {
   /// - Parameters:
   ///   - enabled: the units that are enabled.
   ///   - hasTribune: whether Tribune is installed.
-  ///   - files: what it has from its first boot on, beside that: texts by their paths.
-  ///   - programs: the same, and executable.
+  ///   - files: further files that are there when it boots: texts by their paths.
+  ///   - programs: further executable files.
   init(
     enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true, files: [String: String] = [:],
     programs: [String: String] = [:]
@@ -76,7 +77,7 @@ final class Container {
     }
   }
 
-  /// What tools/test-systemd tells in a variable.
+  /// A variable that tools/test-systemd sets.
   private static func given(_ variable: String) throws -> String {
     guard let value = ProcessInfo.processInfo.environment[variable] else {
       throw Programs.Missing(
@@ -87,7 +88,7 @@ final class Container {
 
   // MARK: Inside
 
-  /// A command that runs another one inside, which ends with it.
+  /// A command that runs another one inside, until it ends itself.
   private var inside: [String] {
     [
       "/usr/bin/nsenter", "-t\(leader)", "-m", "-p", "-u", "-i", "-n", "-C", "--", "setpriv",
@@ -102,7 +103,7 @@ final class Container {
   /// Runs a command inside, as root, to its end.
   func run(_ command: String...) throws -> FinishedProgram { try FinishedProgram(inside + command) }
 
-  /// Runs a command inside that has to succeed.
+  /// Runs a command inside, which must succeed.
   ///
   /// - Returns: what it wrote, without the last line's end.
   @discardableResult
@@ -118,12 +119,37 @@ final class Container {
     return program.output.hasSuffix("\n") ? String(program.output.dropLast()) : program.output
   }
 
-  /// Starts a command inside that stays.
+  /// Starts a command inside that keeps running.
   func start(_ program: String, _ arguments: [String], input: Pipe? = nil) throws -> RunningProgram {
     try RunningProgram(inside + [program] + arguments, input: input)
   }
 
-  /// Starts a command of a user inside that stays. It ends with the test, which one that runuser(1) starts does not.
+  /// Starts a verb of tribunectl inside that keeps running, and returns when it is ready.
+  func staying(_ arguments: String...) throws -> RunningProgram {
+    let program = try start("tribunectl", arguments)
+    let line = try #require(try program.errors.line())
+    try #require(["holding ", "observing ", "attached "].contains { line.hasPrefix($0) }, "\(line)")
+    return program
+  }
+
+  /// Adds a user whose own systemd runs.
+  ///
+  /// - Returns: the uid.
+  func addUser(_ name: String) throws -> String {
+    try does("useradd", "--create-home", name)
+    let uid = try does("id", "--user", name)
+    try does("loginctl", "enable-linger", name)
+    try does("systemctl", "start", "user@\(uid).service")
+    return uid
+  }
+
+  /// Runs a command of a user inside, which must succeed.
+  @discardableResult
+  func does(as user: String, _ uid: String, _ command: String...) throws -> String {
+    try does(["runuser", "-u", user, "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uid)"] + command)
+  }
+
+  /// Starts a command of a user inside that keeps running. It ends with the test; with runuser(1), it would not.
   func start(as user: String, _ uid: String, _ command: String...) throws -> RunningProgram {
     try start(
       "setpriv",
@@ -144,20 +170,20 @@ final class Container {
     try String(contentsOf: URL(fileURLWithPath: root + path), encoding: .utf8)
   }
 
-  /// Gives it a unit, or a drop-in.
+  /// Writes a unit, or a drop-in.
   func write(unit: String, _ text: String) throws {
     try write(text, to: "/etc/systemd/system/\(unit)")
     try does("systemctl", "daemon-reload")
   }
 
-  /// Gives it a file that the repository has for its users.
+  /// Copies a file of the repository into it.
   func copy(_ file: String, to path: String, mode: Int = 0o644) throws {
     let text = try String(contentsOf: Script.repository.appending(path: file), encoding: .utf8)
     try write(text, to: path, mode: mode)
     try does("systemctl", "daemon-reload")
   }
 
-  /// Gives it the packages of Tribune, `older.deb` and `newer.deb`, of which the second has the higher version.
+  /// Copies Tribune's packages into it: `older.deb`, and `newer.deb` with a higher version.
   func copyPackages(to folder: String) throws {
     let packages = try Self.given("TRIBUNE_CONTAINER_FOLDER")
     for package in ["older.deb", "newer.deb"] {
@@ -168,7 +194,7 @@ final class Container {
 
   // MARK: Units
 
-  /// What systemd says of a unit.
+  /// A property of a unit.
   func property(_ name: String, of unit: String = "tribuned.service") throws -> String {
     try does("systemctl", "show", "--property=\(name)", "--value", unit)
   }
@@ -181,27 +207,41 @@ final class Container {
     return number
   }
 
-  /// The journal's entries, from the first on and for as long as it takes, until one is meant.
+  /// A property of the bus of a user.
+  func property(_ name: String, ofBusOf user: String, _ uid: String) throws -> String {
+    try does(as: user, uid, "systemctl", "--user", "show", "-P", name, "tribuned.service")
+  }
+
+  /// Waits for a journal entry, from the first one on.
   ///
   /// - Parameter matches: as journalctl(1) takes them.
-  /// - Returns: the entry that is meant.
-  @discardableResult
-  func waitForEntry(_ matches: String..., until isMeant: ([String: Any]) -> Bool) throws -> [String: Any] {
+  func waitForEntry(_ matches: String..., until isWanted: ([String: Any]) -> Bool) throws {
     let journal = try RunningProgram(
       inside + ["journalctl", "--follow", "--lines=all", "--output=json"] + matches)
     while let line = try journal.output.line() {
-      if let entry = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], isMeant(entry)
-      {
-        return entry
-      }
+      if isWanted(try jsonObject(line)) { return }
     }
     throw Programs.Missing(description: "journalctl ends: \(try journal.errors.rest())")
   }
 
-  /// Waits until a unit is up in a later run than this one, which was up.
+  /// Waits until a unit has logged this text.
+  func waitForMessage(_ text: String, of unit: String) throws {
+    try waitForEntry("_SYSTEMD_UNIT=\(unit)") { ($0["MESSAGE"] as? String)?.contains(text) == true }
+  }
+
+  /// Sends a signal to a unit, and waits until systemd has started it again.
+  func restart(_ unit: String = "tribuned.service", by signal: String) throws {
+    let run = try property("InvocationID", of: unit)
+    try does("systemctl", "kill", "--signal=\(signal)", unit)
+    try waitForStart(of: unit, after: run)
+  }
+
+  /// Waits until systemd has started a unit again.
+  ///
+  /// - Parameter run: the `InvocationID=` of its last run.
   func waitForStart(of unit: String = "tribuned.service", after run: String) throws {
     var isLater = false
-    // What systemd logs when a unit has started (SD_MESSAGE_UNIT_STARTED).
+    // SD_MESSAGE_UNIT_STARTED
     try waitForEntry("UNIT=\(unit)", "MESSAGE_ID=39f53479d3a045ac8e11786248231fbf") { entry in
       if isLater { return true }
       isLater = entry["INVOCATION_ID"] as? String == run
@@ -209,10 +249,9 @@ final class Container {
     }
   }
 
-  /// Powers it off, and returns when it has ended.
+  /// Powers it off by a command, and returns when it has ended.
   ///
-  /// - Parameter command: what does so.
-  /// - Returns: 0 when it has ended as it should.
+  /// - Returns: 0 if it shut down in order.
   func powerOff(by command: String...) throws -> Int32 {
     _ = try FinishedProgram(inside + command)
     return nspawn.status()
@@ -220,12 +259,12 @@ final class Container {
 
   // MARK: Afterwards
 
-  /// A file that it wrote to disk, also when it has ended.
+  /// A file that it wrote to disk.
   func left(_ path: String) throws -> String {
     try String(contentsOf: URL(fileURLWithPath: written + path), encoding: .utf8)
   }
 
-  /// The journal of a machine that has ended.
+  /// Its journal.
   func journalLeft(_ matches: String...) throws -> [[String: Any]] {
     let folders = try FileManager.default.contentsOfDirectory(atPath: "\(written)/var/log/journal")
     guard folders.count == 1 else {
@@ -233,8 +272,6 @@ final class Container {
     }
     let journal = try FinishedProgram(
       ["journalctl", "--directory=\(written)/var/log/journal/\(folders[0])", "--output=json"] + matches)
-    return try journal.output.split(separator: "\n").compactMap { line in
-      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-    }
+    return try journal.output.split(separator: "\n").map { try jsonObject($0) }
   }
 }

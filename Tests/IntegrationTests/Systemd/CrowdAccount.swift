@@ -3,28 +3,28 @@
 import Foundation
 import Testing
 
-/// What crowds have said at the end, added up.
+/// The accounts of crowds, added up.
 struct CrowdAccount {
-  /// What one observer received of each poster, and how many it was told it had lost.
+  /// What one observer received from each poster, and how many losses were reported to it.
   struct Observed {
     var lost = 0
     var received: [String: IndexSet] = [:]
   }
 
-  /// The highest number of each poster; it used all up to it.
+  /// The highest number of each poster, which has posted all numbers up to it.
   private(set) var posted: [String: Int] = [:]
-  /// Of those, the ones of which their poster does not know whether the bus took them.
+  /// The numbers of which a poster does not know whether the bus took them.
   private(set) var unsure: [String: IndexSet] = [:]
   private(set) var observers: [String: Observed] = [:]
   private(set) var asked = 0
-  /// What came twice or in the wrong order, verdicts that are not as expected, and unexpected errors.
+  /// The crowds' lines about repeated posts, unexpected verdicts and unexpected errors.
   private(set) var repeated: [String] = []
   private(set) var wrong: [String] = []
   private(set) var broken: [String] = []
   /// Observers that do not know how many they have lost.
   private(set) var interrupted: Set<String> = []
 
-  /// Adds what a crowd has said.
+  /// Adds the account of a crowd.
   mutating func add(_ lines: [String]) throws {
     for line in lines where line != "progress" {
       let words = line.split(separator: " ").map { String($0) }
@@ -53,8 +53,8 @@ struct CrowdAccount {
     return number
   }
 
-  /// What does not come out even: of what was posted, each observer received each once and in its poster's order, or
-  /// was told that it was lost.
+  /// What does not add up: each observer must have received each post once and in its poster's order, or have been told
+  /// of its loss.
   var problems: [String] {
     var problems = repeated
     for (name, observed) in observers.sorted(by: { $0.key < $1.key }) {
@@ -71,7 +71,7 @@ struct CrowdAccount {
       for poster in observed.received.keys where posted[poster] == nil {
         problems.append("\(name) received something of \(poster), who is nobody")
       }
-      // Of what did not come and is in doubt, each was either lost, and told, or never taken.
+      // A post in doubt that did not come was either reported as lost, or never taken.
       let least = interrupted.contains(name) ? 0 : missing
       if !(least...missing + doubtful).contains(observed.lost) {
         problems.append(
@@ -82,7 +82,6 @@ struct CrowdAccount {
     return problems
   }
 
-  /// In numbers.
   var summary: String {
     let received = observers.values.reduce(0) { $0 + $1.received.values.reduce(0) { $0 + $1.count } }
     return """

@@ -3,9 +3,9 @@
 import Foundation
 import Testing
 
-/// A crowd of clients in a process of its own (Tests/Crowd), and what it says.
+/// A crowd of clients (Tests/Crowd) in its own process.
 final class CrowdProgram {
-  /// How many there are of each.
+  /// How many clients of each kind there are.
   struct Size {
     var observers = 0
     var posters = 0
@@ -21,9 +21,9 @@ final class CrowdProgram {
   }
 
   enum Side: String {
-    /// In the machine, as a service with a user of its own.
+    /// In the container, as a service with a dynamic user.
     case inside
-    /// On this side of the wall.
+    /// On the host.
     case outside
   }
 
@@ -33,7 +33,7 @@ final class CrowdProgram {
   private let input = Pipe()
   private let program: RunningProgram
 
-  /// Starts one, registered when it returns, and idle.
+  /// Starts a crowd. When this returns, its clients have registered, and wait.
   init(_ side: Side, of size: Size, seed: UInt64, at machine: Container) throws {
     self.side = side
     let arguments = [side.rawValue, String(seed)] + size.arguments
@@ -57,24 +57,23 @@ final class CrowdProgram {
     try #require(connections.count == size.clients, "\(told)")
   }
 
-  /// Says something to it.
+  /// Sends it a command.
   func say(_ command: String) throws {
     try input.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
   }
 
-  /// Says something to it, and waits until it has done it.
-  @discardableResult
-  func say(_ command: String, until answer: String) throws -> [String] {
+  /// Sends it a command, and waits for its answer.
+  func say(_ command: String, until answer: String) throws {
     try say(command)
-    return try lines(to: answer)
+    _ = try lines(to: answer)
   }
 
-  /// Waits until so many more lines of progress have come.
+  /// Waits for so many more lines of progress.
   func progress(_ count: Int) throws {
     for _ in 0..<count { _ = try lines(to: "progress") }
   }
 
-  /// What it says up to a line.
+  /// The lines that it prints before this one.
   func lines(to last: String) throws -> [String] {
     var lines: [String] = []
     do {

@@ -3,12 +3,12 @@
 import Foundation
 import Testing
 
-/// Units that ask the bus and tell it things, as systemd/examples has them.
+/// The units of systemd/examples, which ask the bus and post to it.
 @Suite("Units that use the bus", .timeLimit(.minutes(5)))
 struct SystemdGuardTests {
   private let machine: Container
 
-  /// A machine with a job that notes that it ran, and asks first.
+  /// A machine with a unit that asks before it starts, and writes a line when it runs.
   init() throws {
     machine = try Container()
     try machine.copy(
@@ -27,51 +27,41 @@ struct SystemdGuardTests {
     try [machine.property("ActiveState", of: unit), machine.property("Result", of: unit)]
   }
 
-  /// Something that stays for as long as it is kept, and is ready.
-  private func staying(_ command: String...) throws -> RunningProgram {
-    let program = try machine.start("tribunectl", command)
-    let line = try #require(try program.errors.line())
-    try #require(["holding ", "observing ", "attached "].contains { line.hasPrefix($0) }, "\(line)")
-    return program
-  }
-
   // MARK: ExecCondition=
 
-  @Test("a unit that asks first starts when nobody minds")
+  @Test("a unit that asks first starts when nobody vetoes")
   func allowed() throws {
     try machine.does("systemctl", "start", "job.service")
     #expect(try runs == 1)
     #expect(try state() == ["inactive", "success"])
   }
 
-  @Test("a unit that asks first is passed over on a veto: no failure, and the journal has who and why")
+  @Test("a unit that asks first is skipped on a veto: it does not fail, and the journal has the reason")
   func vetoed() throws {
-    let hold = try staying(
+    let hold = try machine.staying(
       "hold", "unit.shouldStart", "--object=unit/job.service", "--why=a restore is running")
     try machine.does("systemctl", "start", "job.service")
     #expect(try runs == 0)
-    // Nothing keeps the unit in systemd's memory, but the journal does.
+    // systemd forgets the unit's result, but the journal has it.
     try machine.waitForEntry("UNIT=job.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
     #expect(try state() == ["inactive", "success"])
-    try machine.waitForEntry("_SYSTEMD_UNIT=job.service") {
-      ($0["MESSAGE"] as? String)?.contains("a restore is running") == true
-    }
-    // It is about that unit alone, and as long as it lasts.
+    try machine.waitForMessage("a restore is running", of: "job.service")
+    // The hold is about that unit alone, for as long as it lasts.
     try machine.write(unit: "other.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n")
     try machine.copy(
       "systemd/examples/ask-first.conf", to: "/etc/systemd/system/other.service.d/ask-first.conf")
     try machine.does("systemctl", "start", "other.service")
     #expect(try state(of: "other.service") == ["inactive", "success"])
     hold.signal(SIGKILL)
-    // It has ended when it has closed that.
+    // It has ended when it has closed its output.
     _ = try hold.output.rest()
     try machine.does("systemctl", "start", "job.service")
     #expect(try runs == 1)
   }
 
-  @Test("a unit that asks first fails when the bus is gone, unless it says otherwise")
+  @Test("a unit that asks first fails without a bus, unless it says otherwise")
   func busGone() throws {
-    // What cannot be started does not come back when it is wanted.
+    // The next client cannot start a masked unit.
     try machine.does("systemctl", "mask", "--now", "--runtime", "tribuned.socket", "tribuned.service")
     #expect(try machine.run("systemctl", "start", "job.service").status != 0)
     #expect(try runs == 0)
@@ -84,7 +74,7 @@ struct SystemdGuardTests {
     #expect(try runs == 1)
   }
 
-  @Test("a unit that asks first while the machine boots asks the delegates in files, too")
+  @Test("a unit that asks first at boot also asks the delegates in files")
   func boot() throws {
     let example = try String(
       contentsOf: Script.repository.appending(path: "systemd/examples/ask-first.conf"), encoding: .utf8)
@@ -100,7 +90,7 @@ struct SystemdGuardTests {
 
         """,
         "/etc/systemd/system/early.service.d/ask-first.conf": example,
-        // A unit that does not wait for the delegates has asked before they are attached.
+        // Delays the delegates: a unit that does not wait for them asks before they are attached.
         "/etc/systemd/system/tribune-delegates.service.d/late.conf": """
         [Service]
         ExecStartPre=/bin/sh -c 'while systemctl list-jobs --no-legend early.service | grep running; do :; done'
@@ -111,24 +101,22 @@ struct SystemdGuardTests {
         "/etc/tribune/delegates.d/unit.shouldStart/50-maintenance":
           "#!/bin/sh\necho 'maintenance until noon'\nexit 1\n"
       ])
-    // It is up when all that is started at boot has been.
+    // By now, everything has been started that is started at boot.
     try #require(try machine.run("test", "-e", "/var/lib/early").status == 1)
     try machine.waitForEntry("UNIT=early.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
-    try machine.waitForEntry("_SYSTEMD_UNIT=early.service") {
-      ($0["MESSAGE"] as? String)?.contains("maintenance until noon") == true
-    }
+    try machine.waitForMessage("maintenance until noon", of: "early.service")
   }
 
   // MARK: OnFailure=
 
-  @Test("a unit that fails is told of, and the last word on it is kept")
+  @Test("the failure of a unit is posted and retained")
   func failure() throws {
     try machine.copy(
       "systemd/examples/tell-failure@.service", to: "/etc/systemd/system/tell-failure@.service")
     try machine.copy(
       "systemd/examples/tell-failure.conf", to: "/etc/systemd/system/broken.service.d/tell-failure.conf")
     try machine.write(unit: "broken.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'exit 3'\n")
-    let observer = try staying("observe", "unit.didFail", "-j")
+    let observer = try machine.staying("observe", "unit.didFail", "-j")
     #expect(try machine.run("systemctl", "start", "broken.service").status != 0)
     let line = try #require(try observer.output.line())
     for part in [
@@ -138,7 +126,7 @@ struct SystemdGuardTests {
     #expect(try machine.does("tribunectl", "list", "--retained").contains("unit/broken.service"))
   }
 
-  @Test("OnFailure= is started when the bus is gone")
+  @Test("without a bus, OnFailure= is started")
   func failureWithoutBus() throws {
     try machine.write(unit: "alarm.service", "[Service]\nType=oneshot\nExecStart=/bin/touch /var/lib/alarm\n")
     try machine.write(unit: "job.service.d/alarm.conf", "[Unit]\nOnFailure=alarm.service\n")
@@ -150,25 +138,25 @@ struct SystemdGuardTests {
 
   // MARK: Timers
 
-  @Test("a timer's job is done when it may be, told about, and left on a veto")
+  @Test("a timer's job runs and is announced if it may, and does not run on a veto")
   func timer() throws {
     for unit in ["nightly-prune.timer", "nightly-prune.service"] {
       try machine.copy("systemd/examples/\(unit)", to: "/etc/systemd/system/\(unit)")
     }
     try machine.write(
       "#!/bin/sh\necho \"$1\" >>/var/lib/pruned\n", to: "/usr/local/bin/prune-backups", mode: 0o755)
-    // Now, rather than at night.
+    // It elapses at once, and not at night.
     try machine.write(
       unit: "nightly-prune.timer.d/now.conf",
       "[Timer]\nOnCalendar=\nRandomizedDelaySec=0\nOnActiveSec=0\nAccuracySec=1us\n")
-    let observer = try staying("observe", "backup.*", "-j")
+    let observer = try machine.staying("observe", "backup.*", "-j")
     try machine.does("systemctl", "start", "nightly-prune.timer")
     for name in ["backup.willPrune", "backup.didPrune"] {
       #expect(try observer.output.line()?.contains("\"\(name)\"") == true)
     }
     #expect(try machine.read("/var/lib/pruned") == "/home\n")
 
-    let hold = try staying("hold", "backup.shouldPrune", "--why=a restore is running")
+    let hold = try machine.staying("hold", "backup.shouldPrune", "--why=a restore is running")
     try machine.does("systemctl", "start", "nightly-prune.service")
     #expect(try state(of: "nightly-prune.service") == ["inactive", "success"])
     #expect(try machine.read("/var/lib/pruned") == "/home\n")
@@ -177,7 +165,7 @@ struct SystemdGuardTests {
 
   // MARK: A drop-in for the bus
 
-  @Test("a drop-in gives the bus and its keeper room for more connections")
+  @Test("a drop-in lets the bus and its keeper have more connections")
   func moreConnections() throws {
     try machine.write("[Bus]\nConnectionsMax=50000\n", to: "/etc/tribune/tribuned.conf")
     let units = ["tribuned.service", "tribuned-keeper.service"]

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// The Debian package on a machine that has nothing of Tribune: there, upgraded under its clients, and gone.
+/// The Debian package on a machine without Tribune: installed, upgraded under its clients, and removed.
 @Suite("The package under systemd", .timeLimit(.minutes(5)))
 struct SystemdPackageTests {
   private let machine: Container
@@ -32,15 +32,7 @@ struct SystemdPackageTests {
       .map { $0.trimmingCharacters(in: .newlines) }
   }
 
-  /// A verb that stays, does not look for a bus that is gone, and is ready.
-  private func staying(_ command: String...) throws -> RunningProgram {
-    let program = try machine.start("tribunectl", ["--reconnect=0"] + command)
-    let line = try #require(try program.errors.line())
-    try #require(["holding ", "observing ", "attached "].contains { line.hasPrefix($0) }, "\(line)")
-    return program
-  }
-
-  /// The connections of the system's bus, but for that of whoever asks.
+  /// The connections of the system's bus.
   private func connections() throws -> Set<String> {
     let lines = try machine.does("tribunectl", "-j", "list").split(separator: "\n")
     return try Set(
@@ -52,10 +44,10 @@ struct SystemdPackageTests {
 
   // MARK: Installing
 
-  @Test("once installed, the bus is there for its first client, and at each boot")
+  @Test("installs a bus that starts with its first client, and at each boot")
   func installs() throws {
     #expect(try machine.run("getent", "passwd", "tribune").status != 0)
-    // Whatever it depends on has to be there, and is asked for by name.
+    // All its dependencies must be installed already.
     try machine.does("apt-get", "--quiet", "--yes", "install", "/root/older.deb")
     #expect(try installedVersion == version(of: "older"))
     #expect(try machine.does("getent", "passwd", "tribune").hasSuffix(":/usr/sbin/nologin"))
@@ -71,7 +63,7 @@ struct SystemdPackageTests {
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
     #expect(try machine.does("journalctl", "--list-catalog").contains("Tribune: Whether"))
 
-    // All of it is there, as it was packed.
+    // All its files are as they were packed.
     #expect(try machine.does("dpkg", "--verify", "tribune") == "")
     for file in [
       "man/man1/tribunectl.1.gz", "man/man5/tribuned.conf.5.gz", "man/man8/tribuned.8.gz",
@@ -83,19 +75,19 @@ struct SystemdPackageTests {
   // MARK: Upgrading
 
   @Test(
-    "to a newer version and back to an older: a new daemon, and no client notices",
+    "is upgraded and downgraded with a new daemon, and no client notices",
     arguments: [["older", "newer"], ["newer", "older"]])
   func keeps(packages: [String]) throws {
     try install(packages[0])
-    // On both sides of the wall: who observes, who is asked, who holds.
-    let observer = try staying("observe", "package.*", "-j")
-    let delegate = try staying("delegate", "package.shouldLeave", "--veto=not now")
-    let hold = try staying("hold", "package.shouldStart", "--why=the disk is full")
+    // Clients inside and outside of the container.
+    let observer = try machine.staying("--reconnect=0", "observe", "package.*", "-j")
+    let delegate = try machine.staying("--reconnect=0", "delegate", "package.shouldLeave", "--veto=not now")
+    let hold = try machine.staying("--reconnect=0", "hold", "package.shouldStart", "--why=the disk is full")
     let outside = try (0..<3).map { _ in try RawClient(path: machine.bus) }
     for client in outside { try client.greet() }
     try outside[0].observe("package.*", serial: 1)
     try outside[1].attach(Attach(patterns: ["package.shouldMove"]), serial: 1)
-    // A question that waits for its answer.
+    // This query waits for its answer.
     try outside[2].send(Ask(deadline: 60_000), serial: 7, name: "package.shouldMove")
     let question = try outside[1].nextQuestion().question
     let before = try connections()
@@ -106,11 +98,11 @@ struct SystemdPackageTests {
 
     #expect(try installedVersion == version(of: packages[1]))
     #expect(try machine.property("MainPID") != pid)
-    // It has what the restart is not to lose.
+    // The keeper stays, because it has the connections.
     #expect(try machine.property("MainPID", of: "tribuned-keeper.service") == keeper)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.number("NRestarts") == 0)
-    // But for those that asked for the list.
+    // The clients that asked for the lists have gone.
     #expect(try connections().intersection(before).count == 6)
     try outside[1].answer(question, .veto, "it is in use")
     let verdict = try outside[2].next()
@@ -127,7 +119,7 @@ struct SystemdPackageTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  @Test("what the administrator has stopped and disabled stays so, and what was changed stays changed")
+  @Test("leaves stopped and disabled units, and a changed configuration, as they are")
   func choices() throws {
     try install("older")
     let units = ["tribuned.socket", "tribuned.service"]
@@ -140,51 +132,37 @@ struct SystemdPackageTests {
     #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
   }
 
-  @Test("users' buses are upgraded with their connections, and none is started")
+  @Test("upgrades users' buses with their connections, and starts none")
   func users() throws {
     try install("older")
-    var uids: [String] = []
-    for user in ["first", "second"] {
-      try machine.does("useradd", "--create-home", user)
-      try machine.does("loginctl", "enable-linger", user)
-      let uid = try machine.does("id", "--user", user)
-      try machine.does("systemctl", "start", "user@\(uid).service")
-      uids.append(uid)
-    }
-    func service(_ property: String, of uid: String) throws -> String {
-      try machine.does(
-        "systemctl", "--user", "--machine=\(uid)@", "show", "--value", "--property=\(property)",
-        "tribuned.service")
-    }
-    try machine.does("systemctl", "--user", "--machine=\(uids[0])@", "enable", "--now", "tribuned.socket")
+    let (first, second) = (try machine.addUser("first"), try machine.addUser("second"))
+    try machine.does(as: "first", first, "systemctl", "--user", "enable", "--now", "tribuned.socket")
     let hold = try machine.start(
-      as: "first", uids[0], "tribunectl", "--reconnect=0", "hold", "disk.shouldPrune",
+      as: "first", first, "tribunectl", "--reconnect=0", "hold", "disk.shouldPrune",
       "--why=a restore is running")
     #expect(try hold.errors.line()?.hasPrefix("holding ") == true)
-    let pid = try service("MainPID", of: uids[0])
+    let pid = try machine.property("MainPID", ofBusOf: "first", first)
 
     try install("newer")
 
-    #expect(try service("MainPID", of: uids[0]) != pid)
-    #expect(try service("ActiveState", of: uids[0]) == "active")
-    let holds = try machine.does(
-      "runuser", "-u", "first", "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uids[0])", "tribunectl", "holds")
+    #expect(try machine.property("MainPID", ofBusOf: "first", first) != pid)
+    #expect(try machine.property("ActiveState", ofBusOf: "first", first) == "active")
+    let holds = try machine.does(as: "first", first, "tribunectl", "holds")
     #expect(holds.contains("a restore is running"))
-    #expect(try service("ActiveState", of: uids[1]) == "inactive")
+    #expect(try machine.property("ActiveState", ofBusOf: "second", second) == "inactive")
 
     try machine.does("dpkg", "--remove", "tribune")
     #expect(try hold.errors.rest().contains("the bus is stopping"))
     for folder in ["tribune", "tribune-keeper"] {
-      #expect(try machine.run("stat", "/run/user/\(uids[0])/\(folder)").status != 0)
+      #expect(try machine.run("stat", "/run/user/\(first)/\(folder)").status != 0)
     }
   }
 
   // MARK: Removing
 
-  @Test(
-    "removed, it ends with its clients and leaves its configuration; purged, it leaves nothing but its user")
+  @Test("removed, leaves no bus and no client, but its configuration; purged, leaves nothing but its user")
   func removes() throws {
-    /// What is on the disk, beside logs.
+    /// All files but logs.
     func files() throws -> Set<Substring> {
       Set(
         try machine.does("find", "/", "-xdev", "-path", "/var/log", "-prune", "-o", "-print")
@@ -195,7 +173,7 @@ struct SystemdPackageTests {
     try install("older")
     try machine.does("systemctl", "enable", "--now", "tribune-delegates.service")
     try machine.does("systemctl", "--global", "enable", "tribuned.socket")
-    let inside = try staying("observe", "package.*")
+    let inside = try machine.staying("--reconnect=0", "observe", "package.*")
     let outside = try RawClient(path: machine.bus)
     try outside.greet()
     try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
@@ -213,7 +191,7 @@ struct SystemdPackageTests {
     #expect(try machine.does("find", "/run", "-name", "tribun*") == "")
     #expect(try machine.run("pgrep", "tribun").status == 1)
 
-    // Who installs it again has what was configured.
+    // The next installation has the same configuration.
     try install("newer")
     #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
 
@@ -221,7 +199,7 @@ struct SystemdPackageTests {
     let after = try files()
     #expect(after.subtracting(before).sorted() == [])
     #expect(before.subtracting(after).sorted() == [])
-    // Files of it may be anywhere, and nobody else is to get them.
+    // The user stays, as some of its files may: no other user may get its uid.
     try machine.does("getent", "passwd", "tribune")
     #expect(try !machine.does("journalctl", "--list-catalog").contains("Tribune"))
 

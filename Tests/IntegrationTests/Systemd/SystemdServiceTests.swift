@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// The system's units, as a real systemd runs them.
+/// The system's units under a real systemd.
 @Suite("The service under systemd", .timeLimit(.minutes(5)))
 struct SystemdServiceTests {
   private static let service = "tribuned.service"
@@ -12,36 +12,36 @@ struct SystemdServiceTests {
 
   // MARK: Starting
 
-  @Test("the first client starts it")
+  @Test("the first client starts the bus and its keeper, whose socket is the bus's alone")
   func activation() throws {
     let machine = try Container()
-    #expect(try machine.property("ActiveState") == "inactive")
+    for unit in [Self.service, Self.keeper] {
+      #expect(try machine.property("ActiveState", of: unit) == "inactive")
+    }
     #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
-    #expect(try machine.property("ActiveState") == "active")
+    for unit in [Self.service, Self.keeper] {
+      #expect(try machine.property("ActiveState", of: unit) == "active")
+    }
+    #expect(
+      try machine.does("stat", "--format=%U %a", "/run/tribune-keeper", "/run/tribune-keeper/socket")
+        == "root 755\ntribune 600")
   }
 
-  @Test("a client on the other side of a container's wall starts it, too")
-  func activationFromOutside() throws {
-    let machine = try Container()
-    try RawClient(path: machine.bus).greet()
-    #expect(try machine.property("ActiveState") == "active")
-  }
-
-  @Test("enabled, it is up before what starts behind basic.target, and says that it is ready when it answers")
+  @Test("enabled, it is up before basic.target, and says that it is ready when it answers")
   func readiness() throws {
     let machine = try Container(enabled: ["tribuned.service", "tribuned.socket"])
     #expect(try machine.property("ActiveState") == "active")
     let up = try machine.number("ActiveEnterTimestampMonotonic")
     let basic = try machine.number("ActiveEnterTimestampMonotonic", of: "basic.target")
     #expect(up <= basic)
-    // Runs when the daemon has said that it is ready, and fails the start if nobody answers.
+    // Runs when the daemon has said that it is ready. If the bus does not answer then, the start fails.
     try machine.write(unit: "tribuned.service.d/ask.conf", "[Service]\nExecStartPost=tribunectl status\n")
     try machine.does("systemctl", "restart", "tribuned.service")
     #expect(try machine.property("StatusText").hasPrefix("0 connections, "))
   }
 
   @Test(
-    "bus and keeper run as their user, with the limits that the units say",
+    "bus and keeper run as their user, with the limits of their units",
     arguments: [(service, -900), (keeper, -950)])
   func limits(unit: String, score: Int) throws {
     let machine = try Container(enabled: ["tribuned.service"])
@@ -49,7 +49,7 @@ struct SystemdServiceTests {
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
     #expect(try machine.number("LimitNOFILE", of: unit) == 32768)
     #expect(try machine.number("OOMScoreAdjust", of: unit) == score)
-    // A systemd that may not raise a limit, as in some containers, gives as much as it has.
+    // In some containers, systemd may not raise a limit, and passes its own on.
     let mayRaise = try machine.has(capability: 24)
     #expect(
       try machine.fileLimits(of: pid)
@@ -65,7 +65,7 @@ struct SystemdServiceTests {
 
   // MARK: The socket
 
-  @Test("the folder of the socket is root's, stays while the service stops, and goes with the socket")
+  @Test("the socket's folder belongs to root, stays while the service stops, and goes with the socket")
   func folder() throws {
     let machine = try Container()
     func owner() throws -> String {
@@ -79,7 +79,7 @@ struct SystemdServiceTests {
     #expect(try owner() == expected)
     try machine.does("systemctl", "stop", Self.service)
     #expect(try owner() == expected)
-    // It is started by the next client, through the same socket.
+    // The next client starts the service through the same socket.
     try machine.does("tribunectl", "status")
     try machine.does("systemctl", "stop", "tribuned.socket")
     #expect(try machine.property("ActiveState") == "inactive")
@@ -88,7 +88,7 @@ struct SystemdServiceTests {
     #expect(try owner() == expected)
   }
 
-  @Test("the socket goes with its unit even where its folder is to stay")
+  @Test("the socket goes with its unit even if its folder is preserved")
   func preservedFolder() throws {
     let machine = try Container(enabled: [])
     try machine.write(
@@ -99,7 +99,7 @@ struct SystemdServiceTests {
     #expect(try machine.does("ls", "-A", "/run/tribune") == "")
   }
 
-  @Test("restarted by the name of its socket, it listens at a new one, and keeps its clients")
+  @Test("a client outside of the container starts it; restarted by its socket's name, it keeps its clients")
   func restartedSocket() throws {
     let machine = try Container()
     let client = try RawClient(path: machine.bus)
@@ -109,7 +109,7 @@ struct SystemdServiceTests {
     let socket = try machine.does("stat", "--format=%i", "/run/tribune/bus")
     try machine.does("systemctl", "restart", "tribuned.socket")
     #expect(try machine.does("stat", "--format=%i", "/run/tribune/bus") != socket)
-    // Through the new one.
+    // This client connects to the new socket.
     try machine.does("tribunectl", "post", "disk.didMount")
     #expect(try machine.property("MainPID") != pid)
     #expect(try client.next().name == "disk.didMount")
@@ -117,16 +117,14 @@ struct SystemdServiceTests {
 
   // MARK: Reloading
 
-  @Test("a reload takes the new configuration over, and one with errors leaves the old one in force")
+  @Test("a reload puts a new configuration into force, unless it has errors")
   func reload() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let pid = try machine.property("MainPID")
     func reload(_ configuration: String, until message: String) throws -> UInt32 {
       try machine.write(configuration, to: "/etc/tribune/tribuned.conf")
       try machine.does("systemctl", "reload", Self.service)
-      try machine.waitForEntry("_SYSTEMD_UNIT=\(Self.service)") {
-        ($0["MESSAGE"] as? String)?.contains(message) == true
-      }
+      try machine.waitForMessage(message, of: Self.service)
       return try RawClient(path: machine.bus).greet().queriesMax
     }
     #expect(try reload("[Bus]\nQueriesMax=7\n", until: "the configuration was read again") == 7)
@@ -135,22 +133,20 @@ struct SystemdServiceTests {
     #expect(try machine.property("MainPID") == pid)
   }
 
-  @Test("one that cannot start for its configuration is tried again, and is up when that is mended")
+  @Test("with errors in its configuration, it is started again and again, until they are corrected")
   func mended() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let run = try machine.property("InvocationID")
     try machine.write("[Bus]\nQueriesMax=many\n", to: "/etc/tribune/tribuned.conf")
     #expect(try machine.run("systemctl", "restart", Self.service).status != 0)
-    try machine.waitForEntry("_SYSTEMD_UNIT=\(Self.service)") {
-      ($0["MESSAGE"] as? String)?.contains("not starting with a configuration that has errors") == true
-    }
+    try machine.waitForMessage("not starting with a configuration that has errors", of: Self.service)
     #expect(try machine.property("ActiveState") == "activating")
     try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
     try machine.waitForStart(after: run)
     #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
   }
 
-  @Test("one that can have no thread says so, and ends")
+  @Test("if it cannot start a thread, it says so and ends")
   func noThread() throws {
     let machine = try Container()
     let result = try machine.run(
@@ -162,13 +158,11 @@ struct SystemdServiceTests {
 
   // MARK: Coming back
 
-  @Test("killed or ended, it comes back", arguments: ["KILL", "TERM", "SEGV"])
+  @Test("crashed or ended, it comes back", arguments: ["TERM", "SEGV"])
   func comesBack(signal: String) throws {
     let machine = try Container(enabled: ["tribuned.service"])
-    let run = try machine.property("InvocationID")
     let pid = try machine.property("MainPID")
-    try machine.does("kill", "-\(signal)", pid)
-    try machine.waitForStart(after: run)
+    try machine.restart(by: signal)
     #expect(try machine.property("MainPID") != pid)
     #expect(try machine.number("NRestarts") == 1)
     try RawClient(path: machine.bus).greet()
@@ -180,7 +174,7 @@ struct SystemdServiceTests {
     for _ in 0..<30 {
       let run = try machine.property("InvocationID")
       try machine.does("kill", "-KILL", try machine.property("MainPID"))
-      // One that waits for it triggers the socket, as clients do.
+      // A client that waits triggers the socket.
       try RawClient(path: machine.bus).greet()
       try machine.waitForStart(after: run)
     }
@@ -188,24 +182,14 @@ struct SystemdServiceTests {
     #expect(try machine.property("ActiveState", of: "tribuned.socket") == "active")
   }
 
-  @Test("only \"systemctl stop\" stops it")
-  func stops() throws {
-    let machine = try Container(enabled: ["tribuned.service"])
-    try machine.does("systemctl", "stop", Self.service)
-    #expect(try machine.property("ActiveState") == "inactive")
-    #expect(try machine.property("Result") == "success")
-  }
-
-  @Test("one whose run loop stands still is replaced")
+  @Test("when its event loop hangs, it is killed and started again")
   func watchdog() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     #expect(try machine.property("WatchdogUSec") == "20s")
     try machine.write(unit: "tribuned.service.d/sooner.conf", "[Service]\nWatchdogSec=2s\n")
     try machine.does("systemctl", "restart", Self.service)
-    let run = try machine.property("InvocationID")
     let pid = try machine.property("MainPID")
-    try machine.does("kill", "-STOP", pid)
-    try machine.waitForStart(after: run)
+    try machine.restart(by: "STOP")
     #expect(try machine.property("MainPID") != pid)
     try machine.waitForEntry("UNIT=\(Self.service)") { $0["UNIT_RESULT"] as? String == "watchdog" }
     try RawClient(path: machine.bus).greet()
@@ -213,7 +197,7 @@ struct SystemdServiceTests {
 
   // MARK: The keeper
 
-  /// A client that has registered something, and is known to be kept.
+  /// A client that observes, and whose connection the keeper has.
   private func keptClient(_ machine: Container) throws -> RawClient {
     let client = try RawClient(path: machine.bus)
     let id = try client.greet().connection
@@ -222,27 +206,14 @@ struct SystemdServiceTests {
     return client
   }
 
-  @Test("the keeper starts with the bus, and its socket is the bus's alone")
-  func keeperStarts() throws {
-    let machine = try Container()
-    #expect(try machine.property("ActiveState", of: Self.keeper) == "inactive")
-    try machine.does("tribunectl", "status")
-    #expect(try machine.property("ActiveState", of: Self.keeper) == "active")
-    #expect(
-      try machine.does("stat", "--format=%U %a", "/run/tribune-keeper", "/run/tribune-keeper/socket")
-        == "root 755\ntribune 600")
-  }
-
-  @Test("systemd keeps the log and the lease of the bus, and nothing else", arguments: ["restart", "kill"])
-  func stored(way: String) throws {
+  @Test("systemd stores the log and the lease of the bus, and nothing else", arguments: [false, true])
+  func stored(isKilled: Bool) throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let client = try keptClient(machine)
     for _ in 0..<3 {
       #expect(try machine.number("NFileDescriptorStore") == 2)
-      let run = try machine.property("InvocationID")
-      if way == "kill" {
-        try machine.does("systemctl", "kill", "--signal=KILL", Self.service)
-        try machine.waitForStart(after: run)
+      if isKilled {
+        try machine.restart(by: "KILL")
       } else {
         try machine.does("systemctl", "restart", Self.service)
       }
@@ -250,7 +221,7 @@ struct SystemdServiceTests {
     }
   }
 
-  @Test("where no restart follows the death of the bus, its clients see the end")
+  @Test("if the bus is not restarted after its death, its clients are disconnected")
   func ended() throws {
     let machine = try Container()
     try machine.write(unit: "tribuned.service.d/never.conf", "[Service]\nRestart=no\n")
@@ -261,27 +232,23 @@ struct SystemdServiceTests {
     _ = try client.readToEnd()
   }
 
-  @Test("however long a restart takes, clients stay connected")
+  @Test("clients stay connected, however long a restart takes")
   func slowRestart() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     // Without the lease, the keeper would wait for 30 s.
     try machine.write(unit: "tribuned.service.d/slow.conf", "[Service]\nRestartSec=35s\n")
     let client = try keptClient(machine)
-    let run = try machine.property("InvocationID")
-    try machine.does("systemctl", "kill", "--signal=KILL", Self.service)
-    try machine.waitForStart(after: run)
+    try machine.restart(by: "KILL")
     try client.settle(serial: 2)
   }
 
-  @Test("a keeper that hangs is replaced, and nobody notices")
+  @Test("a keeper that hangs is killed and started again, and no client notices")
   func keeperWatchdog() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let client = try keptClient(machine)
-    let run = try machine.property("InvocationID", of: Self.keeper)
-    try machine.does("systemctl", "kill", "--signal=STOP", Self.keeper)
-    try machine.waitForStart(of: Self.keeper, after: run)
+    try machine.restart(Self.keeper, by: "STOP")
     try machine.waitForEntry("UNIT=\(Self.keeper)") { $0["UNIT_RESULT"] as? String == "watchdog" }
-    // It has everything again.
+    // The new keeper has taken everything once it has a later connection.
     _ = try keptClient(machine)
     try machine.does("systemctl", "restart", Self.service)
     try client.settle(serial: 2)
@@ -289,7 +256,7 @@ struct SystemdServiceTests {
 }
 
 extension Container {
-  /// Whether its systemd has a capability, by its number in capabilities(7)'s header.
+  /// Whether its systemd has a capability (capabilities(7)), by its number.
   fileprivate func has(capability: Int) throws -> Bool {
     let status = try read("/proc/1/status").split(separator: "\n")
     let set = try #require(status.first { $0.hasPrefix("CapEff:") }).split(separator: "\t")

@@ -8,16 +8,16 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// What a bus does whose keeper asks for its place, and says then what the test has it say.
+/// The keeper of these buses asks for their place, and then follows a script.
 @MainActor
-@Suite("A bus whose place another one wants", .timeLimit(.minutes(15)))
+@Suite("A bus that its keeper asks for its place", .timeLimit(.minutes(15)))
 struct BusYieldingTests {
   @MainActor private struct Asked {
     let bus: SteppedBus
     let client: SteppedBus.Client
     let script: KeeperScript
 
-    /// A bus in an iteration in which it has been asked, and a client has registered something.
+    /// A bus in the middle of an iteration: its keeper has asked for its place, and a client has registered something.
     init(_ steps: [KeeperScript.Step]) throws {
       script = try KeeperScript(
         [
@@ -29,11 +29,11 @@ struct BusYieldingTests {
       try client.send(Observe(), serial: 1, name: "load.*")
       bus.beginIteration()
       try bus.read(client)
-      let isWhole = bus.keeper.flush(within: .seconds(60))
-      #expect(isWhole && bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
+      #expect(bus.keeper.flush(within: .seconds(60)))
+      #expect(bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
     }
 
-    /// The bus serves its client, and its log says that it does.
+    /// Checks that the bus serves its client, and that its log does not end with a hand-over.
     func expectServed() throws {
       try client.send(Observe(), serial: 2, name: "other")
       try bus.pass(client)
@@ -50,18 +50,18 @@ struct BusYieldingTests {
     }
   }
 
-  @Test("gives it, and nothing happens there any more")
+  @Test("gives its place, and does nothing from then on")
   func yields() async throws {
     let asked = try Asked([.hears(.yours), .says(.over)])
     #expect(!asked.bus.server.endIteration())
     #expect(!asked.bus.server.endIteration())
-    // What came before is answered.
+    // It has answered what came before.
     #expect(try asked.client.frames().map(\.serial) == [1])
     await asked.script.expectEnd()
   }
 
   @Test(
-    "goes on when the keeper dies while it hands over, or has done so",
+    "goes on when the keeper dies during the hand-over, or after it",
     arguments: [[.hearsBatch], [.hears(.yours)]] as [[KeeperScript.Step]])
   func keeperDies(_ steps: [KeeperScript.Step]) async throws {
     let asked = try Asked(steps)
@@ -70,7 +70,7 @@ struct BusYieldingTests {
     await asked.script.expectEnd()
   }
 
-  @Test("takes an answer in time that came while it stood still")
+  @Test("counts an answer that came during the hand-over as in time")
   func answerInTime() async throws {
     let asked = try Asked([.hears(.yours), .says(.refusal("it has gone")), .hearsEnd])
     try asked.client.send(
@@ -87,7 +87,7 @@ struct BusYieldingTests {
     await asked.end()
   }
 
-  @Test("answers nobody who asks when it has handed over")
+  @Test("does not answer a request for its place that comes after its hand-over")
   func askedTooLate() async throws {
     let asked = try Asked([
       .hears(.refusal("the bus is ending")), .says(.wanted(logVersion: WriteAheadLog.version)), .hearsEnd,
@@ -100,7 +100,7 @@ struct BusYieldingTests {
     await asked.end()
   }
 
-  @Test("gives it to nobody when it ends anyway, and leaves everything to its keeper")
+  @Test("refuses if it is ending anyway, and leaves everything to its keeper")
   func handsOver() async throws {
     let asked = try Asked([.hears(.refusal("the bus is ending")), .hearsEnd])
     try asked.bus.server.handOver()
@@ -108,7 +108,7 @@ struct BusYieldingTests {
     await asked.end()
   }
 
-  @Test("gives it to nobody when it ends for good")
+  @Test("does not give its place if it ends for good")
   func ends() async throws {
     let asked = try Asked([.hears(.over), .hearsEnd])
     asked.bus.server.stop(graceNanoseconds: 1_000_000_000)

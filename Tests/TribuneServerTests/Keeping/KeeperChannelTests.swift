@@ -5,7 +5,6 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// Two connected sockets of packets.
 private struct PacketPair: ~Copyable {
   let one: FileDescriptor
   let other: FileDescriptor
@@ -33,7 +32,13 @@ struct KeeperChannelTests {
     }
   }
 
-  @Test("a message arrives as it was sent, with as many descriptors as it can have, in their order")
+  /// The next message; nil if there is none.
+  private func next(from channel: KeeperChannel) throws -> KeeperMessage? {
+    guard case .message(let message, _) = try channel.receive() else { return nil }
+    return message
+  }
+
+  @Test("a message arrives unchanged, with its descriptors in order, as many as it can have")
   func descriptors() throws {
     let pair = try Pair()
     let connections = try (0..<3).map { _ in try WatchedConnection() }
@@ -48,50 +53,41 @@ struct KeeperChannelTests {
     #expect(cookies == passed.indices.map { connections[$0 % 3].cookie })
   }
 
-  @Test("what was sent before the connection was reset is received")
+  @Test("messages sent before a reset of the connection still arrive")
   func reset() throws {
     var pair: Pair? = try Pair()
     let keeper = try #require(pair?.keeper)
-    // The bus ends with something unread.
+    // The bus ends with an unread message.
     #expect(try keeper.send(.leaving))
     #expect(try pair?.bus.send(.over) == true)
     pair = nil
-    guard case .message(.over, _) = try keeper.receive() else {
-      Issue.record("nothing came")
-      return
-    }
+    #expect(try next(from: keeper) == .over)
     #expect(throws: KeeperChannel.Failure.ended) { _ = try keeper.receive() }
     #expect(throws: KeeperChannel.Failure.ended) { _ = try keeper.send(.leaving) }
   }
 
-  @Test("who has hung up still has what was said before, and nothing that is said after it")
+  @Test("after hanging up, earlier messages can still be received, and later ones cannot be sent")
   func hangUp() throws {
     let pair = try Pair()
     #expect(try pair.keeper.send(.over))
     pair.bus.hangUp()
     #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.keeper.send(.over) }
-    guard case .message(.over, _) = try pair.bus.receive() else {
-      Issue.record("nothing came")
-      return
-    }
+    #expect(try next(from: pair.bus) == .over)
     #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.bus.receive() }
   }
 
-  @Test("who does not read is not waited for")
+  @Test("sending never waits for a reader")
   func full() throws {
     let pair = try Pair()
     var count = 0
     while try pair.bus.send(.forget(KeeperMessageTests.items)), count < 100_000 { count += 1 }
     #expect(count > KeeperMessage.windowMax && count < 100_000)
-    guard case .message = try pair.keeper.receive() else {
-      Issue.record("nothing came")
-      return
-    }
+    #expect(try next(from: pair.keeper) == .forget(KeeperMessageTests.items))
     #expect(try pair.bus.send(.leaving))
   }
 
   @Test(
-    "what makes no sense is an error, and what came with it is closed",
+    "a malformed message is an error, and its descriptors are closed",
     arguments: [
       [0, 0, 0, 0, 99, 0, 0, 0], [0, 0, 0, 0, 6, 0, 0, 0], [1, 2, 3],
       [UInt8](repeating: 0xFF, count: KeeperMessage.lengthMax + 1),
@@ -113,10 +109,10 @@ struct KeeperChannelTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("nobody is trusted with connections but root, and the user of this process")
+  @Test("only root and this process's own user are trusted")
   func untrusted() async {
     await #expect(processExitsWith: .success) {
-      try #require(geteuid() == 0, "only root can be another user for once")
+      try #require(geteuid() == 0, "only root can change its user")
       try #require(seteuid(65534) == 0)
       try await MainActor.run {
         let pair = try PacketPair()

@@ -10,7 +10,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus's link, and a keeper that says what the test has it say.
+/// A bus's link to a keeper that follows a script.
 @MainActor
 private final class ScriptedKeeper: EventLoopTarget {
   let script: KeeperScript
@@ -25,7 +25,7 @@ private final class ScriptedKeeper: EventLoopTarget {
     link = KeeperLink(path: script.path, manager: nil, loop: loop, log: log)
   }
 
-  /// Waits until something has happened because of what the keeper has said.
+  /// Runs the event loop until a message of the keeper has had its effect.
   func wait(until hasHappened: () -> Bool) throws {
     while !hasHappened() {
       if case .down = link.state { throw KeeperLink.Failure(description: "the keeper is gone") }
@@ -52,7 +52,7 @@ private final class ScriptedKeeper: EventLoopTarget {
   }
 }
 
-/// What a keeper has.
+/// A connection and a log that a keeper has.
 private struct Kept {
   let connection: WatchedConnection
   let log: WriteAheadLog
@@ -66,9 +66,9 @@ private struct Kept {
     items = [.connection(connection.cookie), .log(state)]
   }
 
-  /// How a keeper gives it, once.
+  /// The steps in which a keeper gives both. Call it once.
   ///
-  /// - Parameter more: what has no descriptor.
+  /// - Parameter more: items without a descriptor.
   func given(to attachment: KeeperAttachment, and more: [KeptItem] = []) throws -> [KeeperScript.Step] {
     let descriptors = [connection.passed, try FileDescriptor.duplicate(of: log.rawDescriptor).release()]
     return [.hears(.attach(attachment)), .gives(items + more, descriptors), .hears(.taken(count: 2))]
@@ -80,7 +80,7 @@ private let replace = KeeperAttachment.replace(logVersion: WriteAheadLog.version
 @MainActor
 @Suite("A bus that takes over what a keeper has", .timeLimit(.minutes(15)))
 struct KeeperLinkResumingTests {
-  @Test("has it, and it is kept at once; the rest is forgotten")
+  @Test("goes on with all of it, which stays kept, and has the keeper forget what it does not need")
   func resumes() async throws {
     let (kept, other) = (try Kept(), try WatchedConnection())
     let bus = try ScriptedKeeper(
@@ -97,55 +97,46 @@ struct KeeperLinkResumingTests {
       #expect(bus.link.isKept(item))
     }
     bus.link.forgetRest()
-    let isWhole = bus.link.flush(within: .seconds(60))
-    #expect(isWhole)
+    #expect(bus.link.flush(within: .seconds(60)))
     await bus.end()
   }
 
-  @Test("says which log it has been passed elsewhere")
+  @Test("tells the keeper which log it got elsewhere")
   func means() async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper([
       .hears(.attach(.resume(log: kept.state))), .says(.taken(count: 0)), .hearsEnd,
     ])
-    var given = PassedDescriptors()
-    given.append(owning: try FileDescriptor.duplicate(of: kept.log.rawDescriptor).release())
-    bus.passed.take([.log(kept.state)], given)
+    bus.passed.take([.log(kept.state)], [try FileDescriptor.duplicate(of: kept.log.rawDescriptor).release()])
     try bus.link.resume(into: bus.passed)
     #expect(bus.isUp)
     await bus.end()
   }
 
-  @Test("does not start where the keeper serves another bus")
-  func refused() async throws {
-    let bus = try ScriptedKeeper([
-      .hears(.attach(.resume(log: 0))), .says(.refusal("another one is served")),
-    ])
+  @Test(
+    "does not start if the keeper serves another bus, or does not answer",
+    arguments: [
+      (.says(.refusal("another one is served")), ": another one is served"), (.hearsEnd, " does not answer"),
+    ] as [(KeeperScript.Step, String)])
+  func refused(_ step: KeeperScript.Step, _ reason: String) async throws {
+    let bus = try ScriptedKeeper([.hears(.attach(.resume(log: 0))), step])
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.resume(into: bus.passed) }
-    #expect(error?.description == "the keeper at \(bus.script.path): another one is served")
+    #expect(error?.description == "the keeper at \(bus.script.path)\(reason)")
     await bus.script.expectEnd()
   }
 
-  @Test("does not start where the keeper does not answer")
-  func silent() async throws {
-    let bus = try ScriptedKeeper([.hears(.attach(.resume(log: 0))), .hearsEnd])
-    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.resume(into: bus.passed) }
-    #expect(error?.description == "the keeper at \(bus.script.path) does not answer")
-    await bus.script.expectEnd()
-  }
-
-  /// What a keeper says that dies in between, or makes no sense.
+  /// The last steps of keepers that die too early, or break the protocol.
   private nonisolated static let nonsense: [[KeeperScript.Step]] = [
     [], [.says(.end(count: 1))], [.says(.yours)], [.says(.wanted(logVersion: 1))], [.says(.over)],
     [.says(.attach(.begin))], [.says(.forget([]))], [.says(.ready)], [.saysBytes([1, 2, 3])],
   ]
 
-  @Test("goes on with what there is when a keeper does not give everything", arguments: nonsense.indices)
+  @Test("goes on with what has come if a keeper does not give everything", arguments: nonsense.indices)
   func nonsense(_ index: Int) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
       try kept.given(to: .resume(log: 0)) + Self.nonsense[index]
-        // The next keeper is sent everything.
+        // The bus sends everything to the next keeper.
         + [.hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hears(.batch([.file(1)]))]
         + [.says(.taken(count: 1)), .hearsEnd])
     try bus.link.resume(into: bus.passed)
@@ -158,7 +149,7 @@ struct KeeperLinkResumingTests {
     await bus.end()
   }
 
-  @Test("has what this process has room for")
+  @Test("goes on without the descriptors that are beyond this process's limit")
   func lost() async throws {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([
@@ -177,7 +168,7 @@ struct KeeperLinkResumingTests {
 @Suite("A bus that replaces another one", .timeLimit(.minutes(15)))
 struct KeeperLinkReplacingTests {
   @Test(
-    "has the place when the keeper says so, whatever else is in the keeper's mind",
+    "has the place when the keeper says so, even if the keeper is leaving",
     arguments: [[.yours], [.leaving, .yours]] as [[KeeperMessage]])
   func takesPlace(_ words: [KeeperMessage]) async throws {
     let kept = try Kept()
@@ -192,7 +183,8 @@ struct KeeperLinkReplacingTests {
   }
 
   @Test(
-    "fails where it is refused before it is ready", arguments: [.refusal("not now"), nil] as [KeeperMessage?])
+    "fails if the keeper refuses before the bus is ready",
+    arguments: [.refusal("not now"), nil] as [KeeperMessage?])
   func refused(_ word: KeeperMessage?) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(try kept.given(to: replace) + (word.map { [.says($0)] } ?? []))
@@ -203,7 +195,7 @@ struct KeeperLinkReplacingTests {
   }
 
   @Test(
-    "fails where it is refused when it is ready",
+    "fails if the keeper refuses once the bus is ready",
     arguments: [.refusal("not now"), nil, .over, .wanted(logVersion: 1)] as [KeeperMessage?])
   func refusedAtLast(_ word: KeeperMessage?) async throws {
     let kept = try Kept()
@@ -215,7 +207,7 @@ struct KeeperLinkReplacingTests {
     await bus.script.expectEnd()
   }
 
-  @Test("fails where it has no room for everything: the other bus has")
+  @Test("fails if it cannot take everything: the other bus can go on")
   func lost() async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
@@ -227,7 +219,7 @@ struct KeeperLinkReplacingTests {
     await bus.script.expectEnd()
   }
 
-  @Test("fails where the other bus has no log that it could go on with")
+  @Test("fails if the other bus has no log")
   func withoutState() async throws {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([
@@ -254,7 +246,7 @@ struct KeeperLinkYieldingTests {
   }
 
   @Test(
-    "has lost it when the keeper says so, whatever else is in the keeper's mind",
+    "has lost it when the keeper says so, even if the keeper is leaving",
     arguments: [[.over], [.leaving, .over]] as [[KeeperMessage]])
   func lost(_ words: [KeeperMessage]) async throws {
     let bus = try Self.asked([.hears(.yours)] + words.map { .says($0) })
@@ -262,7 +254,7 @@ struct KeeperLinkYieldingTests {
     await bus.script.expectEnd()
   }
 
-  @Test("has lost it also when that was the last thing that the keeper has said")
+  @Test("has lost it even if the keeper hung up after saying so")
   func lostAtLast() async throws {
     let bus = try Self.asked([.hearsBatch, .says(.over)])
     let file = try SharedFile(length: 1)
@@ -273,24 +265,23 @@ struct KeeperLinkYieldingTests {
     #expect(!bus.isUp)
   }
 
-  @Test("goes on with its keeper when the other bus has gone")
+  @Test("goes on with its keeper if the other bus has gone")
   func refused() async throws {
     let bus = try Self.asked([
       .hears(.yours), .says(.refusal("it has gone")), .hears(.batch([.file(1)])), .says(.taken(count: 1)),
       .hearsEnd,
     ])
     #expect(throws: KeeperChannel.Failure.refused("it has gone")) { try bus.link.givePlace() }
-    // Whoever asks next is another one.
+    // The next request is another bus's.
     bus.link.refusePlace(because: "it has been refused")
     let file = try SharedFile(length: 1)
     bus.link.keep(.file(1), lending: file.rawDescriptor)
-    let isWhole = bus.link.flush(within: .seconds(60))
-    #expect(isWhole)
+    #expect(bus.link.flush(within: .seconds(60)))
     await bus.end()
   }
 
   @Test(
-    "goes on without its keeper when that dies, or makes no sense",
+    "goes on without its keeper if that dies, or breaks the protocol",
     arguments: [nil, .yours, .end(count: 1)] as [KeeperMessage?])
   func keeperDies(_ word: KeeperMessage?) async throws {
     let bus = try Self.asked([.hears(.yours)] + (word.map { [.says($0)] } ?? []))
@@ -299,19 +290,18 @@ struct KeeperLinkYieldingTests {
     await bus.script.expectEnd()
   }
 
-  @Test("waits for no other keeper while it hands over")
+  @Test("does not wait for another keeper during a hand-over")
   func keeperDiesEarly() async throws {
     let file = try SharedFile(length: 1)
     let bus = try Self.asked([
       .hears(.batch([.file(1)])), .hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hearsEnd,
     ])
     bus.link.keep(.file(1), lending: file.rawDescriptor)
-    let isWhole = bus.link.flush(within: .seconds(60))
-    #expect(!isWhole)
+    #expect(!bus.link.flush(within: .seconds(60)))
     #expect(throws: KeeperChannel.Failure.ended) { try bus.link.givePlace() }
     bus.link.tick(at: bus.link.now.advanced(byMilliseconds: 200))
     try bus.wait { bus.isUp }
-    // The other keeper has asked for nothing.
+    // This keeper has not asked for the place.
     #expect(throws: KeeperChannel.Failure.ended) { try bus.link.givePlace() }
     #expect(bus.isUp)
     await bus.end()
@@ -326,7 +316,7 @@ struct KeeperLinkYieldingTests {
     await bus.end()
   }
 
-  /// A bus that has left its keeper, which has said this to it.
+  /// Checks that a bus leaves its keeper after these steps.
   private func hasLeft(_ steps: [KeeperScript.Step]) async throws {
     let file = try SharedFile(length: 1)
     let bus = try Self.asked([.hears(.batch([.file(1)]))] + steps + [.hearsEnd])
@@ -338,7 +328,7 @@ struct KeeperLinkYieldingTests {
   }
 
   @Test(
-    "leaves a keeper that says what is not to be said now",
+    "leaves a keeper that sends a message at the wrong time",
     arguments: [
       .attach(.begin), .batch([]), .forget([]), .taken(count: 0), .end(count: 0), .over, .yours, .ready,
       .wanted(logVersion: 4),
@@ -347,7 +337,7 @@ struct KeeperLinkYieldingTests {
     try await hasLeft([.says(.taken(count: 1)), .says(word)])
   }
 
-  @Test("leaves a keeper that sends no message, or passes descriptors, or has taken more than it was sent")
+  @Test("leaves a keeper that sends garbage, passes descriptors or acknowledges too much")
   func garbage() async throws {
     let file = try SharedFile(length: 1)
     try await hasLeft([.saysBytes([1, 2, 3])])

@@ -9,7 +9,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus's link, and the keepers that it finds one after the other, all stepped by the test.
+/// A bus's link and its keepers, one after the other. The test makes all their steps.
 @MainActor
 private final class LinkedKeeper {
   private final class Clock {
@@ -28,7 +28,7 @@ private final class LinkedKeeper {
     link = KeeperLink(path: keeper.path, manager: nil, loop: loop, log: log) { [clock] in clock.now }
   }
 
-  /// Has so many descriptors kept, of which nobody looks at what they are.
+  /// Has a descriptor kept under each key. Nothing checks what they refer to.
   func keep(_ range: Range<Int>) throws {
     for key in range {
       link.keep(.connection(UInt64(key)), owning: try UnixSocket.make(nonblocking: true))
@@ -37,7 +37,7 @@ private final class LinkedKeeper {
 
   func forget(_ range: Range<Int>) { for key in range { link.forget(.connection(UInt64(key))) } }
 
-  /// Has both sides do what they can, until nothing changes.
+  /// Steps both sides until nothing changes.
   func settle(seconds: UInt64 = 0, keeperTurns: Bool = true) throws {
     clock.now = clock.now.advanced(byNanoseconds: seconds * 1_000_000_000)
     for _ in 0..<20 {
@@ -58,7 +58,7 @@ struct KeeperLinkTests {
 
   init() throws { pair = try LinkedKeeper() }
 
-  @Test("everything is kept once the keeper has acknowledged it, and not before")
+  @Test("a descriptor counts as kept once the keeper has acknowledged it, and not before")
   func kept() throws {
     try pair.keep(0..<1000)
     #expect(pair.keptCount(of: 0..<1000) == 0)
@@ -70,7 +70,8 @@ struct KeeperLinkTests {
     #expect(pair.link.keepsAll)
   }
 
-  @Test("what has ended is kept no more, wherever it was on its way")
+  @Test(
+    "a descriptor that is taken back is not kept, whether it was acknowledged, under way or still waiting")
   func forgotten() throws {
     try pair.keep(0..<100)
     try pair.settle(seconds: 1)
@@ -81,7 +82,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<200) == 100)
   }
 
-  @Test("what comes again under the name of what has ended is kept")
+  @Test("a new descriptor under the name of one that was taken back is kept")
   func again() throws {
     try pair.keep(0..<100)
     try pair.settle(seconds: 1)
@@ -94,7 +95,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<100) == 25)
   }
 
-  @Test("a keeper that ends is replaced, and the next one is sent everything")
+  @Test("after a keeper has died, the bus sends everything to the next one")
   func refilled() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -109,7 +110,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 100..<600) == 500)
   }
 
-  @Test("a keeper that is to end may, and the next one is sent everything")
+  @Test("a keeper that is told to end does, and the bus sends everything to the next one")
   func leaving() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -122,8 +123,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<500) == 500)
   }
 
-  @Test(
-    "a keeper that is slow in a hand-over is not left, and forgets in the end what it has not acknowledged")
+  @Test("in a hand-over, the bus stays with a slow keeper, and takes back what that has not acknowledged")
   func slow() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -137,7 +137,7 @@ struct KeeperLinkTests {
     #expect(pair.keeper.count == 500)
   }
 
-  @Test("a keeper that does not answer keeps nothing after 5 s, and everything again when it goes on")
+  @Test("after 5 s without an answer nothing counts as kept, and all of it again once the keeper goes on")
   func hung() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -153,7 +153,7 @@ struct KeeperLinkTests {
     #expect(pair.keeper.count == 501)
   }
 
-  @Test("what a keeper has no space for is not kept, and nobody waits for that")
+  @Test("descriptors beyond the keeper's capacity are not kept, and the bus does not wait for them")
   func full() throws {
     let pair = try LinkedKeeper(capacity: 300)
     try pair.keep(0..<500)
@@ -161,8 +161,7 @@ struct KeeperLinkTests {
     #expect(pair.keeper.count == 300)
     #expect(pair.keptCount(of: 0..<500) == 300)
     #expect(!pair.link.keepsAll)
-    let isWhole = pair.link.flush(within: .seconds(60))
-    #expect(!isWhole)
+    #expect(!pair.link.flush(within: .seconds(60)))
   }
 
   @Test("a bus that ends for good leaves nothing, and looks for no other keeper")

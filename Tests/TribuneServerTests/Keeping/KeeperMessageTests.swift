@@ -5,7 +5,6 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// What a bus and its keeper say to each other, as bytes.
 @Suite("The messages between a bus and its keeper")
 struct KeeperMessageTests {
   static let kinds: [KeptItem.Kind] = [.log, .connection, .file, .listener, .lease]
@@ -29,7 +28,7 @@ struct KeeperMessageTests {
     return buffer.array
   }
 
-  @Test("what is written is what is read, and fits into a packet", arguments: all)
+  @Test("a message is read as it was written, and fits into a packet", arguments: all)
   func roundTrip(_ message: KeeperMessage) throws {
     let bytes = Self.bytes(message)
     #expect(bytes.count <= KeeperMessage.lengthMax)
@@ -38,7 +37,7 @@ struct KeeperMessageTests {
     #expect(try KeeperMessage(bytes.raw, descriptorCount: count) == message)
   }
 
-  @Test("a message lies in its packet as its documentation says")
+  @Test("a message has the layout that is documented")
   func layout() {
     #expect(Self.bytes(.ready) == [0, 0, 0, 0, 11, 0, 0, 0])
     #expect(
@@ -49,13 +48,13 @@ struct KeeperMessageTests {
         == [13, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 2, 5, 0, 0, 0, 0, 0, 0, 0])
   }
 
-  @Test("what a newer side says of an item besides is passed over")
+  @Test("fields that a newer version adds to an item are ignored")
   func newerRecord() throws {
     let bytes: [UInt8] = [14, 0, 0, 0, 2, 1, 0, 0, 10, 0, 0, 0, 2, 5, 0, 0, 0, 0, 0, 0, 0, 99]
     #expect(try KeeperMessage(bytes.raw, descriptorCount: 1) == .batch([.connection(5)]))
   }
 
-  @Test("descriptors can be fewer than a batch has, and never more", arguments: all)
+  @Test("a batch can come with fewer descriptors than items, and never with more", arguments: all)
   func descriptorCounts(_ message: KeeperMessage) throws {
     let bytes = Self.bytes(message)
     #expect(try KeeperMessage(bytes.raw, descriptorCount: 0) == message)
@@ -64,7 +63,7 @@ struct KeeperMessageTests {
     #expect(code == .malformedFrame)
   }
 
-  @Test("a reason that is too long is cut, and its message still is one")
+  @Test("a reason that is too long is truncated, and its message stays valid")
   func longReason() throws {
     let bytes = Self.bytes(.refusal(String(repeating: "ö", count: 10_000)))
     #expect(
@@ -72,9 +71,9 @@ struct KeeperMessageTests {
   }
 
   @Test(
-    "what makes no sense is refused",
+    "malformed messages are refused",
     arguments: [
-      // No head; a length that is not the packet's; kinds that there are not; descriptors of what has none.
+      // No head; a length that is not the packet's; unknown kinds; a descriptor count in a message without any.
       ([], .malformedFrame), ([0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0], .malformedFrame),
       ([1, 0, 0, 0, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0, 0, 1], .malformedFrame),
       ([0xFF, 0xFF, 0xFF, 0xFF, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
@@ -83,10 +82,10 @@ struct KeeperMessageTests {
       ([1, 0, 0, 0, 1, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 2, 1, 0, 0], .malformedFrame),
       ([1, 0, 0, 0, 3, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 4, 0, 0, 0], .malformedFrame),
       ([2, 0, 0, 0, 8, 0, 0, 0, 9, 0], .malformedFrame), ([0, 0, 0, 0, 9, 0, 0, 0], .malformedFrame),
-      // A version and a way that there are not.
+      // An unknown version, and an unknown way to attach.
       ([10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], .unsupportedVersion),
       ([10, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
-      // Records of no length, of one that they do not have, and of no kind.
+      // Items without a length, with a wrong length, and of an unknown kind.
       ([4, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0], .malformedFrame),
       ([5, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 1], .malformedFrame),
       ([13, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
@@ -96,7 +95,8 @@ struct KeeperMessageTests {
     #expect(refused == code)
   }
 
-  @Test("whatever is damaged is refused, or read as what is written and read alike", arguments: Seeds.all)
+  @Test(
+    "a damaged message is refused, or read as one that can be written and read again", arguments: Seeds.all)
   func damaged(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for message in Self.all {

@@ -8,12 +8,12 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// Somebody who listens where a bus looks for its keeper, and says, on a thread of its own, what the test has them say.
+/// A keeper that follows a script, on a thread of its own.
 final class KeeperScript: Sendable {
   enum Step: Sendable {
-    /// Waits for a message. Batches and what is forgotten meanwhile are acknowledged.
+    /// Waits for a message. Acknowledges other batches, and requests to forget, meanwhile.
     case hears(KeeperMessage)
-    /// Waits for a batch, of whatever.
+    /// Waits for any batch.
     case hearsBatch
     /// The same, and acknowledges it.
     case keepsBatch
@@ -55,7 +55,7 @@ final class KeeperScript: Sendable {
     }
   }
 
-  /// Waits for the end of the script.
+  /// Waits for the end of the script, and checks that the bus has followed it.
   func expectEnd() async {
     for await deviation in outcome { #expect(deviation == nil) }
   }
@@ -65,7 +65,7 @@ final class KeeperScript: Sendable {
     while !rest.isEmpty {
       guard try Poll.wait(for: listener, forWriting: false, timeout: Self.limit),
         let socket = try UnixSocket.accept(listener)
-      else { throw Deviation(description: "nobody comes") }
+      else { throw Deviation(description: "no bus connects") }
       while let step = rest.popFirst() {
         if case .hangsUp = step { break }
         try Self.play(step, over: socket)
@@ -127,7 +127,7 @@ final class KeeperScript: Sendable {
   /// The next message, whose descriptors are closed; nil when the bus has hung up.
   private static func receive(from socket: borrowing FileDescriptor) throws -> KeeperMessage? {
     guard try Poll.wait(for: socket, forWriting: false, timeout: limit) else {
-      throw Deviation(description: "nothing is said")
+      throw Deviation(description: "no message comes")
     }
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
     var passed = PassedDescriptors()

@@ -6,7 +6,7 @@ import TribuneServer
 import TribuneSystem
 import TribuneTestSupport
 
-/// A keeper, and buses that say what the test has them say.
+/// A keeper, and buses that the test plays.
 @MainActor
 @Suite("A keeper", .timeLimit(.minutes(15)))
 struct KeeperTests {
@@ -28,7 +28,7 @@ struct KeeperTests {
 
   // MARK: Keeping
 
-  @Test("keeps what its bus sends until the bus takes it back")
+  @Test("keeps what its bus sends, until the bus takes it back")
   func keeps() throws {
     let connections = try connections(3)
     #expect(try bus.keep(connections) == 3)
@@ -38,9 +38,9 @@ struct KeeperTests {
     #expect(try connections[1].isClosed)
   }
 
-  @Test("gives the next bus all of it, and keeps it still")
+  @Test("gives the next bus everything, and goes on keeping it")
   func gives() throws {
-    // More than are given ahead of what is acknowledged.
+    // More than the keeper gives before it waits for an acknowledgement.
     let connections = try connections(KeeperMessage.windowMax * KeeperMessage.itemsMax + 10)
     for start in stride(from: 0, to: connections.count, by: KeeperMessage.itemsMax) {
       let some = connections[start..<min(start + KeeperMessage.itemsMax, connections.count)]
@@ -56,10 +56,10 @@ struct KeeperTests {
     }
   }
 
-  @Test("gives no more than a window of messages ahead of what is acknowledged")
+  @Test("has no more than a window of unacknowledged messages under way")
   func window() throws {
     let item = try WatchedConnection()
-    // Nobody looks at what they are.
+    // Nothing checks what they refer to.
     for number in 0..<UInt64(KeeperMessage.windowMax + 1) {
       let items = (0..<UInt64(KeeperMessage.itemsMax)).map { KeptItem.connection(number << 32 | $0) }
       let copies = [CInt](repeating: item.passed, count: items.count)
@@ -75,7 +75,7 @@ struct KeeperTests {
     guard case .batch? = try next.ask(.taken(count: 253)) else { throw Errno.inputOutput }
   }
 
-  @Test("has one thing under each name, and lets go of what another one takes the place of")
+  @Test("keeps one descriptor under each name, and closes the one that another replaces")
   func replaces() throws {
     let states = try connections(2)
     for state in states {
@@ -85,7 +85,7 @@ struct KeeperTests {
     #expect(try states[0].isClosed)
   }
 
-  @Test("takes no more than it has room for, and says how many")
+  @Test("takes no more than its capacity, and says how many it took")
   func capacity() throws {
     let keeper = try SteppedKeeper(capacity: 3)
     let bus = try keeper.servedBus()
@@ -94,13 +94,13 @@ struct KeeperTests {
     #expect(try bus.keep(Array(connections[2...])) == 1)
     #expect(keeper.count == 3)
     #expect(try connections[3].isClosed && connections[4].isClosed)
-    // What has a place goes on having one.
+    // A full keeper still takes a descriptor that replaces another.
     let another = try WatchedConnection()
     #expect(try bus.keep([], and: [.connection(connections[0].cookie)], [another.passed]) == 1)
     #expect(try connections[0].isClosed)
   }
 
-  @Test("closes also a connection in which something is that nobody has read")
+  @Test("also closes a connection with unread bytes")
   func unread() throws {
     let connection = try WatchedConnection()
     try connection.write()
@@ -109,32 +109,30 @@ struct KeeperTests {
     #expect(try connection.isClosed)
   }
 
-  // MARK: Who is served
+  // MARK: Serving
 
-  @Test("gives what it has to a bus that means the same log, and lets go of it for any other one")
-  func state() throws {
-    for (attachment, isGiven) in [
+  @Test(
+    "gives everything to a bus with the same log, and closes it for a bus with another one",
+    arguments: [
       (.resume(log: 0), true), (.resume(log: 7), true), (.resume(log: 8), false), (.begin, false),
       (.replace(logVersion: 1), true),
-    ] as [(KeeperAttachment, Bool)] {
-      let keeper = try SteppedKeeper()
-      let bus = try keeper.servedBus()
-      let (connection, state) = (try WatchedConnection(), try WatchedConnection())
-      #expect(try bus.keep([connection], and: [.log(7)], [state.passed]) == 2)
-      bus.hangUp()
-      let next = try keeper.bus()
-      try next.say(.attach(attachment))
-      if isGiven {
-        #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .log(7)])
-      } else {
-        #expect(try next.hear() == .taken(count: 0), "\(attachment)")
-        #expect(try connection.isClosed && state.isClosed)
-      }
+    ] as [(KeeperAttachment, Bool)])
+  func state(_ attachment: KeeperAttachment, isGiven: Bool) throws {
+    let (connection, state) = (try WatchedConnection(), try WatchedConnection())
+    #expect(try bus.keep([connection], and: [.log(7)], [state.passed]) == 2)
+    bus.hangUp()
+    let next = try keeper.bus()
+    try next.say(.attach(attachment))
+    if isGiven {
+      #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .log(7)])
+    } else {
+      #expect(try next.hear() == .taken(count: 0))
+      #expect(try connection.isClosed && state.isClosed)
     }
   }
 
   @Test(
-    "serves one bus, and refuses others meanwhile",
+    "serves one bus, and refuses others",
     arguments: [.begin, .resume(log: 0)] as [KeeperAttachment])
   func second(_ attachment: KeeperAttachment) throws {
     let other = try keeper.bus()
@@ -143,14 +141,14 @@ struct KeeperTests {
     #expect(try bus.keep([try WatchedConnection()]) == 1)
   }
 
-  @Test("serves a bus that comes before it has seen that the last one has died")
+  @Test("serves a bus that comes before the keeper notices that the last one died")
   func diesJustBefore() throws {
     let keeper = try SteppedKeeper()
     var bus: ScriptedBus? = try keeper.servedBus()
     let next = try keeper.bus()
     try keeper.turn()
     let connection = try WatchedConnection()
-    // Of one turn, the keeper hears first whoever has spoken first.
+    // Within a turn, the keeper reads in the order in which the messages came.
     try next.say(.attach(.resume(log: 0)))
     try bus?.say(.batch([.connection(connection.cookie)]), passing: [connection.passed])
     close(connection.passed)
@@ -158,7 +156,7 @@ struct KeeperTests {
     #expect(try next.takeAll() == [.connection(connection.cookie)])
   }
 
-  @Test("lets go of everything when its bus ends for good, and serves the next one anew")
+  @Test("closes everything when its bus ends for good, and gives the next one nothing")
   func over() throws {
     let connection = try WatchedConnection()
     #expect(try bus.keep([connection]) == 1)
@@ -171,27 +169,26 @@ struct KeeperTests {
 
   // MARK: The lease
 
-  /// Two ends of a lease, of which the keeper has one.
+  /// The two ends of a lease. The keeper gets one of them.
   private final class Lease {
     private let pair: UnixSocket.SocketPair
     init() throws { pair = try UnixSocket.makePair() }
     var keepers: CInt { pair.one.rawValue }
-    /// Whoever has the other end lets go of it.
+    /// The owner of the other end closes it.
     func end() { UnixSocket.shutdown(pair.other) }
   }
 
-  /// A bus that has a lease and a connection kept.
-  private func leased(_ keeper: SteppedKeeper) throws -> (ScriptedBus, Lease, WatchedConnection) {
-    let (bus, lease, connection) = (try keeper.servedBus(), try Lease(), try WatchedConnection())
+  /// Has the keeper keep a lease and a connection.
+  private func leased() throws -> (Lease, WatchedConnection) {
+    let (lease, connection) = (try Lease(), try WatchedConnection())
     #expect(try bus.ask(.batch([.lease]), passing: [lease.keepers]) == .taken(count: 1))
     #expect(try bus.keep([connection]) == 1)
-    return (bus, lease, connection)
+    return (lease, connection)
   }
 
-  @Test("keeps what a bus has left for as long as there is a lease, and gives the lease to nobody")
+  @Test("keeps what a bus left until the lease ends, and gives the lease to no bus")
   func lease() throws {
-    let keeper = try SteppedKeeper()
-    let (bus, lease, connection) = try leased(keeper)
+    let (lease, connection) = try leased()
     bus.hangUp()
     let next = try keeper.bus()
     try next.say(.attach(.resume(log: 0)))
@@ -205,13 +202,12 @@ struct KeeperTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("has nothing for a bus that comes when the lease has just ended")
+  @Test("gives nothing to a bus that comes just as the lease ends")
   func leaseEndsJustBefore() throws {
-    let keeper = try SteppedKeeper()
-    let (bus, lease, connection) = try leased(keeper)
+    let (lease, connection) = try leased()
     let next = try keeper.bus()
     try keeper.turn()
-    // All of that is one turn's.
+    // The keeper finds all of that in one turn.
     try next.say(.attach(.resume(log: 0)))
     bus.hangUp()
     lease.end()
@@ -219,30 +215,17 @@ struct KeeperTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("goes by the last lease that it was given")
-  func secondLease() throws {
-    let keeper = try SteppedKeeper()
-    let (bus, first, _) = try leased(keeper)
-    let second = try Lease()
-    #expect(try bus.ask(.batch([.lease]), passing: [second.keepers]) == .taken(count: 1))
-    bus.hangUp()
-    first.end()
-    try keeper.turn()
-    #expect(keeper.count == 2)
-    second.end()
-    try keeper.turn()
-    #expect(keeper.count == 0)
-  }
-
-  @Test("goes by a lease that comes when the last one has just ended")
-  func leaseRenewedJustBefore() throws {
-    let keeper = try SteppedKeeper()
-    let (bus, first, _) = try leased(keeper)
+  @Test(
+    "goes by the last lease that it got, even if the one before ends at that moment",
+    arguments: [false, true])
+  func secondLease(endsJustThen: Bool) throws {
+    let (first, _) = try leased()
     let second = try Lease()
     try bus.say(.batch([.lease]), passing: [second.keepers])
-    first.end()
+    if endsJustThen { first.end() }
     #expect(try bus.hear() == .taken(count: 1))
     bus.hangUp()
+    first.end()
     try keeper.turn()
     #expect(keeper.count == 2)
     second.end()
@@ -250,10 +233,9 @@ struct KeeperTests {
     #expect(keeper.count == 0)
   }
 
-  @Test("goes on without the lease when the bus takes it back")
+  @Test("stays with its bus when a lease that the bus took back ends")
   func forgottenLease() throws {
-    let keeper = try SteppedKeeper()
-    let (bus, lease, _) = try leased(keeper)
+    let (lease, _) = try leased()
     #expect(try bus.ask(.forget([.lease])) == .taken(count: 0))
     lease.end()
     let another = try Lease()
@@ -261,10 +243,10 @@ struct KeeperTests {
     #expect(keeper.count == 2)
   }
 
-  // MARK: Who makes no sense
+  // MARK: Broken protocol
 
   @Test(
-    "refuses who says what is not to be said now, and goes on serving the others",
+    "refuses a stranger that sends a message at the wrong time, and goes on serving its bus",
     arguments: [
       .batch([.connection(1)]), .forget([.connection(1)]), .taken(count: 1), .end(count: 0), .leaving, .over,
       .wanted(logVersion: 1), .yours, .ready, .refusal("no"),
@@ -286,7 +268,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "refuses its own bus that makes no sense, and lets go of what it had: it may go on elsewhere",
+    "refuses its own bus if that breaks the protocol, and closes what it had: the bus may go on elsewhere",
     arguments: [.attach(.begin), .taken(count: 1), .end(count: 0), .wanted(logVersion: 1), .leaving]
       as [KeeperMessage])
   func owner(_ message: KeeperMessage) throws {
@@ -299,7 +281,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "refuses who sends no message, and goes on serving the others",
+    "refuses a stranger that sends garbage, and goes on serving its bus",
     arguments: [
       [], [0], [0, 0, 0, 0, 99, 0, 0, 0], [0, 0, 0, 0, 2, 200, 0, 0],
       [UInt8](repeating: 0xFF, count: KeeperMessage.lengthMax + 100),
@@ -307,7 +289,7 @@ struct KeeperTests {
   func garbage(_ bytes: [UInt8]) throws {
     let stranger = try keeper.bus()
     try stranger.say(bytes: bytes)
-    // What is empty is like an end.
+    // An empty packet is like an end.
     let refusals = bytes.isEmpty ? 0 : 1
     #expect(try stranger.lastWords()?.count == refusals)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
@@ -316,10 +298,10 @@ struct KeeperTests {
     #expect(keeper.count == 1 - refusals)
   }
 
-  @Test("hangs up on a bus that does not read what it is said")
+  @Test("hangs up on a bus that does not read")
   func deaf() throws {
     #expect(throws: KeeperChannel.Failure.ended) {
-      // Each is acknowledged.
+      // The keeper acknowledges each.
       for _ in 0..<100_000 {
         try bus.say(.forget([]))
         try keeper.turn()
@@ -328,7 +310,7 @@ struct KeeperTests {
     #expect(try keeper.servedBus().keep([try WatchedConnection()]) == 1)
   }
 
-  @Test("lets in no more than it has places for, and serves those that it has")
+  @Test("refuses connections beyond its limit, and goes on serving its bus")
   func crowd() throws {
     let idle = try (0..<10).map { _ in try keeper.bus() }
     let refusal = [KeeperMessage.refusal("too many buses are connected")]
@@ -342,7 +324,7 @@ struct KeeperTests {
 
   // MARK: Its end
 
-  @Test("that has nothing ends with the signal")
+  @Test("that has nothing ends at the signal")
   func endVacant() throws {
     let keeper = try SteppedKeeper()
     #expect(try keeper.turn())
@@ -350,7 +332,7 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("that has something ends when its bus goes on without it")
+  @Test("that has something asks its bus to leave, and ends when it has left")
   func endOwned() throws {
     try keeper.signal()
     #expect(try bus.hear() == .leaving)
@@ -359,7 +341,7 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("whose bus has gone gives the next one everything, and ends then")
+  @Test("whose bus has gone gives everything to the next one before it ends")
   func endAwaited() throws {
     let connection = try WatchedConnection()
     #expect(try bus.keep([connection]) == 1)
@@ -375,11 +357,10 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  // MARK: Where it listens
+  // MARK: Listening
 
-  @Test("listens in place of a keeper that has died, and of nobody else")
+  @Test("takes over the socket of a dead keeper, and no other file")
   func listening() throws {
-    let keeper = try SteppedKeeper()
     #expect(throws: Errno.addressInUse) { _ = try Keeper.listener(at: keeper.path) }
     keeper.die()
     #expect(SocketFile.isSocket(at: keeper.path) == true)
@@ -391,7 +372,7 @@ struct KeeperTests {
     #expect(SocketFile.isSocket(at: file) == false)
   }
 
-  @Test("that has no descriptor for a bus goes on, and lets it in when there is one")
+  @Test("that has no descriptor left for a bus goes on, and lets the bus in once it has one")
   func noDescriptors() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {

@@ -8,10 +8,10 @@ import TribuneTestSupport
 
 @testable import TribuneServer
 
-/// What the service manager keeps beside the keeper. Each test has a process of its own: it changes the environment.
-@Suite("What is stored with the service manager", .timeLimit(.minutes(15)))
+/// Each test has a process of its own, because it changes the environment.
+@Suite("The store of the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
-  @Test("is the log, of which there is one, and the lease, which goes with its keeper")
+  @Test("gets the log, in place of the last one, and the lease, which it drops when its keeper dies")
   func stores() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -38,10 +38,10 @@ struct ManagerStoreTests {
     }
   }
 
-  @Test("is sent later where the manager does not read, in its order, and nobody waits for that")
+  @Test("gets everything later, in order, if the manager does not read, and the bus does not wait")
   func stuck() async {
     await #expect(processExitsWith: .success) {
-      // What waits in the kernel is ended by nothing else.
+      // Nothing else ends a wait in the kernel.
       alarm(60)
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
@@ -52,7 +52,7 @@ struct ManagerStoreTests {
         store.store(lease: connection.passed) { isSent = $0 }
         store.store(log: connection.passed)
         #expect(isSent == nil)
-        // It has copies.
+        // The store has copies.
         close(connection.passed)
         let due = try #require(store.nextDue)
         try manager.drain(filling)
@@ -69,7 +69,7 @@ struct ManagerStoreTests {
     }
   }
 
-  @Test("is given up, and logged, where the socket leads nowhere")
+  @Test("gets nothing if its socket leads nowhere, which is logged")
   func nowhere() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -90,7 +90,7 @@ struct ManagerStoreTests {
     #expect(lines.first?.hasPrefix("tribuned: cannot store a descriptor at $NOTIFY_SOCKET: ") == true)
   }
 
-  @Test("is nothing where nobody manages the service")
+  @Test("does not exist without a service manager")
   func nobody() async {
     await #expect(processExitsWith: .success) {
       await MainActor.run {

@@ -4,9 +4,9 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// How a keeper has one bus take the place of another one. Both say what the test has them say.
+/// A keeper hands the place of one bus to another. The test plays both buses.
 @MainActor
-@Suite("A bus that wants the place of another one", .timeLimit(.minutes(15)))
+@Suite("A bus that asks for the place of another one", .timeLimit(.minutes(15)))
 struct ReplacingTests {
   private let keeper: SteppedKeeper
   private let old: ScriptedBus
@@ -16,7 +16,7 @@ struct ReplacingTests {
   private static let newcomerHasGone = KeeperMessage.refusal("the one that wanted the place has gone")
   private static let ownerHasGone = KeeperMessage.refusal("the bus that was asked for its place has gone")
 
-  /// The old bus has a connection kept, and has been asked.
+  /// The old bus has a connection kept, and the keeper has asked for its place.
   init() throws {
     keeper = try SteppedKeeper()
     (old, connection) = (try keeper.servedBus(), try WatchedConnection())
@@ -27,14 +27,14 @@ struct ReplacingTests {
     #expect(try new.hear() == nil)
   }
 
-  /// The old bus gives its place, and the new one gets everything.
+  /// Has the old bus give its place, and the new one get everything.
   private func yield() throws {
     try old.say(.yours)
     #expect(try new.takeAll() == [.connection(connection.cookie)])
     #expect(try old.hear() == nil)
   }
 
-  /// The old bus is in its place, with all that it had.
+  /// Checks that the old bus still has its place, and everything that it had.
   private func expectOldServed() throws {
     let others = try WatchedConnection()
     #expect(try old.keep([others]) == 1)
@@ -44,7 +44,7 @@ struct ReplacingTests {
     #expect(try stranger.lastWords() == [.refusal("another bus is served")])
   }
 
-  @Test("has it when it is ready, and the other one is told first that it has lost it")
+  @Test("gets it when it is ready, after the old one has learnt that it lost it")
   func replaces() throws {
     try yield()
     try new.say(.ready)
@@ -54,7 +54,7 @@ struct ReplacingTests {
     #expect(keeper.count == 2)
   }
 
-  @Test("is given also what the other one has kept at the last moment, and nothing that has ended")
+  @Test("also gets what the old one had kept last, and nothing that the old one took back")
   func lastMoment() throws {
     let another = try WatchedConnection()
     #expect(try old.keep([another]) == 1)
@@ -63,14 +63,14 @@ struct ReplacingTests {
     #expect(try new.takeAll() == [.connection(another.cookie)])
   }
 
-  @Test("is refused by the other one, which goes on")
+  @Test("does not get it if the old one refuses, which then goes on")
   func refused() throws {
     try old.say(.refusal("not now"))
     #expect(try new.lastWords() == [.refusal("not now")])
     try expectOldServed()
   }
 
-  @Test("is not ready before it has been given everything")
+  @Test("cannot be ready before it has got everything")
   func readyTooEarly() throws {
     try new.say(.ready)
     #expect(try new.lastWords()?.count == 1)
@@ -78,7 +78,7 @@ struct ReplacingTests {
     try expectOldServed()
   }
 
-  @Test("is not ready either before it has acknowledged everything")
+  @Test("cannot be ready before it has acknowledged everything")
   func readyWithoutTaking() throws {
     try old.say(.yours)
     guard case .batch? = try new.hear() else { throw Errno.inputOutput }
@@ -88,7 +88,7 @@ struct ReplacingTests {
     try expectOldServed()
   }
 
-  @Test("and dies before it is ready leaves the other one in its place")
+  @Test("leaves the old one in its place if it dies before it is ready")
   func dies() throws {
     try yield()
     new.hangUp()
@@ -96,12 +96,12 @@ struct ReplacingTests {
     try expectOldServed()
   }
 
-  @Test("and dies before it is given anything leaves the other one in its place, whatever that answers")
+  @Test("leaves the old one in its place if it dies before the old one has answered")
   func diesEarly() throws {
     for (answer, isAnswered) in [(.yours, true), (.refusal("not now"), false)] as [(KeeperMessage, Bool)] {
       let test = try Self()
       test.new.hangUp()
-      // Nobody else asks before there is an answer, which would be taken for one to that.
+      // No other bus may ask before the answer, which would be taken for an answer to that bus.
       let third = try test.keeper.bus()
       try third.say(.attach(.replace(logVersion: 4)))
       #expect(try third.lastWords() == [.refusal("another bus is served")])
@@ -113,14 +113,14 @@ struct ReplacingTests {
     }
   }
 
-  @Test("is given everything when the other one ends before it has answered")
+  @Test("gets everything if the old one ends before it has answered")
   func oldEnds() throws {
     old.hangUp()
     #expect(try new.takeAll() == [.connection(connection.cookie)])
     #expect(try new.ask(.ready) == .yours)
   }
 
-  @Test("is refused when the other one dies that has given its place, whose things are kept for the next bus")
+  @Test("is refused if the old one dies after it gave its place, and everything is kept for the next bus")
   func oldDies() throws {
     try yield()
     old.hangUp()
@@ -131,7 +131,7 @@ struct ReplacingTests {
     #expect(try next.ask(.ready) == .yours)
   }
 
-  @Test("is refused when it is ready and the other one has just died: it may go on without its keeper")
+  @Test("is refused if the old one hangs up just as it gets ready: the old one may go on without its keeper")
   func oldDiesJustBefore() throws {
     try yield()
     try new.say(.ready)
@@ -139,7 +139,7 @@ struct ReplacingTests {
     #expect(try new.lastWords() == [Self.ownerHasGone])
   }
 
-  @Test("has nothing of a bus that has just left the keeper when it is ready, nor has anybody else")
+  @Test("gets nothing if the old one leaves the keeper just as it gets ready, and everything is closed")
   func oldLeavesJustBefore() throws {
     try yield()
     try new.say(.ready)
@@ -150,7 +150,7 @@ struct ReplacingTests {
   }
 
   @Test(
-    "is refused when the other one leaves the keeper: it may go on, and nobody has what was kept",
+    "is refused if the old one leaves the keeper, and everything is closed: the old one may go on",
     arguments: [false, true])
   func oldLeaves(hasYielded: Bool) throws {
     if hasYielded { try yield() }
@@ -160,7 +160,7 @@ struct ReplacingTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("has a keeper that is to end ask it to go when it has the place, and not before")
+  @Test("is asked to leave by a keeper that is to end once it has the place, and not before")
   func keeperEnds() throws {
     try keeper.signal()
     #expect(try old.hear() == nil)
@@ -173,7 +173,7 @@ struct ReplacingTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("has a keeper that is to end ask the other one to go when that stays")
+  @Test("leaves the old one in its place if it dies, and a keeper that is to end asks that one to leave")
   func keeperEndsWithTheOldBus() throws {
     try keeper.signal()
     try yield()

@@ -5,10 +5,10 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// A keeper whose turns the test makes, and others that take its place.
+/// A keeper whose turns the test makes. After its death, the test can start another one in its place.
 @MainActor
 final class SteppedKeeper {
-  /// Tests share a thread, and a signal that one keeper has not taken must not end another one.
+  /// Each keeper has a signal of its own: tests share a thread, and a pending signal must not end another keeper.
   private static var signalCount: CInt = 0
   private let number: CInt
 
@@ -24,21 +24,20 @@ final class SteppedKeeper {
     try start(capacity: capacity)
   }
 
-  /// Starts another one.
   func start(capacity: Int = 10_000) throws {
     let socket = try Keeper.listener(at: path)
     listener = try socket.duplicate()
-    // Whoever waits for something that does not come waits no longer than a beat.
+    // A wait ends after a beat at the latest.
     keeper = try Keeper(
       on: socket, endedBy: try SignalDescriptor([number]), capacity: capacity,
       log: Log(level: .error, destination: .standardError), beatMilliseconds: 100, beat: {})
   }
 
-  /// Sends it the signal that is to end it.
+  /// Sends the keeper the signal that tells it to end.
   func signal() throws { try #require(raise(number) == 0) }
 
-  /// As if it had been killed. A process that another test is just starting has a copy of the listening socket; nobody is
-  /// to connect to that.
+  /// Kills the keeper. A process that another test is just starting has a copy of the listening socket, to which no bus
+  /// may connect.
   func die() {
     keeper = nil
     if let socket = listener.take() { UnixSocket.shutdown(socket) }
@@ -46,9 +45,9 @@ final class SteppedKeeper {
 
   var count: Int { keeper?.count ?? 0 }
 
-  /// Has it do all that there is to do.
+  /// Has the keeper do everything that is due.
   ///
-  /// - Returns: whether it goes on.
+  /// - Returns: whether the keeper goes on.
   @discardableResult
   func turn() throws -> Bool {
     for _ in 0..<50 {
@@ -57,19 +56,19 @@ final class SteppedKeeper {
     return true
   }
 
-  /// Has it do what there is to do until something has happened in another process.
+  /// Has the keeper work until something has happened in another process.
   func turn(until hasHappened: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !hasHappened() {
-      try #require(ContinuousClock.now < deadline, "what a test waits for does not happen")
+      try #require(ContinuousClock.now < deadline, "nothing happens within a minute")
       try #require(try keeper?.turn(isPatient: true) == true)
     }
   }
 
-  /// A bus that has connected, and has said nothing.
+  /// A bus that has connected, and has sent nothing.
   func bus() throws -> ScriptedBus { try ScriptedBus(of: self) }
 
-  /// A bus that is served, and has begun with nothing.
+  /// A bus that the keeper serves, and that has nothing kept yet.
   func servedBus() throws -> ScriptedBus {
     let bus = try bus()
     #expect(try bus.ask(.attach(.begin)) == .taken(count: 0))
@@ -77,12 +76,12 @@ final class SteppedKeeper {
   }
 }
 
-/// A bus that says what the test has it say.
+/// A bus that the test plays.
 @MainActor
 final class ScriptedBus {
   private let keeper: SteppedKeeper
   private let channel: KeeperChannel
-  /// Descriptors of the last message that was heard.
+  /// The descriptors of the last message.
   private(set) var passed: [CInt] = []
 
   fileprivate init(of keeper: SteppedKeeper) throws {
@@ -97,18 +96,18 @@ final class ScriptedBus {
     try #require(isSent)
   }
 
-  /// Whether the keeper has said something that nobody has heard yet.
+  /// Whether a message of the keeper waits.
   var isAddressed: Bool {
     get throws { try channel.wait(atMost: .zero) }
   }
 
-  /// Has a packet of these bytes be what the bus says.
+  /// Sends a packet of these bytes.
   func say(bytes: [UInt8]) throws {
     let socket = channel.rawValue
     try #require(unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
   }
 
-  /// What the keeper says next, of what it says at once; nil if that is nothing.
+  /// Turns the keeper, and takes its next message; nil if there is none.
   func hear() throws -> KeeperMessage? {
     try keeper.turn()
     for descriptor in passed { close(descriptor) }
@@ -123,7 +122,7 @@ final class ScriptedBus {
     return try hear()
   }
 
-  /// Has connections kept. This process has them no more.
+  /// Has connections kept, and closes them here.
   ///
   /// - Returns: how many were taken.
   func keep(_ connections: [WatchedConnection], and more: [KeptItem] = [], _ descriptors: [CInt] = []) throws
@@ -139,7 +138,7 @@ final class ScriptedBus {
     return count
   }
 
-  /// What the keeper gives, which is acknowledged and closed.
+  /// The items that the keeper gives. Acknowledges and closes them.
   func takeAll() throws -> [KeptItem] {
     var items: [KeptItem] = []
     while true {
@@ -164,7 +163,7 @@ final class ScriptedBus {
     }
   }
 
-  /// What the keeper says before it hangs up; nil if it does not.
+  /// The messages that the keeper sends before it hangs up; nil if it does not.
   func lastWords() throws -> [KeeperMessage]? {
     try keeper.turn()
     var words: [KeeperMessage] = []

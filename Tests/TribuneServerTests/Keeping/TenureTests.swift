@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneServer
 
-/// For whom a keeper keeps what it has. Bus 1 is served first, bus 2 wants its place, and 3 comes from elsewhere.
+/// Which bus a keeper serves or awaits. Bus 1 is served first, bus 2 asks for its place, and bus 3 is a stranger.
 @Suite("The tenure of a keeper")
 struct TenureTests {
   private static let now = Instant(nanoseconds: 1_000_000_000)
@@ -47,14 +47,15 @@ struct TenureTests {
 
   // MARK: Coming
 
-  @Test("each situation comes about as it is said to", arguments: Situation.allCases)
+  @Test(
+    "each situation has the state and the owner that the other tests assume", arguments: Situation.allCases)
   func situations(_ situation: Situation) {
     let owner: Int? = [.vacant, .awaited].contains(situation) ? nil : 1
     #expect(situation.tenure().state == situation.state)
     #expect(situation.tenure().owner == owner)
   }
 
-  @Test("who comes begins anew, goes on, asks for the place or is refused")
+  @Test("a bus that attaches begins anew, resumes, asks for the place or is refused")
   func attaching() {
     let refusal = Tenure.Action.refuse(3, "another bus is served")
     let cases: [(Situation, Tenure.Attachment, Tenure.Action, Tenure.State)] = [
@@ -77,13 +78,13 @@ struct TenureTests {
   }
 
   @Test(
-    "nobody else comes while a bus is asked for its place",
+    "no other bus can attach while a bus is asked for its place",
     arguments: [Situation.yielding, .askedInVain, .yielded])
   func attachingMeanwhile(_ situation: Situation) {
     for attachment in [.begins, .resumes(isKept: true), .replaces] as [Tenure.Attachment] {
       var tenure = situation.tenure()
       #expect(tenure.attach(3, attachment) == .refuse(3, "another bus is served"))
-      // It is sent away, which changes nothing.
+      // Its departure changes nothing.
       #expect(tenure.depart(3, at: Self.now) == .nothing)
       #expect(tenure.state == situation.state)
     }
@@ -107,7 +108,7 @@ struct TenureTests {
     }
   }
 
-  @Test("whatever happens while a bus is asked for its place, one of the two has it, or is awaited")
+  @Test("after any event while a bus is asked for its place, a bus has it or is awaited, or all is closed")
   func replacing() {
     let ownerHasGone = Tenure.Action.refuse(2, "the bus that was asked for its place has gone")
     let ownerHasLeft = Tenure.Action.clearAndRefuse(2, Self.left)
@@ -126,7 +127,7 @@ struct TenureTests {
       (.yielded, .over, ownerHasLeft, .vacant),
       (.yielded, .ownerDeparts, ownerHasGone, Self.awaited),
       (.yielded, .newcomerDeparts, .leaveInPlace(1, Self.gone), .owned(by: 1)),
-      // Answers that nobody has asked for.
+      // Answers without a request.
       (.owned, .yields, .nothing, .owned(by: 1)),
       (.owned, .refuses, .nothing, .owned(by: 1)),
       (.vacant, .yields, .nothing, .vacant),
@@ -138,7 +139,7 @@ struct TenureTests {
     }
   }
 
-  @Test("a bus that is ready has the place, and can be asked for it itself")
+  @Test("a bus that is ready has the place, and can be asked for it in turn")
   func settled() {
     var tenure = Situation.yielded.tenure()
     tenure.passPlace()
@@ -147,7 +148,7 @@ struct TenureTests {
     #expect(tenure.attach(3, .replaces) == .askToYield(2))
   }
 
-  @Test("who is not the one that is asked answers nothing", arguments: [2, 3])
+  @Test("only the bus that was asked can answer", arguments: [2, 3])
   func strangers(_ bus: Int) {
     for situation in Situation.allCases {
       var tenure = situation.tenure()
@@ -160,7 +161,7 @@ struct TenureTests {
 
   // MARK: Going
 
-  @Test("without a lease, a bus is awaited for 30 s")
+  @Test("without a lease, a keeper waits 30 s for the next bus")
   func patience() {
     var tenure = Situation.awaited.tenure()
     #expect(tenure.nextDue == Self.after(seconds: 30))
@@ -169,7 +170,7 @@ struct TenureTests {
     #expect(tenure.state == .vacant && tenure.nextDue == nil)
   }
 
-  @Test("with a lease, a bus is awaited until that has ended")
+  @Test("with a lease, a keeper waits for the next bus until the lease ends")
   func lease() {
     var tenure = Situation.awaited.tenure(hasLease: true)
     #expect(tenure.nextDue == nil)
@@ -178,19 +179,19 @@ struct TenureTests {
     #expect(tenure.state == .vacant)
   }
 
-  @Test("a lease that ends while a bus is there takes nothing from it, and the next one is awaited for 30 s")
+  @Test("a lease that ends during service changes nothing, and then the keeper waits 30 s for the next bus")
   func leaseOfOwner() {
     for situation in [.owned, .yielding, .askedInVain, .yielded] as [Situation] {
       var tenure = situation.tenure(hasLease: true)
       #expect(tenure.leaseEnded() == .nothing)
       #expect(tenure.state == situation.state)
       _ = tenure.depart(1, at: Self.now)
-      // Another one that has asked for the place has it then.
+      // A bus that has asked for the place has it then.
       #expect(tenure.nextDue == (situation == .yielding ? nil : Self.after(seconds: 30)))
     }
   }
 
-  @Test("a lease is the next bus's too, unless that begins anew")
+  @Test("a lease lasts for the next bus as well, unless that begins anew")
   func leaseOfTheNext() {
     var tenure = Situation.awaited.tenure(hasLease: true)
     _ = tenure.attach(2, .resumes(isKept: true))
@@ -211,17 +212,14 @@ struct TenureTests {
 
   // MARK: The keeper's end
 
-  @Test("a keeper of which a bus wants another one's place asks when one of the two has it")
+  @Test("a keeper that is to end during a replacement asks the bus to leave that has the place in the end")
   func endReplacing() {
     for situation in [.yielding, .askedInVain, .yielded] as [Situation] {
       var tenure = situation.tenure()
       #expect(tenure.end(at: Self.now) == .nothing)
       #expect(tenure.asksToLeave() == .nothing)
-      #expect(tenure.tick(at: Self.after(seconds: 8)) == .exit)
-    }
-    for situation in [.yielding, .askedInVain, .yielded] as [Situation] {
-      var tenure = situation.tenure()
-      _ = tenure.end(at: Self.now)
+      var late = tenure
+      #expect(late.tick(at: Self.after(seconds: 8)) == .exit)
       let action = tenure.over(1)
       if case .clearAndRefuse(2, _) = action { continue }
       #expect(action == .exit, "\(situation)")
@@ -240,7 +238,7 @@ struct TenureTests {
     }
   }
 
-  @Test("a keeper that is to end does not stay for a bus that begins anew, nor for one that ends")
+  @Test("a keeper that is to end does not stay for a bus that begins anew, or that ends")
   func endAnyway() {
     var tenure = Situation.awaited.tenure()
     _ = tenure.end(at: Self.now)
@@ -253,8 +251,7 @@ struct TenureTests {
     #expect(tenure.over(1) == .clearAndRefuse(2, Self.left))
   }
 
-  @Test(
-    "a keeper that is to end stays for 8 s at most, however often it is told", arguments: Situation.allCases)
+  @Test("a keeper that is told to end, once or again, stays for 8 s at most", arguments: Situation.allCases)
   func endLimit(_ situation: Situation) {
     var tenure = situation.tenure(hasLease: true)
     _ = tenure.end(at: Self.now)

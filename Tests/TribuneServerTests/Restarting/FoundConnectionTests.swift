@@ -8,9 +8,9 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("A connection that is found in a log")
+@Suite("A connection in the log of the last daemon")
 struct FoundConnectionTests {
-  /// Where the first entry of a log lies.
+  /// The position of the first entry of a log.
   private static func position() throws -> EntryPosition {
     let log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
     let position = log.append(kind: 1, owner: 1, time: 1, RawSpan(), RawSpan())
@@ -25,9 +25,10 @@ struct FoundConnectionTests {
       facts: try ConnectionFacts(from: &reader), positions: LogPositions(connect: try position()))
   }
 
-  /// What becomes of it, as a word.
+  private static let id = ConnectionID(rawValue: 7)
+
+  /// The connection's fate and its counts, as text.
   private static func fate(_ flags: SessionFlags, isHandedOver: Bool) throws -> String {
-    let id = ConnectionID(rawValue: 7)
     var found = try found()
     found.judge(
       by: SessionCounters(connection: id, flags: flags, queued: 5, sent: 3, buffered: 2), id: id,
@@ -40,7 +41,7 @@ struct FoundConnectionTests {
   }
 
   @Test(
-    "is told to connect again unless a frame is half written to it",
+    "has to reconnect after doubtful input or output, and learns it unless a frame is half written",
     arguments: [
       ([], "survives 5+2", "loses 4 5+2"),
       (.receiving, "survives 5+2", "told 5+2"),
@@ -55,21 +56,20 @@ struct FoundConnectionTests {
   }
 
   @Test(
-    "has lost what it was told of, if it was not handed over, and else what was counted",
+    "takes its losses from its counter slot after a death, and from the log otherwise",
     arguments: [(true, 8, 20), (false, 8, 8), (false, nil, 20)] as [(Bool, UInt32?, UInt64)])
   func lost(isHandedOver: Bool, told: UInt32?, lost: UInt64) throws {
-    let id = ConnectionID(rawValue: 7)
     var found = try Self.found()
     found.facts.lostCount = 20
-    found.judge(by: SessionCounters(connection: id, lost: told), id: id, isHandedOver: isHandedOver)
+    found.judge(by: SessionCounters(connection: Self.id, lost: told), id: Self.id, isHandedOver: isHandedOver)
     #expect(found.facts.lostCount == lost)
   }
 
-  @Test("that has to connect again is one of those also where its counter slot is damaged")
+  @Test("stays detached, and is closed, if its counter slot is damaged")
   func damagedCounters() throws {
     var found = try Self.found()
     found.detachedUntil = Instant(nanoseconds: 1)
-    found.judge(by: nil, id: ConnectionID(rawValue: 7), isHandedOver: false)
+    found.judge(by: nil, id: Self.id, isHandedOver: false)
     guard found.isDetached, case .restarts(isTold: false) = found.fate else {
       Issue.record("\(found.fate)")
       return
@@ -77,16 +77,15 @@ struct FoundConnectionTests {
   }
 
   @Test(
-    "is said what it had not been sent, and that once if a daemon that died meanwhile had written it again",
+    "is sent the control frames that it lacks, once each, even if a dying daemon had logged them twice",
     arguments: [0, .max - 1] as [UInt32])
   func said(sent: UInt32) throws {
-    let id = ConnectionID(rawValue: 7)
     var found = try Self.found()
-    // Its numbers wrap around.
+    // The numbers wrap around.
     for number in [0, 1, 2, 1, 2, 3] as [UInt32] {
       found.controlFrames.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
     }
-    found.judge(by: SessionCounters(connection: id, controlSent: sent), id: id, isHandedOver: false)
+    found.judge(by: SessionCounters(connection: Self.id, controlSent: sent), id: Self.id, isHandedOver: false)
     #expect(found.controlFrames.map(\.number) == [1, 2, 3].map { sent &+ $0 })
   }
 }

@@ -8,9 +8,9 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("A connection that nobody has kept", .timeLimit(.minutes(15)))
+@Suite("A connection that the keeper does not have", .timeLimit(.minutes(15)))
 struct LostConnectionTests {
-  @Test("leaves what its client has registered to the client that comes back, and else leaves nothing")
+  @Test("stays as a detached session if its client has registered something")
   func detached() throws {
     let bus = try SteppedBus()
     let (delegate, idle) = (try bus.client(), try bus.client())
@@ -21,7 +21,7 @@ struct LostConnectionTests {
     #expect(next.server.sessions.detached(delegate.id) != nil)
     #expect(next.server.bus.value.delegateCount == 1)
     #expect(next.server.sessions.detached(idle.id) == nil)
-    // Also if the next daemon dies before anybody comes back.
+    // This holds even if the next daemon dies before the client comes back.
     let last = try next.successor(isKept: false)
     #expect(last.server.sessions.detached(delegate.id) != nil)
     #expect(last.server.bus.value.delegateCount == 1)

@@ -13,7 +13,7 @@ import TribuneWire
 struct NewerEntryTests {
   private static let kind: UInt8 = 200
 
-  @Test("is passed over, and goes with the next compaction")
+  @Test("is skipped, and dropped by the next compaction")
   func passedOver() throws {
     let bus = try SteppedBus()
     let client = try bus.client()

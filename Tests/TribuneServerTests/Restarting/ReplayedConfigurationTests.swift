@@ -8,11 +8,11 @@ import TribuneWire
 @testable import TribuneCore
 @testable import TribuneServer
 
-/// What was decided under one configuration is not decided again under another when the log is replayed.
+/// A replay decides as the last daemon did, under the configuration of the log.
 @MainActor
 @Suite("A log of another configuration", .timeLimit(.minutes(15)))
 struct ReplayedConfigurationTests {
-  /// What is in force before the daemon dies, and what afterwards.
+  /// A setting that differs between two daemons.
   enum Change: CaseIterable {
     case requirement, times, overriders
 
@@ -30,18 +30,18 @@ struct ReplayedConfigurationTests {
     }
   }
 
-  /// How the configuration comes into the log before that which it decides.
+  /// How the configuration gets into the log before the frames that it applies to.
   enum Entry: CaseIterable {
     case compaction, reload
   }
 
-  /// An asker whose query is under way, and the delegate that it waits for.
+  /// A query under way: its asker, and the delegate that has not answered.
   @MainActor private struct Asked {
     let bus: SteppedBus
     let delegate: SteppedBus.Client
     let asker: SteppedBus.Client
 
-    /// - Parameter prepare: has a configuration logged, or not.
+    /// - Parameter prepare: may log a configuration.
     init(_ configuration: Configuration, overrides: Bool, prepare: (BusServer) -> Void) throws {
       bus = try SteppedBus(configuration)
       (delegate, asker) = (try bus.client(), try bus.client())
@@ -53,14 +53,14 @@ struct ReplayedConfigurationTests {
       try bus.pass(asker)
       let asked = try delegate.frames().last?.kind
       try #require(asked == .question)
-      // Time goes by, and that is in the log.
+      // Time passes, and the log has an entry from afterwards.
       let due = bus.server.context.now.advanced(byMilliseconds: 2)
       repeat { bus.beginIteration() } while bus.server.context.now < due
       try delegate.send(Observe(), serial: 2, name: "other")
       try bus.pass(delegate)
     }
 
-    /// What the asker is told by the next daemon, before its delegate has approved and afterwards.
+    /// The frames that the next daemon sends to the asker, before its delegate approves and afterwards.
     func told(by next: SteppedBus) throws -> (before: [FrameKind?], after: [FrameKind?]) {
       let before = try asker.frames().map(\.kind)
       let answer = Answer(
@@ -72,7 +72,7 @@ struct ReplayedConfigurationTests {
   }
 
   @Test(
-    "a query goes on as it was asked, whatever is configured when the next daemon starts",
+    "a query goes on as it was asked, even if the next daemon has another configuration",
     arguments: Change.allCases, Entry.allCases)
   func underWay(_ change: Change, entry: Entry) throws {
     let before = entry == .reload ? change.configuration : Configuration()
@@ -95,15 +95,16 @@ struct ReplayedConfigurationTests {
         && next.server.bus.value.totals.vetoed == 0)
   }
 
-  /// Why today's configuration is all that the replay can go by.
+  /// Why the log lacks its configuration.
   enum Lack: CaseIterable {
     /// An older daemon wrote the log.
     case older
-    /// The configuration was longer than is kept in a log.
+    /// The configuration was too long for the log.
     case tooLong
   }
 
-  @Test("a log that lacks the configuration is replayed by today's", arguments: Lack.allCases)
+  @Test(
+    "a log that lacks the configuration is replayed under that of the next daemon", arguments: Lack.allCases)
   func lacking(_ lack: Lack) throws {
     var configuration = Configuration()
     configuration.logMaxBytes = 1 << 20
@@ -118,13 +119,13 @@ struct ReplayedConfigurationTests {
     let expected: [[UInt8]] = lack == .tooLong ? [[]] : []
     #expect(entries == expected)
     let next = try asked.bus.successor(Change.overriders.configuration)
-    // It may not ask that any more, and has to connect again.
+    // The asker may not override any more, and has to reconnect.
     let told = try asked.asker.frames().map(\.kind)
     #expect(told == [.error])
     withExtendedLifetime(next) {}
   }
 
-  @Test("a full log has another configuration all the same")
+  @Test("a full log still takes another configuration")
   func full() throws {
     let bus = try SteppedBus()
     let client = try bus.client()
@@ -144,7 +145,7 @@ struct ReplayedConfigurationTests {
 }
 
 extension SteppedBus {
-  /// The bodies of the entries that say which configuration is in force.
+  /// The bodies of the configuration entries.
   fileprivate var loggedConfigurations: [[UInt8]] {
     var bodies: [[UInt8]] = []
     _ = server.wal.forEachEntry { entry in

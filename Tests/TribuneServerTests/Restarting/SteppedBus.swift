@@ -10,7 +10,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus whose loop iterations the test makes. Between any two steps the test can look at the log, or have the bus die.
+/// A bus whose loop iterations the test makes. Between two steps, the test can read the log, or end the bus.
 @MainActor
 final class SteppedBus {
   let server: BusServer
@@ -21,9 +21,9 @@ final class SteppedBus {
   private static let slotCount = 64
   private static let segmentCapacity = 4 << 20
 
-  /// Makes one that has nothing yet. It logs all that its keeper needs.
+  /// Makes a bus with an empty log.
   ///
-  /// - Parameter keeperPath: where its keeper listens. Without one, nobody listens there.
+  /// - Parameter keeperPath: where its keeper listens; without a path, the bus has no keeper.
   init(_ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil) throws {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
@@ -49,7 +49,7 @@ final class SteppedBus {
 
   private static let log = Log(level: .error, destination: .standardError)
 
-  /// What a keeper would give the next daemon.
+  /// The descriptors that a keeper would give to the next daemon.
   private func left(withConnections: Bool) throws -> PassedAtStart {
     var items = [KeptItem.log(0)]
     var copies = PassedDescriptors()
@@ -63,11 +63,11 @@ final class SteppedBus {
     return passed
   }
 
-  /// The bus that there is if this one, which is not to be used any more, dies now.
+  /// The bus that takes over if this one dies now. Do not use this one any more.
   ///
   /// - Parameters:
-  ///   - configuration: its own, if it has another one.
-  ///   - isKept: whether the keeper has connections. Otherwise it has just the log.
+  ///   - configuration: that of the next bus, if it differs.
+  ///   - isKept: whether the keeper has the connections, or only the log.
   func successor(_ configuration: Configuration? = nil, isKept: Bool = true) throws -> SteppedBus {
     try SteppedBus(succeeding: self, configuration, left(withConnections: isKept))
   }
@@ -89,29 +89,7 @@ final class SteppedBus {
       }
     }
 
-    fileprivate init(id: ConnectionID, socket: Socket) { (self.id, self.socket) = (id, socket) }
-
-    /// Connects to a bus of another process, and says hello.
-    init(connectingTo path: String) throws {
-      self.init(id: ConnectionID(rawValue: 0), socket: try Socket(connectedTo: path))
-      try sayHello()
-    }
-
-    fileprivate func sayHello() throws {
-      let hello = ByteBuffer(capacity: 64)
-      Hello().append(to: hello)
-      try send(hello)
-    }
-
-    /// Who listens there.
-    var peer: PeerCredentials { get throws { try UnixSocket.peer(of: socket.descriptor) } }
-
-    /// Whether the bus says something within that time.
-    func isAddressed(within limit: Duration = .zero) throws -> Bool {
-      try Poll.wait(for: socket.descriptor, forWriting: false, timeout: limit)
-    }
-
-    /// Sends a frame, which the bus reads when it is made to.
+    /// Sends a frame. The bus reads it in `read`.
     func send<F: FrameFields>(_ fields: F, serial: Serial, flags: FrameFlags = [], name: String = "") throws {
       let frame = ByteBuffer(capacity: 256)
       frame.appendFrame(fields, flags: flags, serial: serial, name: name)
@@ -125,15 +103,15 @@ final class SteppedBus {
       try #require(sent == array.count)
     }
 
-    /// Reads no more, as the bus learns when it sends something.
+    /// Stops reading. The bus notices when it sends something.
     func stopReading() throws {
       let socket = socket.descriptor.rawValue
       try #require(shutdown(socket, CInt(SHUT_RD)) == 0)
     }
 
-    /// What has come since this was last asked: kinds and serials.
+    /// The kinds and serials of the frames that have come since the last call.
     ///
-    /// - Parameter isGreeting: it begins with the bus's hello.
+    /// - Parameter isGreeting: whether the bus's hello comes first.
     func frames(isGreeting: Bool = false) throws -> [(kind: FrameKind?, serial: Serial)] {
       let buffer = socket.received
       while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
@@ -149,24 +127,26 @@ final class SteppedBus {
     }
   }
 
-  /// Somebody who has said hello, and has been welcomed.
+  /// A client that the bus has welcomed.
   func client() throws -> Client {
     let client = try stranger()
     try read(client)
     endIteration()
-    // The hello is no frame.
+    // The bus's hello is no frame, so `frames` could not read it.
     let greeting = ByteBuffer(capacity: 4096)
     _ = try UnixSocket.receive(from: client.socket.descriptor, into: greeting)
     return client
   }
 
-  /// Somebody who has been accepted, and whose hello the bus has still to read. Begins an iteration.
+  /// A client that the bus has accepted. The bus has not read its hello yet. Begins an iteration.
   func stranger() throws -> Client {
     let socket = try Client.Socket(connectedTo: "\(folder.path)/bus")
     server.beginIteration()
     server.isReady(.listener(0), .readable)
     let client = Client(id: server.sessions.lastID, socket: socket)
-    try client.sayHello()
+    let hello = ByteBuffer(capacity: 64)
+    Hello().append(to: hello)
+    try client.send(hello)
     return client
   }
 
@@ -177,21 +157,20 @@ final class SteppedBus {
   /// Has the bus read what a client has sent.
   func read(_ client: Client) throws { server.isReady(try session(of: client).token, .readable) }
 
-  /// The bus's end of it.
   func session(of client: Client) throws -> Session {
     try #require(server.sessions[client.id])
   }
 
   func endIteration() { _ = server.endIteration() }
 
-  /// Makes an iteration in which the kernel says that a connection can be written to.
+  /// Makes an iteration in which a session can be written to.
   func flush(_ session: Session) throws {
     beginIteration()
     server.isReady(session.token, .writable)
     endIteration()
   }
 
-  /// Which connections the event loop would wake up for now.
+  /// The tokens that the event loop would report now.
   func readyTokens() throws -> [WatchToken] {
     let probe = Probe()
     _ = try loop.iterate(for: probe)
@@ -209,14 +188,14 @@ final class SteppedBus {
     func endIteration() -> Bool { true }
   }
 
-  /// Makes an iteration in which the bus reads what these have sent.
+  /// Makes an iteration in which the bus reads what these clients have sent.
   func pass(_ clients: Client...) throws {
     beginIteration()
     for client in clients { try read(client) }
     endIteration()
   }
 
-  /// Begins an iteration in which something is due that is so soon.
+  /// Waits until something is due, and begins an iteration.
   func beginIterationWhenDue() {
     repeat { beginIteration() } while !server.interpreter.isAnythingDue
   }

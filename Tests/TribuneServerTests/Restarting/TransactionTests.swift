@@ -9,11 +9,11 @@ import TribuneWire
 @testable import TribuneCore
 @testable import TribuneServer
 
-/// What one event causes is known by the next daemon as a whole, in its order, and before anybody has heard of it.
+/// The log has a whole transaction, in order, before anything of it is sent.
 @MainActor
-@Suite("Events", .timeLimit(.minutes(15)))
+@Suite("Transactions", .timeLimit(.minutes(15)))
 struct TransactionTests {
-  // MARK: What is due
+  // MARK: Deadlines
 
   /// An asker, and a delegate that does not answer.
   @MainActor private struct Overdue {
@@ -32,13 +32,13 @@ struct TransactionTests {
       try #require(questions == queries)
     }
 
-    /// The serials of the verdicts that the asker has been told.
+    /// The serials of the verdicts that the asker has received.
     func verdicts() throws -> [Serial] {
       try asker.frames().filter { $0.kind == .verdict }.map(\.serial)
     }
   }
 
-  @Test("what is due when a frame comes that does nothing is told by the next daemon, if this one dies then")
+  @Test("the next daemon acts on a deadline if this one dies during a later frame without effect")
   func dueAtFrame() throws {
     let overdue = try Overdue()
     let other = try overdue.bus.client()
@@ -53,7 +53,7 @@ struct TransactionTests {
     withExtendedLifetime(next) {}
   }
 
-  @Test("what was due is decided once, also if there is no room in the log")
+  @Test("a deadline is decided once, even if the log is full")
   func dueWithoutRoom() throws {
     let overdue = try Overdue()
     overdue.bus.server.wal.admissionLimit = 0
@@ -67,9 +67,9 @@ struct TransactionTests {
     #expect(before == [1] && after == [])
   }
 
-  @Test("what is due is told once, also if the daemon dies as soon as it has done it")
+  @Test("a verdict at a deadline is sent once, even if the daemon dies right afterwards")
   func dueOnce() throws {
-    // Verdicts of more than an eighth of that are sent before the iteration ends.
+    // The bus sends verdicts before the iteration ends if they take over an eighth of the high mark.
     var configuration = Configuration()
     (configuration.queue.highMarkBytes, configuration.queue.lowMarkBytes) = (64 << 10, 16 << 10)
     configuration.queue.hardLimitBytes = 64 << 10
@@ -87,17 +87,17 @@ struct TransactionTests {
     withExtendedLifetime(next) {}
   }
 
-  // MARK: Who has not been greeted
+  // MARK: Greetings
 
   @Test(
-    "who has registered something is greeted first by the next daemon, and goes on unless it was sending a frame",
+    "the next daemon greets a client that was not greeted yet, which goes on unless it was sending a frame",
     arguments: [false, true])
   func greeting(isSending: Bool) throws {
     let bus = try SteppedBus()
     let stranger = try bus.stranger()
     let frames = ByteBuffer(capacity: 256)
     frames.appendFrame(Observe(), serial: 1, name: "load.*")
-    // The beginning of another one.
+    // The beginning of another frame.
     if isSending { frames.append(UInt32(64)) }
     try stranger.send(frames)
     try bus.read(stranger)
@@ -108,9 +108,9 @@ struct TransactionTests {
     #expect(before == 0 && after == (isSending ? [.error] : [.welcome, .ok]))
   }
 
-  // MARK: Who has to connect again
+  // MARK: Detached sessions
 
-  @Test("what finds no room to be held for who has to connect again is counted, once it would have been sent")
+  @Test("notifications that a suspended detached session has no room for are counted")
   func heldInVain() throws {
     var configuration = Configuration()
     configuration.notifications.bufferMaxBytes = 1000
@@ -118,7 +118,7 @@ struct TransactionTests {
     let (observer, poster) = (try bus.client(), try bus.client())
     try observer.send(Observe(suspension: .hold), serial: 1, name: "load.*")
     try observer.send(Suspend(isSuspended: true), serial: 2)
-    // Who has registered nothing would have to connect again.
+    // A client without a registration would have to reconnect.
     try poster.send(Observe(), serial: 1, name: "other")
     try bus.pass(observer, poster)
     // The beginning of a frame.
