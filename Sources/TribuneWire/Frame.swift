@@ -45,11 +45,11 @@ package struct FrameFlags: OptionSet, Sendable {
   package static let descriptor = FrameFlags(rawValue: 0x02)
   /// A receiver that does not know the frame's kind must close the connection.
   package static let critical = FrameFlags(rawValue: 0x80)
-}
 
-extension OptionSet where RawValue == UInt8, Element == Self {
-  /// Without this, other modules would call the standard library's implementation through witness tables.
-  @inlinable package func contains(_ member: Self) -> Bool { rawValue & member.rawValue == member.rawValue }
+  /// Other modules would call the standard library's implementation through witness tables.
+  @inlinable package func contains(_ member: FrameFlags) -> Bool {
+    rawValue & member.rawValue == member.rawValue
+  }
 }
 
 /// The most bytes of fields and of payload in one frame that a side accepts.

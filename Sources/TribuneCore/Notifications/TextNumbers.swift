@@ -13,73 +13,90 @@ struct TextNumber: Hashable {
 }
 
 /// Numbers for the texts in use. No number is given to two texts.
+///
+/// A hash table with linear probing, so that a lookup hashes the bytes of a text once and needs no `String`.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
-    let text: String
+    let text: [UInt8]
+    let hash: Int
     var useCount = 1
   }
 
-  /// By the hash of the text, so that a lookup needs no `String`; if two texts have the same hash, by the next one.
-  private var entries: [UInt64: Entry] = [:]
+  private static var entriesMin: Int { 16 }
+
+  /// A power of two. At most half of them are in use.
+  private var entries: [Entry?] = Array(repeating: nil, count: entriesMin)
+  private(set) var count = 0
   private var last = TextNumber.unknown.rawValue
 
-  var count: Int { entries.count }
+  private var mask: Int { entries.count - 1 }
 
   /// The text's number, which is valid until `release` has been called as often as this.
   mutating func retain(_ text: RawSpan) -> TextNumber {
-    let (key, index) = place(of: text)
-    if let index {
-      entries.values[index].useCount += 1
-      return entries.values[index].number
+    let hash = Self.hash(text)
+    let index = index(of: text, hash)
+    if let number = entries[index]?.number {
+      entries[index]?.useCount += 1
+      return number
     }
     last += 1
-    let number = TextNumber(rawValue: last)
-    entries[key] = Entry(number: number, text: String(repairing: text))
-    return number
+    count += 1
+    let entry = Entry(number: TextNumber(rawValue: last), text: Array(text), hash: hash)
+    entries[index] = entry
+    if count > entries.count / 2 { resize(to: entries.count * 2) }
+    return entry.number
   }
 
   /// Releases one use of a text, and returns its number.
   mutating func release(_ text: RawSpan) -> TextNumber {
-    let (key, index) = place(of: text)
-    guard let index else { preconditionFailure("a text that is released was not there") }
-    entries.values[index].useCount -= 1
-    let entry = entries.values[index]
-    if entry.useCount == 0 {
-      entries.remove(at: index)
-      closeGap(behind: key)
-      entries.trim()
-    }
+    let index = index(of: text, Self.hash(text))
+    guard var entry = entries[index] else { preconditionFailure("a text that is released was not there") }
+    entry.useCount -= 1
+    entries[index] = entry
+    if entry.useCount == 0 { remove(at: index) }
     return entry.number
   }
 
   /// nil if the text is not in use.
-  func number(of text: RawSpan) -> TextNumber? { place(of: text).index.map { entries.values[$0].number } }
+  func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
-  /// Puts entries back that gave way to one that is removed, so that each can still be found.
-  private mutating func closeGap(behind removed: UInt64) {
-    var key = removed &+ 1
-    while let entry = entries.removeValue(forKey: key) {
-      entries[place(of: entry.text.utf8Bytes).key] = entry
-      key &+= 1
+  /// The index of the text's entry, or of the empty one in which it belongs.
+  private func index(of text: RawSpan, _ hash: Int) -> Int {
+    var index = hash & mask
+    while let entry = entries[index], entry.hash != hash || !entry.text.rawBytes.isEqual(to: text) {
+      index = (index + 1) & mask
     }
+    return index
   }
 
-  /// Where the text is, or under which key it would be.
-  private func place(of text: RawSpan) -> (key: UInt64, index: [UInt64: Entry].Index?) {
-    var key = Self.hash(text)
-    while let index = entries.index(forKey: key) {
-      if entries.values[index].text.utf8Bytes.isEqual(to: text) { return (key, index) }
-      key &+= 1
+  /// Removes an entry, and moves those behind it that gave way to it, so that each can still be found.
+  private mutating func remove(at removed: Int) {
+    var gap = removed
+    var index = (gap + 1) & mask
+    while let entry = entries[index] {
+      if (index &- entry.hash) & mask >= (index - gap) & mask {
+        entries[gap] = entry
+        gap = index
+      }
+      index = (index + 1) & mask
     }
-    return (key, nil)
+    entries[gap] = nil
+    count -= 1
+    if entries.count > Self.entriesMin, count < entries.count / 16 { resize(to: entries.count / 4) }
+  }
+
+  private mutating func resize(to newCount: Int) {
+    let old = entries
+    entries = Array(repeating: nil, count: max(newCount, Self.entriesMin))
+    for case let entry? in old { entries[index(of: entry.text.rawBytes, entry.hash)] = entry }
   }
 
   /// The standard library's hash, which has a secret seed: peers cannot choose texts that collide.
-  private static func hash(_ text: RawSpan) -> UInt64 {
+  private static func hash(_ text: RawSpan) -> Int {
     var hasher = Hasher()
     unsafe text.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }
-    return UInt64(bitPattern: Int64(hasher.finalize()))
+    return hasher.finalize()
   }
 
   /// Appends the numbers of a name's tokens.

@@ -80,6 +80,11 @@ package struct QueryFlags: OptionSet, Sendable {
   package static let tellsProgress = QueryFlags(rawValue: 0x04)
 
   package static let known: QueryFlags = [.isDryRun, .overrides, .tellsProgress]
+
+  /// As in `FrameFlags`, and for the same reason.
+  @inlinable package func contains(_ member: QueryFlags) -> Bool {
+    rawValue & member.rawValue == member.rawValue
+  }
 }
 
 /// A query. Name, object and userInfo are the frame's tail.
