@@ -204,8 +204,10 @@ package final class BusInstance {
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),
-      ("delegates", server.bus.value.delegateCount),
-      ("queries", server.bus.value.queryCount),
+      ("delegates", server.bus.value.delegateCount), ("holds", server.bus.value.holdCount),
+      ("declarations", server.bus.value.declarationCount), ("queries", server.bus.value.queryCount),
+      ("deadlines", server.bus.value.nextDeadline == nil ? 0 : 1),
+      ("buffered bytes", server.bus.value.suspendedByteCount),
       ("queued bytes", server.sender.queuedByteCount),
       ("bytes of partial frames", server.reader.partialByteCount),
       ("descriptors of partial frames", server.files.quota.waitingCount),

@@ -87,17 +87,12 @@ extension Life {
         "link \(link.number) watches, and was not told of \(link.watchedCount) notifications")
     }
     (link.watchedCount, link.trafficCount) = (0, 0)
-    guard !link.isMonitor else {
-      link.expected.removeAll { !$0.isBuffered }
-      link.lostCount = 0
-      link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
-      return
-    }
     let due = link.expected.filter { !$0.isBuffered }
     let certain = due.count { $0.certainty == .certain }
     let mayBe = link.expected.count { $0.isBuffered && $0.certainty == .possible }
-    let isExact = UInt64(certain) <= link.lostCount && link.lostCount <= UInt64(due.count + mayBe)
-    if !isExact {
+    // A monitor's lost copies of the traffic count, too.
+    let isPlausible = link.isMonitor || link.lostCount <= UInt64(due.count + mayBe)
+    if UInt64(certain) > link.lostCount || !isPlausible {
       let first =
         due.first { $0.certainty == .certain }.map { "\($0.post.number)\($0.isSnapshot ? ", retained" : "")" }
         ?? "-"
@@ -110,5 +105,6 @@ extension Life {
     link.expected.removeAll { !$0.isBuffered }
     link.lostCount = 0
     link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
+    link.isMonitor = link.registrations.contains { $0.isMonitor && $0.certainty != .gone }
   }
 }

@@ -94,9 +94,8 @@ extension Life {
     var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
     try noteMissing()
-    var faults = Faults()
+    var faults = faults()
     if random.oneIn(12) { faults.noMemory = 3 }
-    faults.turns = 8
     beginWork()
     isTakingOver = true
     isKeeperGone = false
@@ -180,7 +179,7 @@ extension Life {
     let left = isSlow ? readInIteration : []
     beginWork()
     readInIteration = left
-    var faults = Faults()
+    var faults = faults()
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
     try runBus(faults) { isWhole = $0.handOver() }
@@ -232,10 +231,15 @@ extension Life {
           preconditionFailure("\(name) is no pattern")
         }
       } ?? []
+    overriders = random.oneIn(3) ? [1000] : nil
+    configuration.policy.overriders = overriders.map { .users($0) } ?? .everyone
+    if setting.isTight { configuration.logMaxBytes = random.pick(Setting.tightLogs) }
     setting.configuration = configuration
     tell(
-      "the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \(required ?? "nothing")"
-    )
+      """
+      the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \
+      \(required ?? "nothing"); \(overriders == nil ? "everyone" : "user 1000") may override
+      """)
     beginWork()
     try runBus(Faults()) { $0.reconfigure(configuration) }
     if Kernel.busIsDead { died() }

@@ -224,8 +224,8 @@ extension Life {
       $0.appendFrame(
         Attach(
           order: order, failurePolicy: policy, timeout: timeout, label: registration.label,
-          patterns: patterns,
-          isSet: isSet), serial: registration.serial, object: object)
+          patterns: patterns, isSet: isSet, protocols: random.oneIn(4) ? ["Prunable"] : []),
+        serial: registration.serial, object: object)
     }
   }
 
@@ -320,6 +320,7 @@ extension Life {
     let serials =
       link.registrations.filter { $0.certainty == .certain }.map(\.serial)
       + queries.filter { $0.link === link && $0.verdict == nil }.map(\.serial)
+      + link.operations.filter { $0.awaitsReply && $0.awaitedPost != nil }.map(\.serial)
     guard let target = serials.randomElement(using: &random) else { return }
     let serial = link.serial()
     link.compose(.cancel(target), serial: serial, awaitsReply: true) {
@@ -339,10 +340,12 @@ extension Life {
     let serial = link.serial()
     let subject = random.pick([
       ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
+      .protocols, .members,
     ])
     link.compose(.list, serial: serial, awaitsReply: true) {
       $0.appendFrame(
-        List(subject), serial: serial, name: subject == .chain ? Naming.queryNames[0] : "")
+        List(subject, connection: random.oneIn(4) ? link.id : 0), serial: serial,
+        name: subject == .chain ? Naming.queryNames[0] : "")
     }
   }
 

@@ -134,7 +134,8 @@ extension Life {
           forgetAll(of: link)
           continue
         }
-        doubtRegistrations(of: link)
+        // A take-over with no room in the log, or that did not come to its end, may have left them out.
+        if setting.isTight || endingsExplained > 1 { doubtRegistrations(of: link) }
         detach(link)
       case .mayEnd:
         guard !link.isShut else { continue }

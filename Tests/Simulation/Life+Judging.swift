@@ -41,7 +41,10 @@ extension Life {
       case .notified(let text, let descriptors): keeping.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
-        for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
+        // A daemon that takes over stores all files anew.
+        for post in retained where post.isFile && (!post.isStored || isTakingOver) {
+          (post.isUnstorable, post.isStored) = (true, false)
+        }
       case .died: return
       }
     }
@@ -234,6 +237,7 @@ extension Life {
     if let query = queries.last(where: { $0.link === link && $0.serial == target }) {
       query.isCancelled = true
     }
+    link.operation(target)?.awaitedPost?.isCancelled = true
   }
 
   func take(_ query: Query) {
@@ -243,6 +247,8 @@ extension Life {
       query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
     }
     query.lacksRequired = query.name == required && !query.mode.isForValues
+    query.mayNotOverride =
+      query.flags.contains(.overrides) && overriders.map { !$0.contains(query.link.uid) } ?? false
     for registration in known.flatMap(\.registrations) where registration.isFor(query.name, query.object) {
       let isCertain = isCertain(registration)
       if registration.isDelegate {

@@ -271,7 +271,8 @@ extension Life {
       return violate(
         "link \(link.number) was refused \(frame.header.serial), which it did not send: \(message)")
     }
-    operation.isRefused = true
+    // What a cancelled post has caused stands.
+    operation.isRefused = operation.awaitedPost == nil || refusal.code != .cancelled
     switch operation.what {
     case .answer(let question, _), .defer(let question, _):
       check(
@@ -297,12 +298,14 @@ extension Life {
       switch refusal.code {
       case .cancelled where query.isCancelled || operation.certainty != .certain: break
       case .limitExceeded where setting.isTight: break
+      case .notPermitted where query.mayNotOverride: break
       default: violate("link \(link.number) may not ask: \(message)")
       }
     case .post(let post):
       if operation.awaitsReply { reply(frame.header.serial, link) }
       check(
-        post.certainty != .certain || refusal.code == .cancelled,
+        post.certainty != .certain || operation.certainty != .certain
+          || refusal.code == .cancelled && post.isCancelled,
         "link \(link.number) may not post: \(message)")
     case .register(let registration):
       reply(frame.header.serial, link)

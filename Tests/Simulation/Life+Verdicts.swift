@@ -92,6 +92,7 @@ extension Life {
     }
     note(verdict.query.rawValue, of: query, link)
     query.verdict = verdict
+    check(!query.mayNotOverride, "link \(link.number) has overridden, and may not")
     tell(
       "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"
     )

@@ -27,6 +27,8 @@ final class Life {
     /// The keeper has room for all.
     var keepsAll: Bool { keeperCapacity == Self.ampleCapacity }
     private static let ampleCapacity = 200
+    /// Sizes of a log that has no room for all.
+    static let tightLogs = [8 << 10, 16 << 10, 24 << 10]
     var configuration = Configuration()
     /// The log has no room for some of the registrations.
     var isTight = false
@@ -45,7 +47,7 @@ final class Life {
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
       isTight = random.oneIn(4)
-      if isTight { configuration.logMaxBytes = random.pick([8 << 10, 16 << 10, 24 << 10]) }
+      if isTight { configuration.logMaxBytes = random.pick(Self.tightLogs) }
       isLong = !isTight && random.oneIn(8)
       if isLong { configuration.logMaxBytes = 2 << 20 }
     }
@@ -89,6 +91,8 @@ final class Life {
   var posts: [Int: Posting] = [:]
   /// A query under this name cannot be allowed, because a required delegate is missing.
   var required: String?
+  /// The users who may override vetoes; nil for everyone.
+  var overriders: Set<UInt32>?
   /// Buses that began empty.
   var epoch: UInt64 = 0
   // Ids that one bus must never give out again.
@@ -177,7 +181,7 @@ final class Life {
     for step in 1...steps {
       guard isKept(step) else { continue }
       self.step = step
-      random = SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
+      random = Self.random(ofStep: step, seed: seed)
       CrashNote.note(seed: seed, step: step)
       counts.steps += 1
       try happen()
@@ -188,6 +192,18 @@ final class Life {
     CrashNote.note(seed: seed, step: self.step)
     try rest(isFinal: true)
     try end()
+  }
+
+  private static func random(ofStep step: Int, seed: UInt64) -> SplitMix64 {
+    SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
+  }
+
+  /// The seat of the client that a step is about, if it is about one.
+  static func seat(ofStep step: Int, seed: UInt64) -> Int {
+    var random = SplitMix64(seed: seed)
+    let setting = Setting(using: &random)
+    random = Self.random(ofStep: step, seed: seed)
+    return Int.random(in: 0..<setting.seatCount, using: &random)
   }
 
   private func happen() throws(Violation) {
@@ -240,6 +256,7 @@ final class Life {
     Kernel.dieAfter(count, at: place)
   }
 
+  /// Calls of a daemon that go wrong.
   func faults() -> Faults {
     var faults = Faults(turns: 8)
     guard random.oneIn(2) else { return faults }

@@ -107,6 +107,7 @@ final class Link {
   var lostCount: UInt64 = 0
   /// Notifications that the client has received, and those that were reported to it as lost.
   var receivedCount: UInt64 = 0
+  /// Since the last rest, it has been shown traffic.
   var isMonitor = false
   var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []

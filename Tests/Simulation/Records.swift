@@ -96,6 +96,8 @@ final class Posting {
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
   /// The acknowledgements.
   var dones: [Operation] = []
+  /// Its poster has taken it back, as far as it was awaited.
+  var isCancelled = false
   /// The posts that were, or may have been, retained under its name and object before.
   var displaced: [Posting] = []
   /// It has certainly replaced one.
@@ -172,6 +174,8 @@ final class Query {
   var possibleHolds: [Registration] = []
   /// The configuration required a delegate that was missing then.
   var lacksRequired = false
+  /// The configuration did not let its asker override vetoes.
+  var mayNotOverride = false
   var id: UInt64 = 0
   var isCancelled = false
   var verdict: Verdict?
@@ -269,6 +273,10 @@ final class Operation {
   var takenBy: UInt64 = 0
   var isRefused = false
   var certainty = Certainty.certain
+  /// The post whose poster waits for observers.
+  var awaitedPost: Posting? {
+    if case .post(let post) = what, post.options.contains(.awaited) { post } else { nil }
+  }
   /// A post that the bus may have refused without telling its poster.
   var mayHaveBeenRefused: Bool {
     if case .post(let post) = what { post.certainty != .certain } else { false }

@@ -9,6 +9,9 @@ final class Supervisor {
   /// The longest time for shortening a history.
   private static let shrinkingSeconds = 90
 
+  /// Fresh lives have a death for this many steps at least.
+  private static let stepsPerDeath = 100
+
   private let options: Options
   private let began = time(nil)
 
@@ -130,11 +133,19 @@ final class Supervisor {
       return 1
     }
     say("simulate: \(total.text)")
-    guard total.steps > 0 else {
-      say("simulate: FAILED: no life was lived")
+    if let flaw = Self.flaw(of: total, lives: seeds.count, steps: options.kept?.count ?? steps) {
+      say("simulate: FAILED: \(flaw)")
       return 1
     }
     return isSameAgain(reports, steps: steps) ? 0 : 1
+  }
+
+  /// Why lives that found no failure show nothing.
+  private static func flaw(of total: Life.Counts, lives: Int, steps: Int) -> String? {
+    if total.steps < lives * steps { return "only \(total.steps) of \(lives * steps) steps in the time given" }
+    let deathsMin = lives * steps / stepsPerDeath
+    if lives >= 100, total.deaths < deathsMin { return "\(total.deaths) deaths, and not \(deathsMin) at least" }
+    return nil
   }
 
   /// Runs some lives once more: two runs of one seed must be the same.
@@ -169,7 +180,7 @@ final class Supervisor {
     say("simulate: to see it:\n  \(command)")
   }
 
-  /// Leaves out steps for as long as the same failure occurs.
+  /// Leaves out clients and steps for as long as the same failure occurs.
   private func shrink(_ order: Order, _ what: String) -> (kept: [Int], last: String) {
     var kept = (order.kept.map { $0.sorted() } ?? Array(1...order.steps))
     var last = what
@@ -189,6 +200,11 @@ final class Supervisor {
         last = text
         return true
       }
+    }
+    // First whole clients, then fewer and fewer steps at a time.
+    for seat in Set(kept.map { Life.seat(ofStep: $0, seed: order.seed) }).sorted() where time(nil) < deadline {
+      let candidate = kept.filter { Life.seat(ofStep: $0, seed: order.seed) != seat }
+      if fails(candidate) { kept = candidate }
     }
     var size = max(1, kept.count / 2)
     while time(nil) < deadline {

@@ -89,7 +89,7 @@ extension KeeperLink {
   func takePlace() throws(Failure) {
     guard case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
-      guard try channel.send(.ready) else { throw .ended }
+      try send(.ready, on: channel, within: Self.replacingLimit)
       try hear(.yours, on: channel, within: Self.replacingLimit)
     } catch {
       throw Failure(description: "cannot take the place of the bus: \(error)")
@@ -115,7 +115,7 @@ extension KeeperLink {
     within limit: Duration
   ) throws(KeeperChannel.Failure) -> Int {
     let began = now
-    guard try channel.send(.attach(attachment)) else { throw .ended }
+    try send(.attach(attachment), on: channel, within: limit)
     let missing = try receiveAll(from: channel, into: passed, within: limit)
     try watch(channel)
     state = .up(channel)
@@ -137,7 +137,7 @@ extension KeeperLink {
         receivedCount += count
         passed.take(batch, next.passed)
         given.formUnion(batch)
-        guard try channel.send(.taken(count: count)) else { throw .ended }
+        try send(.taken(count: count), on: channel, within: limit)
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items were given") }
         return count - receivedCount
@@ -148,6 +148,17 @@ extension KeeperLink {
       case .attach, .forget, .over, .wanted, .yours, .ready, .refusal:
         throw .malformed("what is not to be said now")
       }
+    }
+  }
+
+  /// Sends a message, also if the system lacks memory for it at first.
+  private func send(
+    _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
+  ) throws(KeeperChannel.Failure) {
+    let deadline = ContinuousClock.now + limit
+    while try !channel.send(message) {
+      guard ContinuousClock.now < deadline else { throw .failed(.timedOut) }
+      Thread.sleep(milliseconds: Self.pauseMilliseconds)
     }
   }
 
@@ -248,7 +259,7 @@ extension KeeperLink {
     guard wish == .promised, case .up(let channel) = state else { throw .ended }
     wish = .none
     do throws(KeeperChannel.Failure) {
-      guard try channel.send(.yours) else { throw .ended }
+      try send(.yours, on: channel, within: Self.yieldingLimit)
       try hear(.over, on: channel, within: Self.yieldingLimit)
     } catch {
       if case .refused = error { throw error }
