@@ -226,8 +226,18 @@ package struct FrameView: ~Escapable {
 /// The fields of one kind of frame.
 package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
+  /// The sender's own deadline in milliseconds; 0 if there is none.
+  var deadline: UInt32 { get set }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
+}
+
+extension FrameFields {
+  /// The default for kinds of frames that have no deadline.
+  package var deadline: UInt32 {
+    get { 0 }
+    set { preconditionFailure("a frame of kind \(Self.kind) has no deadline") }
+  }
 }
 
 extension ByteBuffer {

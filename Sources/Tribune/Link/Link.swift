@@ -138,8 +138,7 @@ final class Link: Sendable {
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
-    let milliseconds = fields.ownDeadline
-    let deadline = milliseconds > 0 ? start.advanced(by: .milliseconds(Int(milliseconds))) : nil
+    let deadline = fields.deadline > 0 ? start.advanced(by: .milliseconds(Int(fields.deadline))) : nil
     let id = state.withLock { $0.nextSerial() }
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let ready: Void? = try state.withLock { state throws(TribuneError) in

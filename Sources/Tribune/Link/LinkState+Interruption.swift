@@ -107,19 +107,11 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// - Parameter deadline: milliseconds from now.
-  private mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
-    changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
-  }
-
   /// Bounds the waiting of a request by its own deadline.
   ///
-  /// - Returns: whether the thread must be woken.
-  mutating func noteWaiting(_ serial: Serial, _ fields: some FrameFields, at now: Instant) -> Bool {
-    let deadline = fields.ownDeadline
-    guard deadline > 0 else { return false }
-    noteWaiting(serial, deadline, at: now)
-    return true
+  /// - Parameter deadline: milliseconds from now.
+  mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
+    changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   /// Due work while the thread looks for the bus.
@@ -247,18 +239,12 @@ extension FrameView {
 }
 
 extension FrameFields {
-  /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own.
-  var ownDeadline: UInt32 { (self as? Ask)?.deadline ?? (self as? Post)?.deadline ?? 0 }
-
-  /// The same fields with the rest of their own deadline, if they have one.
+  /// The same fields with the rest of their deadline, if they have one.
   func shortened(by span: Duration) -> Self {
-    if var ask = self as? Ask {
-      ask.deadline = ask.deadline.shortened(by: span)
-      return ask as? Self ?? self
-    }
-    guard var post = self as? Post else { return self }
-    post.deadline = post.deadline.shortened(by: span)
-    return post as? Self ?? self
+    guard deadline > 0 else { return self }
+    var fields = self
+    fields.deadline = deadline.shortened(by: span)
+    return fields
   }
 }
 

@@ -99,7 +99,9 @@ extension LinkState {
     requests[serial] = request
     keep(fields, serial, message)
     let duty = outbox.append(fields, message, flags: flags, serial: serial)
-    return isInterrupted && noteWaiting(serial, fields, at: now()) ? .wake : duty
+    guard isInterrupted, fields.deadline > 0 else { return duty }
+    noteWaiting(serial, fields.deadline, at: now())
+    return .wake
   }
 
   /// The task that waits for a reply was cancelled.
