@@ -17,7 +17,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   public init(_ text: String) throws(TribuneError) {
     let scheme = "unix:"
     guard text.hasPrefix(scheme) else {
-      throw TribuneError(.invalidAddress, "\"\(text)\" is no address: it has to be unix:PATH")
+      throw TribuneError(.invalidAddress, "\"\(text)\" is not an address of the form unix:PATH")
     }
     self.init(path: String(text.dropFirst(scheme.count)))
     try validate()
@@ -53,7 +53,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= UnixSocket.pathLengthMax else {
       throw TribuneError(
         .invalidAddress,
-        "a socket's path has 1 to \(UnixSocket.pathLengthMax) bytes, this one \(path.utf8.count)")
+        "the path of a socket must have 1 to \(UnixSocket.pathLengthMax) bytes, none of them zero; this one has "
+          + "\(path.utf8.count)")
     }
   }
 }

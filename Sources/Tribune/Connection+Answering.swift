@@ -63,7 +63,7 @@ extension Connection {
     var patterns: [Pattern] = []
     for pattern in fields.patterns { patterns.append(try Checked.pattern(pattern)) }
     guard !patterns.isEmpty else {
-      throw TribuneError(.invalidPattern, "a delegate responds to one name at least")
+      throw TribuneError(.invalidPattern, "a delegate must respond to at least one name")
     }
     try Checked.count(patterns.count, "patterns in one attachment", max: WireLimits.patternsPerDelegate)
     try Checked.count(
@@ -84,7 +84,7 @@ extension Connection {
       if let attached { return Attachment(attached.delegate, serial: attached.serial, connection: self) }
     }
     throw TribuneError(
-      .refused, "the same delegate was taken back each of \(Self.attachingTries) times that it was attached")
+      .refused, "the same attachment was taken back during each of \(Self.attachingTries) attempts to attach")
   }
 
   /// Takes a hold: a standing veto on queries whose names match a pattern.

@@ -36,7 +36,7 @@ extension Connection {
   ///   `cancelled`.
   @discardableResult
   public func define(_ source: String) async throws(TribuneError) -> Declaration {
-    guard !source.isEmpty else { throw TribuneError(.invalidProtocol, "no protocol is defined") }
+    guard !source.isEmpty else { throw TribuneError(.invalidProtocol, "the definitions are empty") }
     return try await register(Declare(protocolName: ""), "", source)
   }
 

@@ -80,7 +80,9 @@ extension Connection {
   /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither; `connectionLost`, `cancelled`.
   public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
     let what = try Checked.object(what)
-    guard !what.isEmpty else { throw TribuneError(.invalidObject, "no object or protocol has an empty name") }
+    guard !what.isEmpty else {
+      throw TribuneError(.invalidObject, "the name of the object or protocol is empty")
+    }
     return try await link.list(.members, object: what).compactMap {
       if case .member(let entry) = $0 { MemberInfo(entry) } else { nil }
     }

@@ -37,7 +37,7 @@ public final class Connection: Sendable {
 
   private var session: LinkState.Session {
     guard let session = link.state.withLock({ $0.session }) else {
-      preconditionFailure("a connection exists before its welcome")
+      preconditionFailure("a Connection was made before the welcome of the bus")
     }
     return session
   }

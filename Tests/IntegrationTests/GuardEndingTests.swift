@@ -201,7 +201,7 @@ struct GuardEndingTests {
     #expect(bus.end(SIGKILL) == -SIGKILL)
     try gate.open()
     #expect(second.status() == 3)
-    #expect(try second.errors.rest().contains("none has been there within 6s"))
+    #expect(try second.errors.rest().contains("no bus was found within 6s"))
     let next = try TestBus(folder: bus.folder)
     #expect(first.status() == 3)
     #expect(try first.errors.rest() == "tribunectl: connected to the bus again\n")
@@ -222,7 +222,7 @@ struct GuardEndingTests {
     #expect(guarding.status() == 3)
     let errors = try guarding.errors.rest()
     #expect(errors.hasPrefix("tribunectl: a.didFailToB could not be posted: "))
-    #expect(errors.contains("none has been there within 3s"))
+    #expect(errors.contains("no bus was found within 3s"))
     withExtendedLifetime(listener) {}
   }
 

@@ -29,7 +29,7 @@ struct TrafficTextTests {
       (Okay(registration: 2, delegate: 9), "", "ok  registered as 2, delegate 9"),
       (
         Observe(options: .retained, suspension: .hold), "",
-        "observe  with what is retained, hold in suspension"
+        "observe  with retained notifications, hold in suspension"
       ),
       (Post(options: .retain, style: .whenIdle), "", "post  when idle, retained"),
       (List(.holds), "", "list  holds"), (Cancel(target: 7), "", "cancel  serial 7"),
@@ -60,7 +60,7 @@ struct TrafficTextTests {
       buffer.appendFrame(Observe(), serial: 1)
       buffer.store(FrameKind.ask.rawValue, at: 4)
     }
-    #expect(short.description.hasPrefix("bus → :4  ask  not understood: "))
-    #expect(short.json.compact.contains(#""says":"not understood: "#))
+    #expect(short.description.hasPrefix("bus → :4  ask  malformed: "))
+    #expect(short.json.compact.contains(#""says":"malformed: "#))
   }
 }

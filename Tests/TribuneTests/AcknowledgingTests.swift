@@ -44,7 +44,7 @@ struct AcknowledgingTests {
         break
       }
     }
-    #expect(told == ["1 failed: the acknowledgement was let go"])
+    #expect(told == ["1 failed: the observer released the notification without an acknowledgement"])
   }
 
   @Test(arguments: [(false, true), (true, false), (false, false)])
@@ -89,7 +89,7 @@ struct AcknowledgingTests {
     ([true, true], "1 done"),
     ([false, true], "1 failed: no room"),
     ([true, false], "1 failed: no room"),
-    ([nil, true], "1 failed: the acknowledgement was let go"),
+    ([nil, true], "1 failed: the observer released the notification without an acknowledgement"),
   ])
   func theBusReceivesOneReportForAllSequences(says: [Bool?], told: String) async throws {
     let gate = Gate()
@@ -170,7 +170,7 @@ struct AcknowledgingTests {
       #expect(notifications != nil)
       notifications = nil
     }
-    #expect(told == ["1 failed: the acknowledgement was let go"])
+    #expect(told == ["1 failed: the observer released the notification without an acknowledgement"])
   }
 
   @Test func aCancelledSequenceStillDeliversItsBufferAndAcknowledgesIt() async throws {

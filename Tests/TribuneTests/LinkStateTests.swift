@@ -207,7 +207,7 @@ import TribuneWire
       apply(state.takeDue(at: now.advanced(by: .seconds(1))).actions)
       return nil
     }
-    #expect(result.failure == .neverSent)
+    #expect(result.failure == .notSentInTime)
     #expect(state.takeDue(at: now).next == nil)
   }
 
@@ -290,7 +290,7 @@ import TribuneWire
       }
       return nil
     }
-    #expect(result.failure == .neverSent)
+    #expect(result.failure == .notSentInTime)
     #expect(state.outbox.nextCapacityDeadline == nil)
   }
 

@@ -151,10 +151,11 @@ struct PostingTests {
       }
       let late = Duration.milliseconds(20)
       #expect(
-        await failure { try await connection.ask("a.late", userInfo: "{}", deadline: late) } == .neverSent)
+        await failure { try await connection.ask("a.late", userInfo: "{}", deadline: late) } == .notSentInTime
+      )
       #expect(
         await failure { try await connection.postAwaited("a.late", userInfo: "{}", deadline: late) }
-          == .neverSent)
+          == .notSentInTime)
       gate.open()
       #expect(try await verdict.value.isAllowed)
     }

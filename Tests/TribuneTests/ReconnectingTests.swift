@@ -116,7 +116,8 @@ struct ReconnectingTests {
       let verdict = Task.immediate { try await connection.ask("a.waiting", deadline: .seconds(60)) }
       // Its deadline also says how long the query before it has waited.
       #expect(
-        await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .neverSent)
+        await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .notSentInTime
+      )
       try await connection.post("a.posted")
       let posted = Task.immediate { try await connection.postAcknowledged("a.acknowledged") }
       isWanted.open()

@@ -22,7 +22,7 @@ final class AwaitedNotification: Sendable {
   private let state: Mutex<State>
 
   init(poster: ConnectionID, post: Serial, streams: Int, link: Link, epoch: Int) {
-    precondition(streams > 0, "an awaited notification that no stream receives")
+    precondition(streams > 0, "an awaited notification needs at least one stream")
     self.link = link
     self.poster = poster
     self.post = post

@@ -34,11 +34,11 @@ extension FrameView {
       return "posted \(TimeSpan(microseconds: Int64(clamping: try decode(Retained.self).age))) ago"
     case .done:
       let done = try decode(Done.self)
-      return "\(done.hasFailed ? "failed at" : "with") post \(done.post) of \(done.poster)"
+      return "post \(done.post) of \(done.poster)\(done.hasFailed ? ", with a failure" : "")"
     case .awaited: return try decode(Awaited.self).words
     case .succeed:
       let succeed = try decode(Succeed.self)
-      return "\(succeed.predecessor), which received \(succeed.received)"
+      return "\(succeed.predecessor), which received \(succeed.received.counted("notification"))"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
       nil:
@@ -77,7 +77,7 @@ extension Okay {
 extension Observe {
   fileprivate var words: String {
     [
-      options.contains(.retained) ? "with what is retained" : nil,
+      options.contains(.retained) ? "with retained notifications" : nil,
       options.contains(.awaited) ? "awaited" : nil,
       suspension == .coalesce ? nil : "\(suspension) in suspension",
     ].compactMap { $0 }.joined(separator: ", ")
@@ -91,7 +91,7 @@ extension Attach {
     if order != 0 { words.append("order \(order)") }
     if failurePolicy != .veto { words.append("\(failurePolicy) on failure") }
     if timeout != 0 { words.append("within \(TimeSpan(microseconds: Int64(timeout) * 1000))") }
-    if isSet { words.append("in place of others") }
+    if isSet { words.append("replaces other delegates") }
     if !protocols.isEmpty { words.append("conforms to \(protocols.joined(separator: " "))") }
     return words.joined(separator: ", ")
   }
@@ -125,6 +125,6 @@ extension Awaited {
     let missing = missing.map { missing in
       "; \(missing.failure) \(missing.connection)" + (missing.reason.isEmpty ? "" : ": \(missing.reason)")
     }
-    return "\(acknowledged) done" + missing.joined()
+    return "\(acknowledged) acknowledged" + missing.joined()
   }
 }

@@ -96,7 +96,7 @@ extension Link.Message {
   init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
     let name = try Checked.name(name)
     guard !NameSyntax.isReserved(name.utf8Bytes) else {
-      throw TribuneError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
+      throw TribuneError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
     }
     self.init(name: name, object: try Checked.object(object), payload: userInfo.bytes)
   }
@@ -106,14 +106,14 @@ extension Link.Message {
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     guard NameSyntax.isName(name.utf8Bytes) else {
-      throw TribuneError(.invalidName, "\"\(name.escaped)\" is no name")
+      throw TribuneError(.invalidName, "\"\(name.escaped)\" is not a valid name")
     }
     return name
   }
 
   static func object(_ object: String) throws(TribuneError) -> String {
     guard NameSyntax.isObject(object.utf8Bytes) else {
-      throw TribuneError(.invalidObject, "\"\(object.escaped)\" is no object")
+      throw TribuneError(.invalidObject, "\"\(object.escaped)\" is not a valid object")
     }
     return object
   }
@@ -124,13 +124,15 @@ enum Checked {
 
   /// - Throws: `limitExceeded`.
   static func count(_ count: Int, _ things: String, max: Int) throws(TribuneError) {
-    guard count <= max else { throw TribuneError(.limitExceeded, "\(count) \(things), at most \(max)") }
+    guard count <= max else {
+      throw TribuneError(.limitExceeded, "\(count) \(things) exceed the limit of \(max)")
+    }
   }
 
   /// Checks the length only: whether the protocol exists, only the bus knows.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
-    guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "no protocol has an empty name") }
+    guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
   }
 
   /// When a hold ends, in nanoseconds of the host's monotonic clock; 0 for never. A moment beyond the range of the

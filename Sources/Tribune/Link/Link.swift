@@ -134,7 +134,7 @@ final class Link: Sendable {
   ///
   /// - Parameter fields: of the frame to be sent. If it has a deadline of its own, that includes this wait.
   /// - Returns: the fields, with what is left of the deadline.
-  /// - Throws: `neverSent` at the deadline.
+  /// - Throws: `notSentInTime` at the deadline.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
@@ -150,7 +150,7 @@ final class Link: Sendable {
     } onCancel: {
       perform(state.withLock { $0.stopAwaitingCapacity(id) })
     }.get()
-    if let deadline, deadline <= .now { throw .neverSent }
+    if let deadline, deadline <= .now { throw .notSentInTime }
     return fields.shortened(by: start.duration(to: .now))
   }
 

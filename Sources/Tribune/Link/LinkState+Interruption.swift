@@ -134,7 +134,7 @@ extension LinkState {
     for (serial, (_, until)) in interruption.waiting {
       if until <= now {
         changeInterruption { $0.waiting[serial] = nil }
-        due.actions.append(refuse(serial, .neverSent))
+        due.actions.append(refuse(serial, .notSentInTime))
       } else {
         due.next = min(due.next ?? until, until)
       }
@@ -270,8 +270,8 @@ extension TribuneError {
   }
 
   /// The deadline of a request has passed while it waited for a connection or for capacity.
-  static let neverSent = TribuneError(
-    .connectionLost, "the bus did not take this in time: it was never sent")
+  static let notSentInTime = TribuneError(
+    .connectionLost, "the deadline of this request passed before it could be sent to the bus")
 }
 
 extension UInt64 {

@@ -155,7 +155,7 @@ extension LinkState {
 
   /// Fails the calls that have waited for capacity until their deadlines.
   mutating func failOverdue(at now: Instant) -> Action {
-    .plain(outbox.takeOverdue(at: now), .failure(.neverSent))
+    .plain(outbox.takeOverdue(at: now), .failure(.notSentInTime))
   }
 
   /// The task of a call that waits for capacity was cancelled.
@@ -212,7 +212,7 @@ extension LinkState {
       return .plain([reply], .success(()))
     case .awaited(let reply)?:
       return .awaited(
-        reply, .failure(.violation("the bus answered an awaited post without its observers")))
+        reply, .failure(.violation("the bus answered an awaited post without a list of its observers")))
     case .entries(let reply, let entries)?: return .entries(reply, .success(entries))
     case .verdict(let reply, _)?:
       return .verdict(reply, .failure(.violation("the bus answered a query without a verdict")))

@@ -237,7 +237,7 @@ struct LinkState {
     case .open(_) where patience == .zero: return .end(lost)
     case .open(.restart(let error)?): cause = error
     case .open(nil): cause = lost
-    case .interrupted: preconditionFailure("a lost connection has ended before")
+    case .interrupted: preconditionFailure("the stream of a lost connection ended twice")
     case .closing(let closing): return .end(closing.failure)
     case .ended(let error): return .end(error)
     }

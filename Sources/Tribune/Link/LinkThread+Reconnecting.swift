@@ -171,12 +171,12 @@ extension LinkThread {
     guard let interruption else { return .closed }
     var failure = interruption.failure
     if case .renewing = reconnection.stage {
-      let what = greeting == .hello ? "sends no hello" : "has not confirmed all registrations"
+      let what = greeting == .hello ? "did not send a hello" : "has not confirmed all registrations"
       failure = TribuneError(.unreachable, "the listener at \(address) \(what)")
     }
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(
       .connectionLost,
-      "\(interruption.cause.message), and none has been there within \(link.patience.inWords)\(why)")
+      "\(interruption.cause.message), and no bus was found within \(link.patience.inWords)\(why)")
   }
 }

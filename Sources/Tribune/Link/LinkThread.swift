@@ -116,7 +116,7 @@ struct LinkThread: ~Copyable {
     case .receive: break
     case .greet:
       guard greetingDeadline > .now else {
-        throw TribuneError(.unreachable, "the listener at \(address) sends no hello")
+        throw TribuneError(.unreachable, "the listener at \(address) did not send a hello")
       }
       deadline = greetingDeadline
     case .close(let limit, let endsWriting):
@@ -232,7 +232,7 @@ struct LinkThread: ~Copyable {
 
   private func requireExpectedDescriptors() throws(WireError) {
     guard buffer.count > consumed, greeting == .done, descriptors.count <= Self.descriptorsWaitingMax else {
-      throw WireError(.unexpectedDescriptors, "descriptors came without a frame for them")
+      throw WireError(.unexpectedDescriptors, "the bus sent descriptors without a frame that announces them")
     }
   }
 
@@ -241,7 +241,7 @@ struct LinkThread: ~Copyable {
     guard frame.header.flags.contains(.descriptor) else { return nil }
     guard frame.header.kind == .post || frame.header.kind == .retained else {
       throw WireError(
-        .unexpectedDescriptors, "no frame of kind \(frame.header.rawKind) comes with a descriptor")
+        .unexpectedDescriptors, "a frame of kind \(frame.header.rawKind) cannot have a descriptor")
     }
     let length = Int(
       frame.header.kind == .post

@@ -171,7 +171,7 @@ struct Outbox {
 
   /// Goes through unsent frames in order. No writer may use them any more.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) {
-    precondition(writer == .noConnection, "a writer still has the frames")
+    precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
     pendingBytes = (unfinished.batch?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
     unwritten = pendingBytes

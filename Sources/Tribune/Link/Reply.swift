@@ -15,7 +15,7 @@ import Synchronization
 
   private init(_ continuation: UnsafeContinuation<Outcome, Never>) { unsafe self.continuation = continuation }
 
-  deinit { precondition(isResumed.load(ordering: .relaxed), "the reply to a waiting call was lost") }
+  deinit { precondition(isResumed.load(ordering: .relaxed), "a waiting call was never resumed") }
 
   /// Waits for the reply for which `begin` arranges, unless it gives one at once.
   static func wait(_ begin: (Reply) throws(TribuneError) -> Value?) async -> Outcome {
@@ -49,7 +49,7 @@ import Synchronization
 
   func resume(returning outcome: Outcome) {
     let isSecond = isResumed.exchange(true, ordering: .relaxed)
-    precondition(!isSecond, "a call has been replied to before")
+    precondition(!isSecond, "a waiting call was resumed twice")
     unsafe continuation.resume(returning: outcome)
   }
 }

@@ -29,7 +29,7 @@ extension TrafficItem.Content {
       try self.init(decoding: frame)
     } catch {
       // A monitor sees what clients sent before the bus has checked it.
-      self = .other("not understood: \(error.message)")
+      self = .other("malformed: \(error.message)")
     }
   }
 

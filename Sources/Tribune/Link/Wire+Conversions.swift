@@ -10,7 +10,7 @@ extension TribuneError {
     let code = ErrorCode(rawValue: rawCode)
     // The message has a line for each mistake in a definition.
     let words = code == .invalidProtocol || code == .conflict ? message.escapedByLine : message.escaped
-    self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus refuses it" : words)
+    self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus gave no reason" : words)
   }
 
   /// An error that this side found.

@@ -15,7 +15,7 @@ public final class Acknowledgement: Sendable {
 
   init(of notification: AwaitedNotification) { self.notification = notification }
 
-  deinit { settle("the acknowledgement was let go") }
+  deinit { settle("the observer released the notification without an acknowledgement") }
 
   /// Reports success. Never waits.
   public func done() { settle(nil) }
