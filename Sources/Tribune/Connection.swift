@@ -50,7 +50,7 @@ public final class Connection: Sendable {
   ///   - address: the address of the bus; by default ``Address/resolve()``.
   ///   - limit: the time limit for the hello of a bus that listens. While a bus restarts, or hangs and is about to be
   ///     replaced, new connections wait at its socket.
-  ///   - patience: how long to look for a bus at the same address each time the connection is lost; zero for never.
+  ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never.
   ///     The first connection is tried again only if the bus closes it before its welcome.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's own thread and must
   ///     not block.
@@ -58,11 +58,12 @@ public final class Connection: Sendable {
   ///   `protocolViolation` when the peer is not a bus.
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
-    reconnectingFor patience: Duration = .seconds(10),
+    reconnectingFor reconnectTimeout: Duration = .seconds(10),
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let address = if let address { address } else { try Address.resolve() }
-    return try await Link.connect(to: address, within: limit, reconnectingFor: patience, events: events)
+    return try await Link.connect(
+      to: address, within: limit, reconnectingFor: reconnectTimeout, events: events)
   }
 
   /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.

@@ -278,7 +278,7 @@ struct DelegateNewsTests {
     attached.reservePosition()
     let starts = attached.replace(by: DelegateInfo(delegateEntry(78, "other")))
     #expect(starts)
-    attached.startTelling()
+    attached.startDelivering()
     #expect(await delegate.told.next(2) == ["interrupted", "replaced by other"])
   }
 }

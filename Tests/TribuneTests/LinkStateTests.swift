@@ -14,7 +14,7 @@ import TribuneWire
   // MARK: Phases
 
   @Test func aWelcomeOpensTheConnectionOnce() {
-    var state = LinkState(patience: .seconds(1))
+    var state = LinkState(reconnectTimeout: .seconds(1))
     #expect(state.word == "connecting")
     _ = state.receive(welcome(7), takesFiles: true)
     #expect(state.word == "open")
@@ -24,7 +24,7 @@ import TribuneWire
   }
 
   @Test func aWelcomeAfterTheEndChangesNothing() {
-    var state = LinkState(patience: .seconds(1))
+    var state = LinkState(reconnectTimeout: .seconds(1))
     _ = state.end(.taskCancelled)
     _ = state.receive(welcome(7), takesFiles: true)
     #expect(state.word == "ended cancelled" && state.session == nil)
@@ -35,10 +35,10 @@ import TribuneWire
     #expect(state.endOfStream(received: 0).word == "reconnect")
     #expect(state.word == "interrupted")
 
-    var impatient = openState(patience: .zero)
+    var impatient = openState(reconnectTimeout: .zero)
     #expect(impatient.endOfStream(received: 0).word == "end connectionLost")
 
-    var connecting = LinkState(patience: .seconds(1))
+    var connecting = LinkState(reconnectTimeout: .seconds(1))
     #expect(connecting.endOfStream(received: 0).word == "connect again")
 
     var closing = openState()
@@ -64,7 +64,7 @@ import TribuneWire
   @Test func aFailedWriteEndsItsOwnConnectionOnly() {
     var state = openState()
     state.noteFailedWrite(broken)
-    #expect(state.noteLastWords(.closed, .restarted) == false)
+    #expect(state.noteClosingError(.closed, .restarted) == false)
     #expect(state.endOfStream(received: 0).word == "end connectionLost: writing failed")
 
     // A caller fails that still wrote to the lost connection.
@@ -90,11 +90,11 @@ import TribuneWire
     _ code: ErrorCode, isFinalWhenOpen: Bool, isFinalWhenInterrupted: Bool
   ) {
     var state = openState()
-    #expect(state.noteLastWords(.closed, code) == isFinalWhenOpen)
-    var impatient = openState(patience: .zero)
-    #expect(impatient.noteLastWords(.closed, code) == true)
+    #expect(state.noteClosingError(.closed, code) == isFinalWhenOpen)
+    var impatient = openState(reconnectTimeout: .zero)
+    #expect(impatient.noteClosingError(.closed, code) == true)
     _ = state.endOfStream(received: 0)
-    #expect(state.noteLastWords(broken, code) == isFinalWhenInterrupted)
+    #expect(state.noteClosingError(broken, code) == isFinalWhenInterrupted)
     #expect((state.interruption?.failure == nil) == isFinalWhenInterrupted)
     #expect(state.close(by: now) == true)
     #expect(state.word == "interrupted, closing")
@@ -358,8 +358,8 @@ private func welcome(_ id: UInt64) -> Welcome {
     queriesMax: 9, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test")
 }
 
-private func openState(patience: Duration = .seconds(1)) -> LinkState {
-  var state = LinkState(patience: patience)
+private func openState(reconnectTimeout: Duration = .seconds(1)) -> LinkState {
+  var state = LinkState(reconnectTimeout: reconnectTimeout)
   _ = state.receive(welcome(7), takesFiles: true)
   return state
 }

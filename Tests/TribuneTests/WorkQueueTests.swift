@@ -11,17 +11,17 @@ import TribuneSystem
     var queue = WorkQueue()
     queue.beginReceiving(.current)
     #expect(queue.step == "receive")
-    #expect(queue.sighting(after: 0) == "nothing")
+    #expect(queue.checkResult(after: 0) == "nothing")
   }
 
   @Test func oneTaskWatchesWorkTurnsUntilTheyEnd() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    queue.append(news())
-    queue.append(news())
+    queue.append(deliveries())
+    queue.append(deliveries())
     #expect(queue.step == "work 1: 2, unwatched")
     // New work is for the next turn of this thread.
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.next(in: 1) != nil)
     #expect(queue.next(in: 1) != nil)
     queue.endWorking(1)
@@ -30,74 +30,74 @@ import TribuneSystem
     #expect(queue.next(in: 2) != nil)
     queue.endWorking(2)
     queue.beginReceiving(.current)
-    #expect(queue.sighting(after: 0) == "turns to 2")
-    #expect(queue.sighting(after: 2) == "nothing")
-    queue.append(news())
+    #expect(queue.checkResult(after: 0) == "turns to 2")
+    #expect(queue.checkResult(after: 2) == "nothing")
+    queue.append(deliveries())
     #expect(queue.step == "work 3: 1, unwatched")
   }
 
-  @Test func aLongWorkTurnIsRelievedOnceUntilItsThreadIsBack() {
+  @Test func aLongWorkTurnIsTakenOverOnceUntilItsThreadIsBack() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    queue.append(news())
-    queue.append(news())
+    queue.append(deliveries())
+    queue.append(deliveries())
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
-    #expect(queue.sighting(after: 0) == "turns to 1")
-    #expect(queue.sighting(after: 1) == "relief")
-    #expect(queue.sighting(after: 1) == "nothing")
+    #expect(queue.checkResult(after: 0) == "turns to 1")
+    #expect(queue.checkResult(after: 1) == "takeover")
+    #expect(queue.checkResult(after: 1) == "nothing")
     // The other thread hands over the rest of the first one's work.
     queue.beginReceiving(.current)
     #expect(queue.step == "hand over 1")
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.step == "hand over 1")
     // When the first is back, the other one works again.
     #expect(queue.next(in: 1) == nil)
     queue.endWorking(1)
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.step == "work 2: 1, unwatched")
   }
 
   @Test func aThreadThatComesBackReceivesWhileTheOtherWorks() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    queue.append(news())
-    queue.append(news())
+    queue.append(deliveries())
+    queue.append(deliveries())
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
     queue.beginReceiving(.current)
-    // A relieved turn gets no more work, and no other turn starts before it is over.
+    // A turn that was taken over gets no more work, and no other turn starts before it is over.
     #expect(queue.next(in: 1) == nil)
     #expect(queue.step == "hand over 1")
     queue.endWorking(1)
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.step == "work 2: 1, watched")
   }
 
-  @Test func reliefIsTriedAgainIfNoThreadStarts() {
+  @Test func aTakeoverIsTriedAgainIfNoThreadStarts() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.step == "work 1: 1, unwatched")
-    #expect(queue.sighting(after: 1) == "relief")
-    queue.takeReliefBack(1)
-    #expect(queue.sighting(after: 1) == "relief")
+    #expect(queue.checkResult(after: 1) == "takeover")
+    queue.cancelTakeover(1)
+    #expect(queue.checkResult(after: 1) == "takeover")
     queue.endWorking(1)
-    queue.takeReliefBack(1)
-    #expect(queue.sighting(after: 1) == "nothing")
+    queue.cancelTakeover(1)
+    #expect(queue.checkResult(after: 1) == "nothing")
   }
 
   @Test func workLeftAtTheEndIsForOtherThreads() {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    queue.append(news())
+    queue.append(deliveries())
     #expect(queue.end().count == 1)
     #expect(queue.end().isEmpty)
-    #expect(queue.sighting(after: 0) == "nothing")
+    #expect(queue.checkResult(after: 0) == "nothing")
   }
 
-  private func news() -> WorkQueue.Work {
-    .news(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
+  private func deliveries() -> WorkQueue.Work {
+    .deliveries(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
   }
 }
 
@@ -118,11 +118,11 @@ extension WorkQueue {
     }
   }
 
-  fileprivate mutating func sighting(after turn: UInt64) -> String {
-    switch look(after: turn) {
+  fileprivate mutating func checkResult(after turn: UInt64) -> String {
+    switch check(after: turn) {
     case .nothing: "nothing"
     case .turns(let last): "turns to \(last)"
-    case .relief: "relief"
+    case .takeover: "takeover"
     }
   }
 }

@@ -11,12 +11,12 @@ import TribuneWire
 /// under it.
 final class AttachedDelegate: Sendable {
   /// An item that waits for delivery.
-  private enum News: LossReporting {
+  private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
     case replaced(DelegateInfo, behind: UInt64)
 
-    static func lost(_ count: Int) -> News { .delivery(.lost(count), behind: 0) }
-    static var interrupted: News { .delivery(.interrupted, behind: 0) }
+    static func lost(_ count: Int) -> Item { .delivery(.lost(count), behind: 0) }
+    static var interrupted: Item { .delivery(.interrupted, behind: 0) }
 
     var lostCount: Int? {
       if case .delivery(let delivery, _) = self { delivery.lostCount } else { nil }
@@ -35,13 +35,13 @@ final class AttachedDelegate: Sendable {
   }
 
   private struct State {
-    static let newsMax = 4096
+    static let itemsMax = 4096
 
-    var news = BoundedQueue<News>(limit: State.newsMax)
+    var items = BoundedQueue<Item>(limit: State.itemsMax)
     /// Deliveries behind the reserved position of a loss report; nil while none is reserved.
-    var behind: BoundedQueue<News>?
+    var behind: BoundedQueue<Item>?
     /// Whether a task is delivering.
-    var isTelling = false
+    var isDelivering = false
     /// Whether the attachment is over: pending deliveries are dropped.
     var isOver = false
     /// The number of the last question; questions are numbered as they come.
@@ -49,7 +49,7 @@ final class AttachedDelegate: Sendable {
     /// Questions that have not reached the delegate yet.
     var unstarted: Set<UInt64> = []
     /// The delivering task, while it waits for all questions up to that number to have started.
-    var waiting: (number: UInt64, teller: CheckedContinuation<Void, Never>)?
+    var waiting: (number: UInt64, continuation: CheckedContinuation<Void, Never>)?
 
     func hasStarted(upTo number: UInt64) -> Bool { !unstarted.contains { $0 <= number } }
   }
@@ -79,11 +79,11 @@ final class AttachedDelegate: Sendable {
     return patterns.contains { $0.matches(name.utf8Bytes) }
   }
 
-  // MARK: Telling
+  // MARK: Delivering
 
   /// - Returns: whether the caller must start the delivering task.
   func deliver(_ delivery: Delivery) -> Bool {
-    tell { .delivery(delivery, behind: $0) }
+    enqueue { .delivery(delivery, behind: $0) }
   }
 
   /// Queues the report that another delegate replaces it, which is its last delivery.
@@ -92,39 +92,39 @@ final class AttachedDelegate: Sendable {
   func replace(by info: DelegateInfo) -> Bool {
     // An attachment that is over gets no later loss report.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
-    return tell { .replaced(info, behind: $0) } || starts
+    return enqueue { .replaced(info, behind: $0) } || starts
   }
 
   /// Starts the delivering task at once, on the calling thread.
-  func startTelling() {
-    Task.immediate { await tellAll() }
+  func startDelivering() {
+    Task.immediate { await deliverAll() }
   }
 
   /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries behind
   /// an earlier reserved position are dropped.
   func reservePosition() {
-    state.withLock { $0.behind = BoundedQueue(limit: State.newsMax) }
+    state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `words` at the reserved position, or now if none is reserved, and then the deliveries behind it.
+  /// Delivers `reports` at the reserved position, or now if none is reserved, and then the deliveries behind it.
   ///
   /// - Returns: whether the caller must start the delivering task.
-  func fillPosition(with words: [Delivery]) -> Bool {
+  func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
       state.behind = nil
       guard !state.isOver else { return false }
       var added = false
-      var words = words[...]
-      while let news = words.popFirst().map({ .delivery($0, behind: state.lastQuestion) })
+      var reports = reports[...]
+      while let item = reports.popFirst().map({ .delivery($0, behind: state.lastQuestion) })
         ?? behind?.popFirst()
       {
-        _ = state.news.append(news)
+        _ = state.items.append(item)
         added = true
       }
       guard added else { return false }
-      defer { state.isTelling = true }
-      return !state.isTelling
+      defer { state.isDelivering = true }
+      return !state.isDelivering
     }
   }
 
@@ -133,51 +133,51 @@ final class AttachedDelegate: Sendable {
     state.withLock { $0.isOver = true }
   }
 
-  private func tell(_ news: (UInt64) -> News) -> Bool {
+  private func enqueue(_ item: (UInt64) -> Item) -> Bool {
     state.withLock { state -> Bool in
       guard !state.isOver else { return false }
       // Notifications to delegates are never awaited, so dropping one needs no report.
       if state.behind != nil {
-        _ = state.behind?.append(news(state.lastQuestion))
+        _ = state.behind?.append(item(state.lastQuestion))
         return false
       }
-      _ = state.news.append(news(state.lastQuestion))
-      defer { state.isTelling = true }
-      return !state.isTelling
+      _ = state.items.append(item(state.lastQuestion))
+      defer { state.isDelivering = true }
+      return !state.isDelivering
     }
   }
 
-  private func tellAll() async {
-    while let news = nextNews() {
-      await questionsStart(upTo: news.behind)
+  private func deliverAll() async {
+    while let item = nextItem() {
+      await waitForQuestions(upTo: item.behind)
       guard let delegate else {
         end()
         continue
       }
-      switch news {
+      switch item {
       case .delivery(let delivery, _): await delegate.received(delivery)
       case .replaced(let info, _): await delegate.replaced(by: info)
       }
     }
   }
 
-  private func nextNews() -> News? {
+  private func nextItem() -> Item? {
     state.withLock { state in
-      if !state.isOver, let news = state.news.popFirst() { return news }
-      state.isTelling = false
+      if !state.isOver, let item = state.items.popFirst() { return item }
+      state.isDelivering = false
       return nil
     }
   }
 
-  private func questionsStart(upTo number: UInt64) async {
+  private func waitForQuestions(upTo number: UInt64) async {
     if state.withLock({ $0.hasStarted(upTo: number) }) { return }
-    await withCheckedContinuation { teller in
+    await withCheckedContinuation { continuation in
       let hasStarted = state.withLock { state -> Bool in
         if state.hasStarted(upTo: number) { return true }
-        state.waiting = (number, teller)
+        state.waiting = (number, continuation)
         return false
       }
-      if hasStarted { teller.resume() }
+      if hasStarted { continuation.resume() }
     }
   }
 
@@ -197,12 +197,12 @@ final class AttachedDelegate: Sendable {
 
   /// A question has reached the delegate, or its actor's queue.
   func noteStart(of number: UInt64) {
-    let teller = state.withLock { state -> CheckedContinuation<Void, Never>? in
+    let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.unstarted.remove(number)
       guard let waiting = state.waiting, state.hasStarted(upTo: waiting.number) else { return nil }
       state.waiting = nil
-      return waiting.teller
+      return waiting.continuation
     }
-    teller?.resume()
+    continuation?.resume()
   }
 }

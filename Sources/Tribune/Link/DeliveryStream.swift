@@ -102,17 +102,17 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Adds `words` at the reserved position, and then the elements behind it.
+  /// Adds `reports` at the reserved position, and then the elements behind it.
   ///
   /// - Returns: whether a position was reserved.
-  func fillPosition(with words: [Element]) -> Bool {
+  func fillPosition(with reports: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []
     let wasReserved = state.withLock { state -> Bool in
       guard var behind = state.behind else { return false }
       state.behind = nil
-      var words = words[...]
-      while let element = words.popFirst() ?? behind.popFirst() {
+      var reports = reports[...]
+      while let element = reports.popFirst() ?? behind.popFirst() {
         let added = state.add(element)
         if let reader = added.reader { read.append((reader, element)) }
         unread += added.unread

@@ -55,7 +55,7 @@ struct FrameReceiver {
       received &+= 1
       try route.deliver(frame, file)
     case .lost:
-      tellLost(try frame.decode(Lost.self).count)
+      reportLost(try frame.decode(Lost.self).count)
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.okay(serial, okay) }
@@ -114,7 +114,7 @@ struct FrameReceiver {
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
     let serial = frame.header.serial
     if serial == 0 {
-      let isFinal = link.state.withLock { $0.noteLastWords(error, ErrorCode(rawValue: code)) }
+      let isFinal = link.state.withLock { $0.noteClosingError(error, ErrorCode(rawValue: code)) }
       return isFinal ? link.end(error) : UnixSocket.shutdown(link.socket)
     }
     let now = SystemClock.monotonicNanoseconds
@@ -125,13 +125,13 @@ struct FrameReceiver {
   }
 
   /// Reports notifications that the bus dropped. It counts them per connection: any receiver can have missed them.
-  private mutating func tellLost(_ count: UInt64) {
+  private mutating func reportLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
     // Between two connections, the report goes to the reserved positions, before all that came over this one.
     if link.state.withLock({ $0.noteLost(count) }) { return }
     let loss = Int(clamping: count)
-    link.tell(.lost(loss), .lost(loss))
+    link.report(.lost(loss), .lost(loss))
   }
 
   /// Delivers a retained notification to the observation that asked for it.

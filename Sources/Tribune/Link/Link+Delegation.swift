@@ -16,14 +16,14 @@ extension Link {
 
   /// Delivers to these delegates, and takes back the attachments of those that are deallocated.
   func deliver(_ delivery: Delivery, to delegates: [AttachedDelegate]) {
-    tell(delegates) { $0.deliver(delivery) }
+    deliver(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// - Parameter tell: returns whether the delivering task must be started.
-  func tell(_ delegates: [AttachedDelegate], _ tell: (AttachedDelegate) -> Bool) {
+  /// - Parameter enqueue: returns whether the delivering task must be started.
+  func deliver(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {
-        if tell(attached) { work.withLock { $0.append(.news(attached)) } }
+        if enqueue(attached) { work.withLock { $0.append(.deliveries(attached)) } }
       } else {
         let duty = state.withLock { $0.dropAttachment(of: attached) }
         routesVersion.add(1, ordering: .releasing)

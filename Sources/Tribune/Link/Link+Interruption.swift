@@ -40,26 +40,26 @@ extension Link {
 
   /// Reports the loss at the reserved positions, before the next connection's deliveries.
   private func fillPositions(lost: UInt64, isLossKnown: Bool) {
-    func words<Element: LossReporting>() -> [Element] {
+    func reports<Element: LossReporting>() -> [Element] {
       (lost > 0 ? [.lost(Int(clamping: lost))] : []) + (isLossKnown ? [] : [.interrupted])
     }
-    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (words(), words())
+    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (reports(), reports())
     let (streams, liveStreams, trafficStreams, delegates) = state.withLock { state in
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
       // This stream was added meanwhile, without a reserved position.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
-      for word in deliveries { stream.deliver(word) }
+      for report in deliveries { stream.deliver(report) }
     }
     for stream in trafficStreams where !stream.fillPosition(with: trafficDeliveries) {
-      for word in trafficDeliveries { stream.deliver(word) }
+      for report in trafficDeliveries { stream.deliver(report) }
     }
-    tell(delegates) { $0.fillPosition(with: deliveries) }
+    deliver(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
   /// Delivers a report to all that receive notifications, because it can concern any of them.
-  func tell(_ delivery: Delivery, _ traffic: TrafficDelivery) {
+  func report(_ delivery: Delivery, _ traffic: TrafficDelivery) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)
     }

@@ -58,7 +58,7 @@ extension LinkState {
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
         return actions
       }
-      return [.work(.news(attached))] + actions
+      return [.work(.deliveries(attached))] + actions
     }
   }
 

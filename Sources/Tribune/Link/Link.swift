@@ -28,13 +28,13 @@ final class Link: Sendable {
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
   /// How long to look for a bus that is gone; zero for not at all.
-  let patience: Duration
+  let reconnectTimeout: Duration
 
   private init(
-    _ patience: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
+    _ reconnectTimeout: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
   ) throws(Errno) {
-    state = Mutex(LinkState(patience: patience))
-    self.patience = patience
+    state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
+    self.reconnectTimeout = reconnectTimeout
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()
@@ -42,13 +42,13 @@ final class Link: Sendable {
 
   /// Connects, and returns when the bus has sent its welcome.
   static func connect(
-    to address: Address, within limit: Duration, reconnectingFor patience: Duration,
+    to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration,
     events: (@Sendable (ConnectionEvent) -> Void)?
   ) async throws(TribuneError) -> Connection {
     try address.validate()
     let link: Link
     do throws(Errno) {
-      link = try Link(patience, events)
+      link = try Link(reconnectTimeout, events)
     } catch {
       throw TribuneError(.unreachable, "cannot make a connection: \(error)")
     }
@@ -165,7 +165,7 @@ final class Link: Sendable {
 
   /// Makes the thread write the rest of the outbox and then end the connection. Does not wait.
   func abandon() {
-    if state.withLock({ $0.close(by: .now.advanced(by: Self.closingPatience)) }) { wakeup.signal() }
+    if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
   /// Returns the reason when the connection has ended; nil if this side closed it, and when the task is cancelled.
@@ -189,5 +189,5 @@ final class Link: Sendable {
   }
 
   /// How long closing waits for a bus that does not read.
-  static let closingPatience = Duration.seconds(5)
+  static let closeTimeout = Duration.seconds(5)
 }

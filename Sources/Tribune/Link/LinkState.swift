@@ -49,7 +49,7 @@ struct LinkState {
   }
 
   /// How long to look for a bus that is gone; zero for not at all.
-  let patience: Duration
+  let reconnectTimeout: Duration
   private(set) var phase = Phase.connecting(nil)
   /// The last welcome. It outlives the connection, because the public ids do.
   private(set) var session: Session?
@@ -73,9 +73,9 @@ struct LinkState {
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
 
-  init(patience: Duration) {
-    self.patience = patience
-    outbox = Outbox(survives: patience > .zero)
+  init(reconnectTimeout: Duration) {
+    self.reconnectTimeout = reconnectTimeout
+    outbox = Outbox(survives: reconnectTimeout > .zero)
   }
 
   /// Serials are never used again, not even over another connection; 0 is none.
@@ -203,9 +203,9 @@ struct LinkState {
   /// Handles the error with which the bus closes the connection.
   ///
   /// - Returns: whether it is final. If not, reading ends now, and the thread looks for the bus.
-  mutating func noteLastWords(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
+  mutating func noteClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
-    case .open(let departure) where code == .restarted && patience > .zero:
+    case .open(let departure) where code == .restarted && reconnectTimeout > .zero:
       phase = .open(departure ?? .restart(error))
       return false
     case .interrupted:
@@ -234,7 +234,7 @@ struct LinkState {
     switch phase {
     case .connecting: return .connectAgain
     case .open(.failedWrite(let error)?): return .end(error)
-    case .open(_) where patience == .zero: return .end(lost)
+    case .open(_) where reconnectTimeout == .zero: return .end(lost)
     case .open(.restart(let error)?): cause = error
     case .open(nil): cause = lost
     case .interrupted: preconditionFailure("the stream of a lost connection ended twice")

@@ -56,7 +56,7 @@ extension LinkThread {
     let now = ContinuousClock.now
     var reconnection =
       reconnection
-      ?? Reconnection(until: now.advanced(by: link.patience), after: lastReconnection, at: now)
+      ?? Reconnection(until: now.advanced(by: link.reconnectTimeout), after: lastReconnection, at: now)
     let step = try advance(&reconnection, isWaiting: isWaiting)
     self.reconnection = step == .goesOn ? reconnection : nil
     guard step == .found else { return step == .goesOn }
@@ -177,6 +177,6 @@ extension LinkThread {
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(
       .connectionLost,
-      "\(interruption.cause.message), and no bus was found within \(link.patience.inWords)\(why)")
+      "\(interruption.cause.message), and no bus was found within \(link.reconnectTimeout.inWords)\(why)")
   }
 }

@@ -20,7 +20,7 @@ struct LinkThread: ~Copyable {
   /// Descriptors that may wait for the rest of their frames.
   private static let descriptorsWaitingMax = 16
   /// How soon to check again whether the bus has taken the files that were passed to it.
-  private static let passPatience = Duration.milliseconds(10)
+  private static let passRetryInterval = Duration.milliseconds(10)
 
   enum Greeting: Equatable {
     case hello
@@ -58,7 +58,7 @@ struct LinkThread: ~Copyable {
   static func run(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
     let thread = LinkThread(link, address, greetingDeadline: greetingDeadline)
     do throws(TribuneError) { try thread.connect() } catch { return link.end(error) }
-    Lookout(link, thread).takeTurns()
+    LinkScheduler(link, thread).takeTurns()
   }
 
   private func connect() throws(TribuneError) {
@@ -133,7 +133,7 @@ struct LinkThread: ~Copyable {
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
-    if isFullOfFiles { timeout = min(timeout ?? Self.passPatience, Self.passPatience) }
+    if isFullOfFiles { timeout = min(timeout ?? Self.passRetryInterval, Self.passRetryInterval) }
     let ready = try poll(forWriting: isStuck, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
     // A caller that leaves frames to this thread wakes it.

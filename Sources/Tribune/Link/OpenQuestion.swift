@@ -77,7 +77,7 @@ final class OpenQuestion: Sendable {
       state.task = nil
       return state.ending
     }
-    if let ending { tell(ending, here: true) }
+    if let ending { report(ending, here: true) }
   }
 
   /// Withdraws the question, if it is not answered. Does not report to the delegate how the query ended.
@@ -100,10 +100,10 @@ final class OpenQuestion: Sendable {
       if !state.hasReturned { state.ending = ending }
       return state.hasReturned
     }
-    if hasReturned { tell(ending, here: here) }
+    if hasReturned { report(ending, here: here) }
   }
 
-  private func tell(_ ending: Conclusion.Ending, here: Bool) {
+  private func report(_ ending: Conclusion.Ending, here: Bool) {
     let conclusion = Conclusion(query: question.query, ending: ending)
     if here {
       Task.immediate { [delegate] in await delegate?.concluded(conclusion) }

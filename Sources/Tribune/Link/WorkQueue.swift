@@ -5,7 +5,7 @@ import TribuneSystem
 
 /// Work that runs client code, and the turns of the threads.
 ///
-/// A link's thread receives and works in turns (`Lookout`). Work for a delegate waits here until the thread has
+/// A link's thread receives and works in turns (`LinkScheduler`). Work for a delegate waits here until the thread has
 /// handled all that it read, and so does a task of the connection's executor. The lock is held briefly, and nothing
 /// runs under it.
 struct WorkQueue {
@@ -13,7 +13,7 @@ struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
     case conclusion(OpenQuestion, Conclusion.Ending)
-    case news(AttachedDelegate)
+    case deliveries(AttachedDelegate)
     case job(UnownedJob)
   }
 
@@ -29,11 +29,11 @@ struct WorkQueue {
   private enum Turn: Equatable {
     /// A thread receives, or is about to. → working, ended
     case receiving
-    /// The thread that received does the work of the turn of this number. → receiving, relieved
+    /// The thread that received does the work of the turn of this number. → receiving, takenOver
     case working(UInt64)
     /// That work goes on while another thread receives, or is being started for it. → receiving, ended; working if no
     /// thread could be started
-    case relieved(UInt64)
+    case takenOver(UInt64)
     /// No thread runs what is appended. Final.
     case ended
   }
@@ -66,7 +66,7 @@ struct WorkQueue {
     switch turn {
     case .receiving: enqueued = thread == caller ? .waits : .wakes
     case .working: enqueued = .waits
-    case .relieved, .ended: return .isForOthers
+    case .takenOver, .ended: return .isForOthers
     }
     work.append(.job(job))
     return enqueued
@@ -78,7 +78,7 @@ struct WorkQueue {
   mutating func beginReceiving(_ own: Thread.ID) {
     thread = own
     // Another thread's work turn is not over.
-    if case .working(let number) = turn { turn = .relieved(number) }
+    if case .working(let number) = turn { turn = .takenOver(number) }
   }
 
   /// The receiving thread has handled all that it read.
@@ -98,7 +98,7 @@ struct WorkQueue {
 
   /// The thread of that work turn is back from it.
   mutating func endWorking(_ number: UInt64) {
-    if turn == .working(number) || turn == .relieved(number) { turn = .receiving }
+    if turn == .working(number) || turn == .takenOver(number) { turn = .receiving }
   }
 
   /// No thread receives any more.
@@ -118,33 +118,33 @@ struct WorkQueue {
   // MARK: Watching
 
   /// The finding of a check of the work turns.
-  enum Sighting {
+  enum CheckResult {
     /// Checking ends: no work since the last check, another thread took over already, or the link has ended.
     case nothing
     /// Work turns end in time; has the number of the last one.
     case turns(UInt64)
     /// A work turn has not ended in time: another thread must receive.
-    case relief
+    case takeover
   }
 
   /// - Parameter last: the last work turn at the time of the previous check.
-  mutating func look(after last: UInt64) -> Sighting {
+  mutating func check(after last: UInt64) -> CheckResult {
     switch turn {
-    case .receiving where lastTurn == last, .relieved, .ended:
+    case .receiving where lastTurn == last, .takenOver, .ended:
       isWatched = false
       return .nothing
     case .working(last):
-      turn = .relieved(last)
+      turn = .takenOver(last)
       isWatched = false
-      return .relief
+      return .takeover
     case .receiving, .working:
       return .turns(lastTurn)
     }
   }
 
   /// No thread could be started.
-  mutating func takeReliefBack(_ number: UInt64) {
-    guard turn == .relieved(number) else { return }
+  mutating func cancelTakeover(_ number: UInt64) {
+    guard turn == .takenOver(number) else { return }
     turn = .working(number)
     isWatched = true
   }
@@ -156,7 +156,7 @@ extension WorkQueue.Work {
     switch self {
     case .question(let open): open.start(on: link)
     case .conclusion(let open, let ending): open.conclude(ending, here: true)
-    case .news(let attached): attached.startTelling()
+    case .deliveries(let attached): attached.startDelivering()
     // The link exists for as long as it has a thread.
     case .job(let job): unsafe job.runSynchronously(on: link.asUnownedTaskExecutor())
     }

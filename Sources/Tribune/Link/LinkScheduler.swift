@@ -13,9 +13,9 @@ import TribuneSystem
 /// takes over receiving. Until the first thread is back, work goes to Swift's own threads: a link never has more than
 /// two. The first thread ends when it comes back and finds the other one receiving. A task that sleeps in between
 /// checks whether this is needed, and only while there is work.
-final class Lookout: Sendable {
+final class LinkScheduler: Sendable {
   /// How long a work turn may last before another thread takes over; it can take twice as long to notice.
-  private static let patience = Duration.milliseconds(10)
+  private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
   /// The thread that holds the lock receives, for a whole turn, which it mostly spends waiting in the kernel. No thread
@@ -75,16 +75,20 @@ final class Lookout: Sendable {
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {
-      do { try await Task.sleep(for: Self.patience) } catch { preconditionFailure("nobody cancels a watch") }
-      switch link.work.withLock({ $0.look(after: turn) }) {
+      do {
+        try await Task.sleep(for: Self.turnLimit)
+      } catch {
+        preconditionFailure("the task that watches a link was cancelled")
+      }
+      switch link.work.withLock({ $0.check(after: turn) }) {
       case .nothing: return
       case .turns(let last): turn = last
-      case .relief:
+      case .takeover:
         do throws(Errno) {
           return try Thread.start { [self] in takeTurns() }
         } catch {
           // A thread may be available a little later.
-          link.work.withLock { $0.takeReliefBack(turn) }
+          link.work.withLock { $0.cancelTakeover(turn) }
         }
       }
     }
