@@ -85,7 +85,7 @@ extension TrafficItem.Content {
     case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .ended,
       .declare,
       .suspend, .retained, .done, .awaited, .succeed, nil:
-      self = .other(try frame.words())
+      self = .other(try frame.summary())
     }
   }
 }

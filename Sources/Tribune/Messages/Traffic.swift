@@ -4,7 +4,7 @@
 public struct TrafficItem: Sendable, CustomStringConvertible {
   /// The content of the frame besides its name, object and userInfo.
   public enum Content: Sendable, CustomStringConvertible {
-    /// A notification, with the options beyond plain delivery, a few words each.
+    /// A notification, with its options beyond plain delivery, as short texts.
     case post(wishes: [String])
     /// A query for permission; a nil deadline is the bus's default; with a nil override, vetoes count.
     case ask(
@@ -29,7 +29,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case refusal(code: String, message: String)
     /// This many notifications to the receiver were dropped.
     case loss(Int)
-    /// Any other frame, in words; empty if its kind says all.
+    /// Any other frame, as text; empty if the kind says all.
     case other(String)
   }
 

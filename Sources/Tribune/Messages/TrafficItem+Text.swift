@@ -19,33 +19,33 @@ extension TrafficItem {
 
 extension TrafficItem.Content {
   /// The content, on one line without control characters; empty if the kind of frame says all.
-  public var description: String { words.escaped }
+  public var description: String { text.escaped }
 
-  private var words: String {
+  private var text: String {
     switch self {
     case .post(let wishes): wishes.joined(separator: ", ")
     case .ask(let mode, let deadline, let fallback, let parent, let override, let isDryRun):
       Self.list(
         mode == .parallel ? nil : "mode \(mode.rawValue)", Self.within(deadline),
-        fallback == .vetoed ? "vetoed by default" : nil, Self.under(parent),
+        fallback == .vetoed ? "vetoed by default" : nil, Self.parent(parent),
         override.map { "overrides vetoes: \($0)" }, isDryRun ? "dry run" : nil)
     case .query(let collectsAll, let deadline, let parent):
-      Self.list(collectsAll ? "for all values" : "for a value", Self.within(deadline), Self.under(parent))
+      Self.list(collectsAll ? "for all values" : "for a value", Self.within(deadline), Self.parent(parent))
     case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
       "\(isDryRun ? "dry run of " : "")query \(query) to delegate \(delegate)"
         + "\(wantsValue ? " for a value" : ""), within \(timeout.inWords)"
     case .answer(let query, let delegate, let answer):
-      "query \(query) by delegate \(delegate): \(answer.words)"
+      "query \(query) by delegate \(delegate): \(answer.text)"
     case .deferral(let query, let delegate, let time, let status):
       "query \(query) by delegate \(delegate): \(time.inWords) more\(Self.saying(status))"
     case .progress(let progress):
-      "query \(progress.query) \(progress.stage.words) delegate \(progress.delegate)\(Self.saying(progress.status))"
-    case .verdict(let verdict): verdict.words
+      "query \(progress.query) \(progress.stage.text) delegate \(progress.delegate)\(Self.saying(progress.status))"
+    case .verdict(let verdict): verdict.text
     case .concluded(let conclusion, let delegate):
       "query \(conclusion.query) for delegate \(delegate): \(conclusion.ending.rawValue)"
     case .refusal(let code, let message): "\(code)\(Self.saying(message))"
     case .loss(let count): count.counted("notification")
-    case .other(let words): words
+    case .other(let text): text
     }
   }
 
@@ -55,13 +55,13 @@ extension TrafficItem.Content {
 
   private static func within(_ deadline: Duration?) -> String? { deadline.map { "within \($0.inWords)" } }
 
-  private static func under(_ parent: UInt64?) -> String? { parent.map { "under query \($0)" } }
+  private static func parent(_ parent: UInt64?) -> String? { parent.map { "parent query \($0)" } }
 
   fileprivate static func saying(_ text: String) -> String { text.isEmpty ? "" : ": \(text)" }
 }
 
 extension Verdict {
-  fileprivate var words: String {
+  fileprivate var text: String {
     let notes = [
       isUnanswered ? "unanswered" : nil, isOverridden ? "overridden" : nil, isDryRun ? "dry run" : nil,
     ]
@@ -75,9 +75,9 @@ extension Verdict {
 }
 
 extension Progress.Stage {
-  fileprivate var words: String {
+  fileprivate var text: String {
     switch self {
-    case .asked: "is put to"
+    case .asked: "asks"
     case .deferred: "waits for"
     case .settled(let kind): "is \(kind.rawValue) by"
     }
@@ -85,7 +85,7 @@ extension Progress.Stage {
 }
 
 extension Answer {
-  fileprivate var words: String {
+  fileprivate var text: String {
     switch self {
     case .approve: "approved"
     case .veto(let reason): "vetoed\(TrafficItem.Content.saying(reason))"

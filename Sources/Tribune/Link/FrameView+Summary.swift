@@ -2,29 +2,29 @@
 
 import TribuneWire
 
-/// Frames that a monitor shows in a few words.
+/// Short descriptions of frames, for monitors.
 extension FrameView {
   /// Describes the fields; empty if the kind, the name and the object say all.
   ///
   /// - Throws: what is wrong with the fields.
-  func words() throws(WireError) -> String {
+  func summary() throws(WireError) -> String {
     switch header.kind {
     case .welcome:
       let welcome = try decode(Welcome.self)
       return "\(welcome.connection) by \(welcome.software)"
-    case .ok: return try decode(Okay.self).words
-    case .observe: return try decode(Observe.self).words
-    case .attach: return try decode(Attach.self).words
+    case .ok: return try decode(Okay.self).summary
+    case .observe: return try decode(Observe.self).summary
+    case .attach: return try decode(Attach.self).summary
     case .cancel: return "serial \(try decode(Cancel.self).target)"
     case .list:
       let list = try decode(List.self)
       return "\(list.subject)" + (list.connection == 0 ? "" : " of :\(list.connection)")
-    case .entry: return try decode(Entry.self).words
+    case .entry: return try decode(Entry.self).summary
     case .hold: return try decode(TribuneWire.Hold.self).expiry == 0 ? "" : "expires"
     case .ended:
       switch try decode(Ended.self) {
       case .expired: return "expired"
-      case .replaced(let entry): return "replaced by \(entry.words)"
+      case .replaced(let entry): return "replaced by \(entry.summary)"
       }
     case .declare:
       let name = try decode(Declare.self).protocolName
@@ -35,7 +35,7 @@ extension FrameView {
     case .done:
       let done = try decode(Done.self)
       return "post \(done.post) of \(done.poster)\(done.hasFailed ? ", with a failure" : "")"
-    case .awaited: return try decode(Awaited.self).words
+    case .awaited: return try decode(Awaited.self).summary
     case .succeed:
       let succeed = try decode(Succeed.self)
       return "\(succeed.predecessor), which received \(succeed.received.counted("notification"))"
@@ -67,7 +67,7 @@ extension Post {
 }
 
 extension Okay {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     [
       registration == 0 ? nil : "registered as \(registration)", delegate == 0 ? nil : "delegate \(delegate)",
     ].compactMap { $0 }.joined(separator: ", ")
@@ -75,7 +75,7 @@ extension Okay {
 }
 
 extension Observe {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     [
       options.contains(.retained) ? "with retained notifications" : nil,
       options.contains(.awaited) ? "awaited" : nil,
@@ -85,25 +85,25 @@ extension Observe {
 }
 
 extension Attach {
-  fileprivate var words: String {
-    var words = ["responds to \(patterns.joined(separator: " "))"]
-    if !label.isEmpty { words.append("labelled \(label)") }
-    if order != 0 { words.append("order \(order)") }
-    if failurePolicy != .veto { words.append("\(failurePolicy) on failure") }
-    if timeout != 0 { words.append("within \(TimeSpan(microseconds: Int64(timeout) * 1000))") }
-    if isSet { words.append("replaces other delegates") }
-    if !protocols.isEmpty { words.append("conforms to \(protocols.joined(separator: " "))") }
-    return words.joined(separator: ", ")
+  fileprivate var summary: String {
+    var parts = ["responds to \(patterns.joined(separator: " "))"]
+    if !label.isEmpty { parts.append("labelled \(label)") }
+    if order != 0 { parts.append("order \(order)") }
+    if failurePolicy != .veto { parts.append("\(failurePolicy) on failure") }
+    if timeout != 0 { parts.append("within \(TimeSpan(microseconds: Int64(timeout) * 1000))") }
+    if isSet { parts.append("replaces other delegates") }
+    if !protocols.isEmpty { parts.append("conforms to \(protocols.joined(separator: " "))") }
+    return parts.joined(separator: ", ")
   }
 }
 
 extension Entry {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     switch self {
     case .bus(let entry): "bus \(entry.pid) at \(entry.address)"
     case .connection(let entry): "connection \(entry.id), \(entry.peer.process) \(entry.peer.pid)"
     case .observation(let entry): "observation of \(entry.pattern) by \(entry.connection)"
-    case .delegate(let entry): entry.words
+    case .delegate(let entry): entry.summary
     case .hold(let entry): "hold of \(entry.pattern) by \(entry.connection): \(entry.why)"
     case .missing(let entry): "missing delegate \(entry.name)"
     case .object(let entry): "object \(entry.object)"
@@ -115,13 +115,13 @@ extension Entry {
 }
 
 extension DelegateEntry {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     "delegate \(delegate.id.rawValue)\(delegate.label.isEmpty ? "" : " \(delegate.label)") of \(connection)"
   }
 }
 
 extension Awaited {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     let missing = missing.map { missing in
       "; \(missing.failure) \(missing.connection)" + (missing.reason.isEmpty ? "" : ": \(missing.reason)")
     }
