@@ -127,7 +127,7 @@ struct Context: Sendable {
       switch lost {
       case 0?: ""
       case let lost?: "; \(lost.counted("\(thing) was", "\(thing)s were")) missed"
-      case nil: "; nobody knows how many \(thing)s were missed"
+      case nil: "; the number of missed \(thing)s is unknown"
       }
     }
   }
@@ -147,7 +147,7 @@ struct Context: Sendable {
     return try await connect(events: { event in
       presence?.note(event)
       guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
-      terminal.report("connected to the bus again" + consequence(lost))
+      terminal.report("reconnected to the bus" + consequence(lost))
     })
   }
 

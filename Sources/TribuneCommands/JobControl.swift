@@ -65,7 +65,7 @@ actor JobControl {
       // Reading the connection reports that it has ended.
       guard error.code == .unreachable else { return }
       context.terminal.report(
-        "nobody knows whether the bus has \(isSuspended ? "suspended" : "resumed") this observer: "
+        "the bus did not confirm that it has \(isSuspended ? "suspended" : "resumed") this observer: "
           + error.message.terminalSafe)
     }
   }

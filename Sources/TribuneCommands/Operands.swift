@@ -14,8 +14,8 @@ extension Invocation {
   static func checkedName(_ text: String) throws(CommandError) -> String {
     guard NameSyntax.isName(text.utf8Bytes) else {
       throw .usage(
-        "\"\(text.terminalSafe)\" is no name: names are tokens of A-Z, a-z, 0-9, _ and -, with dots between, "
-          + "at most \(WireLimits.nameLength) bytes")
+        "\"\(text.terminalSafe)\" is not a valid name: a name has tokens of A-Z, a-z, 0-9, _ and -, separated by "
+          + "dots, and at most \(WireLimits.nameLength) bytes")
     }
     return text
   }
@@ -26,7 +26,7 @@ extension Invocation {
         _ = try Pattern(text)
       } catch {
         throw .usage(
-          "\(error.message): a pattern is a name, with * for a token and a last ** for one or more")
+          "\(error.message): a pattern is a name where * stands for a token, a last ** for one or more")
       }
     }
     return operands
@@ -40,8 +40,8 @@ extension Invocation {
   static func checkedObject(_ text: String, of option: String = "") throws(CommandError) -> String {
     guard NameSyntax.isObject(text.utf8Bytes) else {
       throw .usage(
-        "\(option)\"\(text.terminalSafe)\" is no object: at most \(WireLimits.objectLength) bytes, without control "
-          + "characters")
+        "\(option)\"\(text.terminalSafe)\" is not a valid object: an object has at most "
+          + "\(WireLimits.objectLength) bytes, and no control characters")
     }
     return text
   }
@@ -68,12 +68,12 @@ extension Invocation {
     } catch {
       throw .failure("standard input cannot be read: \(error)")
     }
-    guard let bytes else { throw .usage("standard input has more than \(limit) bytes") }
+    guard let bytes else { throw .usage("standard input is longer than the limit of \(limit) bytes") }
     return bytes
   }
 
-  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, which is as much as the bus reads
-  /// of a file, and more than any bus accepts in one message.
+  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, as much as the bus reads of a file
+  /// in protocols.d.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?
@@ -87,7 +87,9 @@ extension Invocation {
     } catch {
       throw .failure("\(file.terminalSafe): \(error)")
     }
-    guard let bytes else { throw .failure("\(file.terminalSafe): it is longer than 1 MiB") }
+    guard let bytes else {
+      throw .failure("\(file.terminalSafe): longer than the limit of 1 MiB for protocol definitions")
+    }
     return bytes
   }
 
@@ -108,7 +110,7 @@ extension Invocation {
     let milliseconds = Int64(UInt32.max)
     guard span.milliseconds > 0, span.milliseconds <= milliseconds else {
       throw .usage(
-        "\(what) has to be more than nothing, and at most \(Duration.milliseconds(milliseconds).inWords)")
+        "\(what) must be more than 0, and at most \(Duration.milliseconds(milliseconds).inWords)")
     }
     return span.duration
   }

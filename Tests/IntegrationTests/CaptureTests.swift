@@ -159,15 +159,15 @@ struct CaptureTests {
     let next = try TestBus(folder: folder)
     #expect(
       try capture.errors.line()
-        == "tribunectl: connected to the bus again; "
-        + "nobody knows how many messages were missed and not captured")
+        == "tribunectl: reconnected to the bus; "
+        + "an unknown number of messages was missed and not captured")
     let client = try RawClient.greeted(next)
     for serial in 1...2 as ClosedRange<Serial> { try client.send(Post(), serial: serial, name: "a.b") }
     try client.settle()
     #expect(capture.status() == 0)
     #expect(try capture.errors.rest() == "")
     let rows = try Tshark(file, fields: ["tribune.name", "tribune.serial", "frame.comment"]).rows
-    let comment = "The bus was away before this packet, and nobody knows how much was missed"
+    let comment = "The bus was unreachable before this packet; the number of missed messages is unknown"
     #expect(rows == [["a.b", "1", comment], ["a.b", "2", ""]])
   }
 

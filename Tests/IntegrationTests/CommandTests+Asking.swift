@@ -18,7 +18,7 @@ struct AskingCommandTests {
   func nobody() throws {
     let allowed = try bus.tribunectl("ask", "a.shouldB", "--object=x")
     #expect(allowed.status == 0)
-    #expect(allowed.output == "allowed: a.shouldB x (nobody was there to answer)\n")
+    #expect(allowed.output == "allowed: a.shouldB x (no delegate answered)\n")
     let vetoed = try bus.tribunectl("ask", "a.shouldB", "--default=veto", "-j")
     #expect(vetoed.status == 1)
     let verdict = try vetoed.object()
@@ -213,7 +213,7 @@ struct AskingCommandTests {
     #expect(delegate.end(SIGTERM) == 0)
     #expect(
       try delegate.errors.rest()
-        == "tribunectl: answers are not shown any more: standard output: No space left on device\n")
+        == "tribunectl: answers are no longer shown: standard output: No space left on device\n")
   }
 
   @Test("a delegate runs 64 commands at a time, and further questions fail")
@@ -224,7 +224,7 @@ struct AskingCommandTests {
     for _ in 1...6 {
       let outcomes = try asker.next(.verdict).decode(Verdict.self).outcomes
       #expect(outcomes.map(\.outcome) == [.failed])
-      #expect(outcomes.map(\.reason) == ["64 commands run already"])
+      #expect(outcomes.map(\.reason) == ["64 commands are running, which is the limit"])
     }
     #expect(delegate.end(SIGTERM) == 0)
   }

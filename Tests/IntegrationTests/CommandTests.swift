@@ -208,7 +208,7 @@ struct CommandTests {
     let text = try bus.tribunectl("explain", "a.shouldB", "--object=other")
     #expect(text.lines.last == "3 delegates would be asked.")
     #expect(text.lines.contains { $0.contains(" \(other.pid) ") && $0.contains("  other ") })
-    #expect(try bus.tribunectl("explain", "x").output.hasPrefix("Nobody would be asked"))
+    #expect(try bus.tribunectl("explain", "x").output.hasPrefix("No delegate would be asked"))
   }
 
   @Test("monitor shows each frame of a post and of a query")

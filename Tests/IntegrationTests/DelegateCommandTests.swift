@@ -11,9 +11,12 @@ struct DelegateCommandTests {
     "asked for a value, a command prints it, and --approve and --veto abstain",
     arguments: [
       (["--exec", "sh", "-c", "echo \"[$TRIBUNE_DELEGATE]\""], "[1]\n", ""),
-      (["--exec", "echo", "no json"], nil, "its value is not JSON: "),
+      (["--exec", "echo", "no json"], nil, "the value is not JSON: "),
       (["--exec", "sh", "-c", "echo 1; exit 3"], nil, "exited with 3: 1"),
-      (["--exec", "sh", "-c", "head -c 20000000 /dev/zero"], nil, "its value is over 16777216 bytes"),
+      (
+        ["--exec", "sh", "-c", "head -c 20000000 /dev/zero"], nil,
+        "the value is longer than the limit of 16777216 bytes"
+      ),
       (["--approve"], nil, ""), (["--veto=no"], nil, ""),
     ] as [([String], String?, String)])
   func values(way: [String], value: String?, reason: String) async throws {

@@ -111,7 +111,7 @@ struct DelegateFolderTests {
   func absent() throws {
     let program = try started()
     #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates)")
-    #expect(try program.errors.line() == "tribunectl: \(root) is not there: No such file or directory")
+    #expect(try program.errors.line() == "tribunectl: \(root) does not exist: No such file or directory")
     try add("a/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached a/1"])
     let (here, away) = (folder.path, "\(folder.path)-away")
@@ -176,7 +176,8 @@ struct DelegateFolderTests {
     #expect(try program.errors.line()?.hasSuffix("70 delegates)") == true)
     let asker = try bus.start("ask", "a", "--mode=all")
     for _ in 0..<6 {
-      #expect(try program.output.line()?.hasSuffix("→ failed: 64 commands run already") == true)
+      #expect(
+        try program.output.line()?.hasSuffix("→ failed: 64 commands are running, which is the limit") == true)
     }
     #expect(program.end(SIGTERM) == 0)
     #expect(asker.status() == 0)

@@ -181,7 +181,7 @@ struct GuardEndingTests {
     let observer = try next.staying("-j", "observe", "**")
     try gate.open()
     #expect(guarding.status() == status)
-    #expect(try guarding.errors.rest() == "tribunectl: connected to the bus again\n")
+    #expect(try guarding.errors.rest() == "tribunectl: reconnected to the bus\n")
     #expect(try self.announced(to: observer, on: next) == [announced])
   }
 
@@ -204,7 +204,7 @@ struct GuardEndingTests {
     #expect(try second.errors.rest().contains("no bus was found within 6s"))
     let next = try TestBus(folder: bus.folder)
     #expect(first.status() == 3)
-    #expect(try first.errors.rest() == "tribunectl: connected to the bus again\n")
+    #expect(try first.errors.rest() == "tribunectl: reconnected to the bus\n")
     #expect(try next.tribunectl("-j", "status").output.contains("\"posted\":1,"))
   }
 

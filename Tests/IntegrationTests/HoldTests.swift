@@ -79,7 +79,7 @@ struct HoldTests {
     #expect(try program.errors.line()?.hasPrefix("holding a.b") == true)
     #expect(try program.output.line() == "started")
     bus.signal(SIGKILL)
-    #expect(try program.errors.line()?.contains("nothing is held any more; the command goes on") == true)
+    #expect(try program.errors.line()?.contains("the hold has ended; the command continues") == true)
     #expect(program.end(SIGTERM) == 4)
   }
 

@@ -70,7 +70,7 @@ struct LogCommandTests {
           overridden: the disk is full
           vetoed by restore (pid 42, restore.service): a restore \\u{1b}[31mruns
           and 6 more
-        2026-01-02 03:07:05  allowed: host.shouldReboot o (nobody said yes or no)  asked by pid 7
+        2026-01-02 03:07:05  allowed: host.shouldReboot o (no delegate approved or vetoed)  asked by pid 7
 
         """)
   }
@@ -139,15 +139,15 @@ struct LogCommandTests {
     #expect(refused.status == 1)
     #expect(
       refused.errors
-        == "tribunectl: no permission to read the journal, \(journal.directory)/made.journal: members "
-        + "of the group systemd-journal may\n")
+        == "tribunectl: no permission to read the journal \(journal.directory)/made.journal; members "
+        + "of the group systemd-journal have it\n")
   }
 
   @Test("refuses what is not a time", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
   func badTimes(time: String) throws {
     let refused = try Self.log("--since=\(time)")
     #expect(refused.status == 2)
-    #expect(refused.errors.hasPrefix("tribunectl: --since=: \"\(time)\" is no time, such as 2h, "))
+    #expect(refused.errors.hasPrefix("tribunectl: --since=: \"\(time)\" is not a time such as 2h, "))
   }
 }
 
@@ -210,7 +210,7 @@ struct JournalTests {
     #expect((entry["asker"] as? [String: Any])?["process"] as? String == "tribunectl")
     let text = try bus.tribunectl("log", "--directory=\(journal.directory)")
     #expect(text.lines.count == 3)
-    #expect(text.output.contains("other.shouldGo (nobody said yes or no)"))
+    #expect(text.output.contains("other.shouldGo (no delegate approved or vetoed)"))
   }
 
   @Test("are vetoes while a required delegate is missing")

@@ -92,13 +92,13 @@ struct ReconnectionTests {
     #expect(try observer.output.line()?.contains("a.before") == true)
 
     let next = try replace(bus)
-    let unknown = "tribunectl: connected to the bus again; nobody knows how many"
-    #expect(try observer.errors.line() == "\(unknown) notifications were missed")
-    #expect(try monitor.errors.line() == "\(unknown) messages were missed")
-    #expect(try delegate.errors.line() == "\(unknown) notifications were missed")
-    let standing = "the hold stands again, but there may have been a gap"
-    #expect(try hold.errors.line() == "tribunectl: connected to the bus again; \(standing)")
-    #expect(try declaration.errors.line() == "tribunectl: connected to the bus again")
+    let unknown = "tribunectl: reconnected to the bus; the number of missed"
+    #expect(try observer.errors.line() == "\(unknown) notifications is unknown")
+    #expect(try monitor.errors.line() == "\(unknown) messages is unknown")
+    #expect(try delegate.errors.line() == "\(unknown) notifications is unknown")
+    let standing = "the hold is in force again, but may have been interrupted"
+    #expect(try hold.errors.line() == "tribunectl: reconnected to the bus; \(standing)")
+    #expect(try declaration.errors.line() == "tribunectl: reconnected to the bus")
     #expect(try next.tribunectl("post", "a.after").status == 0)
     #expect(try observer.output.line() == #"{"interrupted":true}"#)
     #expect(try observer.output.line()?.contains("a.after") == true)
@@ -124,7 +124,7 @@ struct ReconnectionTests {
     #expect(try program.output.line() == "started")
     #expect(try program.errors.line()?.hasPrefix("holding ") == true)
     let next = try replace(bus)
-    #expect(try program.errors.line()?.contains("; the hold stands again, ") == true)
+    #expect(try program.errors.line()?.contains("; the hold is in force again, ") == true)
     #expect(try next.tribunectl("ask", "c.shouldD").status == 1)
     try gate.open()
     #expect(program.status() == 3)
@@ -138,7 +138,7 @@ struct ReconnectionTests {
       "#!/bin/sh\necho no room\nexit 1\n", to: "delegates/a.shouldB/50-room", mode: 0o755)
     let program = try bus.staying("delegate", "--directory=\(folder.path)/delegates")
     let next = try replace(bus)
-    while try program.errors.line()?.contains("connected to the bus again") == false {}
+    while try program.errors.line()?.contains("reconnected to the bus") == false {}
     let asked = try next.tribunectl("-j", "ask", "a.shouldB")
     #expect(asked.status == 1)
     #expect(asked.output.contains("no room"))
@@ -154,7 +154,7 @@ struct ReconnectionTests {
     var last = bus
     for number in 2...3 {
       last = try replace(last)
-      #expect(try observer.errors.line()?.contains("connected to the bus again") == true)
+      #expect(try observer.errors.line()?.contains("reconnected to the bus") == true)
       #expect(try last.tribunectl("post", "a.state", "\(number)", "--retain").status == 0)
       #expect(try observer.output.line() == #"{"interrupted":true}"#)
       #expect(try observer.output.line()?.contains(#""userInfo":\#(number)"#) == true)

@@ -31,7 +31,7 @@ struct TerminalTests {
     try delegate.type("maybe\n")
     try delegate.read(to: Self.prompt)
     try delegate.type("?\n")
-    #expect(try delegate.read(to: Self.prompt).contains("n REASON  no, and why"))
+    #expect(try delegate.read(to: Self.prompt).contains("n REASON  veto, with this reason"))
     // The line arrives in two pieces.
     try delegate.type("n not ")
     try delegate.type("yet\n")
@@ -74,7 +74,7 @@ struct TerminalTests {
     let asker = try bus.start("ask", "a")
     #expect(try delegate.read(to: "timed out").contains(Self.prompt))
     try delegate.type("y\n")
-    try delegate.read(to: "nothing is being asked")
+    try delegate.read(to: "no question is open")
     other.signal(SIGTERM)
     #expect(asker.status() == 1)
     #expect(try asker.output.rest().contains("timedOut"))

@@ -35,7 +35,7 @@ struct ValueTests {
     let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
     #expect(none.status == 1)
     #expect(none.output == "")
-    #expect(none.errors.contains("has no value: nobody was there to answer"))
+    #expect(none.errors.contains("has no value: no delegate answered"))
     #expect(try TestBus.tribunectl(["query", "a"], address: "unix:/nonexistent/bus").status == 255)
     await connection.close()
   }

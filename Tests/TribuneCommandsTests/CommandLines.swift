@@ -12,7 +12,7 @@ func parsed(_ line: [String]) throws -> Invocation {
   return invocation
 }
 
-/// A context of a command line whose output is no terminal.
+/// A context of a command line whose output is not a terminal.
 func makeContext(_ line: [String] = ["list"]) throws -> Context {
   try Context(
     try parsed(line), terminal: Terminal(isTerminal: false, isColoured: false),

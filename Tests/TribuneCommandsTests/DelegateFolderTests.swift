@@ -99,7 +99,7 @@ struct DelegateFileTests {
       throw .noSuchFile
     }
     #expect(absent.files.isEmpty)
-    #expect(absent.problems == ["\(root.path) is not there: No such file or directory"])
+    #expect(absent.problems == ["\(root.path) does not exist: No such file or directory"])
 
     for name in ["host.*/10-a", "host.*/b~", "a.b/c", "no name/x", ".hidden/x", "a.b/sub/deep", "top"] {
       try file(name)

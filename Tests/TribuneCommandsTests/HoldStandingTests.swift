@@ -7,10 +7,10 @@ import Testing
 @Suite("A hold after the bus was away")
 struct HoldStandingTests {
   @Test(
-    "has stood all the time if the bus knew it, and else stands again",
+    "was in force all the time if the bus knew it, and else is in force again",
     arguments: [
-      (0, "; the hold has stood all the time"), (3, "; the hold has stood all the time"),
-      (nil, "; the hold stands again, but there may have been a gap"),
+      (0, "; the hold was in force all the time"), (3, "; the hold was in force all the time"),
+      (nil, "; the hold is in force again, but may have been interrupted"),
     ] as [(UInt64?, String)])
   func standing(lost: UInt64?, said: String) {
     for span in [nil, Duration.seconds(3600)] {

@@ -67,7 +67,7 @@ struct OutputTests {
   func unanswered() throws {
     let verdict = Verdict(.allowed, query: 1, isUnanswered: true)
     #expect(
-      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (nobody was there to answer)\n"
+      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (no delegate answered)\n"
     )
   }
 
@@ -87,7 +87,7 @@ struct OutputTests {
     let context = try makeContext()
     let cases: [(UserInfo, String)] = [
       ("{\n \"x\": 1\n}", "  {\"x\":1}"), (.none, ""), ("a\nb", "  a\\nb"),
-      (UserInfo([0xFF]), "  (1 byte that is no text)"), ("{\"x\": 1}", "  {\"x\": 1}"),
+      (UserInfo([0xFF]), "  (1 byte of binary data)"), ("{\"x\": 1}", "  {\"x\": 1}"),
     ]
     for (userInfo, end) in cases {
       let line = Notification("a.b", object: "", sender: ":4", userInfo: userInfo).line(in: context)
@@ -115,8 +115,8 @@ struct OutputTests {
     arguments: [
       (" {\"x\": 1}\n", .value(" {\"x\": 1}\n")), ("12", .value("12")),
       ("\"12345678901\"", .value("\"12345678901\"")),
-      ("\"123456789012\"", .failed("its value is over 13 bytes")),
-      ("", .failed("its value is not JSON: line 1, column 0: there is nothing")),
+      ("\"123456789012\"", .failed("the value is longer than the limit of 13 bytes")),
+      ("", .failed("the value is not JSON: line 1, column 0: there is nothing")),
     ] as [(String, Answer)])
   func commandValues(output: String, answer: Answer) {
     #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)
@@ -128,7 +128,7 @@ struct OutputTests {
     let command = ["sh", "-c", "exit 0"].map { Array($0.utf8) }
     #expect(await runner.answer(Question("a.b"), by: command) == .approve)
     await runner.end()
-    #expect(await runner.answer(Question("a.b"), by: command) == .failed("the delegate is ending"))
+    #expect(await runner.answer(Question("a.b"), by: command) == .failed("the delegate is shutting down"))
   }
 
   @Test(

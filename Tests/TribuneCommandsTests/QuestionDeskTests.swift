@@ -27,9 +27,9 @@ struct QuestionDeskTests {
     return effect.map { [$0] + shown } ?? shown
   }
 
-  private static let failed = Answer.failed("nobody is at the terminal any more")
+  private static let failed = Answer.failed("the delegate at the terminal has ended")
   private static let explanation: [QuestionDesk.Effect] = [
-    .show("\"y\", \"n\" or \"n REASON\"; \"?\" explains\n"), .prompt,
+    .show("answer \"y\", \"n\" or \"n REASON\"; \"?\" shows help\n"), .prompt,
   ]
 
   private static func effects(of events: [Event]) -> [[QuestionDesk.Effect]] {
@@ -85,7 +85,7 @@ struct QuestionDeskTests {
       [.ask(1), .ask(2), .withdraw(1), .line("y"), .line("n")],
       [
         shown(1), [], shown(2, left: 9, after: .takeBack("withdrawn")), [.answer(2, .approve)],
-        [.show("nothing is being asked\n")],
+        [.show("no question is open\n")],
       ]
     ),
     (
@@ -103,7 +103,7 @@ struct QuestionDeskTests {
     (
       "a line without a question answers none",
       [.line("y"), .line(""), .ask(1), .line("n")],
-      [[.show("nothing is being asked\n")], [], shown(1), [.answer(1, .veto(""))]]
+      [[.show("no question is open\n")], [], shown(1), [.answer(1, .veto(""))]]
     ),
     (
       "open questions fail at the end, and so do later ones",
@@ -111,7 +111,7 @@ struct QuestionDeskTests {
       [
         shown(1), [], [.takeBack("not answered"), .answer(1, failed), .answer(2, failed)],
         [.answer(3, failed)],
-        [.show("nothing is being asked\n")],
+        [.show("no question is open\n")],
       ]
     ),
     ("an end without a question changes nothing", [.end], [[]]),

@@ -48,7 +48,7 @@ final class AnswerLog: Sendable {
         defer { hasReported = true }
         return !hasReported
       }
-      if isFirst { context.terminal.report("answers are not shown any more: \(error.message)") }
+      if isFirst { context.terminal.report("answers are no longer shown: \(error.message)") }
     }
   }
 

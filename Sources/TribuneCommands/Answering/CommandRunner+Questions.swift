@@ -19,8 +19,8 @@ extension CommandRunner {
       command, setting: Self.variables(of: question), input: question.userInfo,
       output: .captured(limit: limit))
     switch run {
-    case .ending: return .failed("the delegate is ending")
-    case .tooMany(let count): return .failed("\(count) commands run already")
+    case .ending: return .failed("the delegate is shutting down")
+    case .tooMany(let count): return .failed("\(count) commands are running, which is the limit")
     case .cannotStart(let error):
       let message = error.message(starting: command)
       context.terminal.report(message.terminalSafe)
@@ -44,11 +44,13 @@ extension CommandRunner {
   }
 
   static func value(in output: [UInt8], upTo length: Int) -> Answer {
-    guard output.count <= length else { return .failed("its value is over \(length) bytes") }
+    guard output.count <= length else {
+      return .failed("the value is longer than the limit of \(length) bytes")
+    }
     do throws(JSONText.SyntaxError) {
       return .value(UserInfo(try JSONText(output).bytes))
     } catch {
-      return .failed("its value is not JSON: \(error)")
+      return .failed("the value is not JSON: \(error)")
     }
   }
 

@@ -62,7 +62,7 @@ actor NotificationHandler {
       throw CommandError(message: message.terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
     case .ending, .tooMany:
       // Only one command runs at a time, so there are never too many.
-      notification.acknowledgement?.failed("the observer is ending")
+      notification.acknowledgement?.failed("the observer is shutting down")
       throw .ended(ExitStatus.success)
     }
   }

@@ -36,10 +36,10 @@ struct QuestionDesk: Sendable {
 
   static let prompt = "Allow it? [y, n, n REASON, ?] "
   static let help = """
-      y         yes, as far as this delegate is concerned
-      n         no
-      n REASON  no, and why
-    A question that is not answered in time, or is open at the end, counts as --on-failure says.
+      y         approve
+      n         veto
+      n REASON  veto, with this reason
+    If a question is not answered in time, or is open when the delegate ends, --on-failure decides.
 
     """
 
@@ -63,10 +63,12 @@ struct QuestionDesk: Sendable {
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
     guard let first = queue.first else {
-      return words.isEmpty ? [] : [.show("nothing is being asked\n")]
+      return words.isEmpty ? [] : [.show("no question is open\n")]
     }
     guard let answer = Self.answer(in: words) else {
-      return [.show(words == "?" ? Self.help : "\"y\", \"n\" or \"n REASON\"; \"?\" explains\n"), .prompt]
+      return [
+        .show(words == "?" ? Self.help : "answer \"y\", \"n\" or \"n REASON\"; \"?\" shows help\n"), .prompt,
+      ]
     }
     queue.removeFirst()
     return [.answer(first.ticket, answer)] + showFirst(at: now)
@@ -86,7 +88,7 @@ struct QuestionDesk: Sendable {
       + open.map { .answer($0.ticket, Self.unanswered) }
   }
 
-  private static let unanswered = Answer.failed("nobody is at the terminal any more")
+  private static let unanswered = Answer.failed("the delegate at the terminal has ended")
 
   private static func answer(in words: String) -> Answer? {
     if words == "y" { return .approve }

@@ -50,7 +50,7 @@ actor TerminalDelegate: Delegate {
     // Another process may have deferred for this delegate. Only the bus decides that the time is over, so this
     // delegate must not report a failure earlier.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
-    return .failed("nobody has answered within \(question.timeout.inWords)")
+    return .failed("no answer within \(question.timeout.inWords)")
   }
 
   func received(_ delivery: Delivery) async {

@@ -12,7 +12,8 @@ struct CaptureFile: Sendable {
   private var isInterrupted = false
 
   /// The comment of the first packet after an interruption.
-  static let interruption = "The bus was away before this packet, and nobody knows how much was missed"
+  static let interruption =
+    "The bus was unreachable before this packet; the number of missed messages is unknown"
 
   /// The blocks that the file begins with.
   static var opening: [UInt8] {

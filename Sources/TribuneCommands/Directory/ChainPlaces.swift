@@ -14,7 +14,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   /// Gives every key a place, as far apart as possible up to `spacing`.
   init(_ keys: some Collection<Key>) {
     let most = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
-    precondition(most > 0, "there are not as many places as files")
+    precondition(most > 0, "there are more files than positions in a chain")
     let spacing = min(Self.spacing, most)
     let first = -spacing * Int64(keys.count / 2)
     places = keys.sorted().enumerated().map { ($1, Int32(first + spacing * Int64($0))) }

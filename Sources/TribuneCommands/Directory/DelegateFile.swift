@@ -75,7 +75,7 @@ extension DelegateFolderContents {
       try watch(folder)
     } catch {
       let isAbsent = Folder.kind(of: folder) != .folder
-      problems.append("\(Self.shown(folder)) \(isAbsent ? "is not there" : "cannot be watched"): \(error)")
+      problems.append("\(Self.shown(folder)) \(isAbsent ? "does not exist" : "cannot be watched"): \(error)")
       if isAbsent { return [] }
     }
     do throws(Errno) {

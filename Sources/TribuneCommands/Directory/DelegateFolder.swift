@@ -205,7 +205,7 @@ actor DelegateFolder {
       path: root + [slash] + Array(file.pattern.utf8) + [slash] + file.name, label: file.label, by: runner,
       log: log)
     guard let order = places.order(of: file) else {
-      preconditionFailure("a file is attached without a place")
+      preconditionFailure("a file that is attached has no position in the chain")
     }
     let attachment = try await bounded(by: context.timeout) {
       [terms] () async throws(TribuneError) -> Attachment in
@@ -232,7 +232,7 @@ actor DelegateFolder {
     } catch {
       places = oldPlaces
       for file in oldPlaces.keys where oldMembers[file] == nil { places.remove(file) }
-      return ["\(files.count.counted("delegate")) cannot be attached anew: \(error.message.terminalSafe)"]
+      return ["\(files.count.counted("delegate")) cannot be attached again: \(error.message.terminalSafe)"]
     }
     follow(connection)
     members = new

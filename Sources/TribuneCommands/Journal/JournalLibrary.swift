@@ -45,7 +45,7 @@ import TribuneSystem
       unsafe self.restartFields = unsafe try library.function("sd_journal_restart_data")
       unsafe self.nextField = unsafe try library.function("sd_journal_enumerate_available_data")
     } catch {
-      throw .failure("this host cannot read a journal: \(error)")
+      throw .failure("the library that reads the journal cannot be loaded: \(error)")
     }
   }
 }

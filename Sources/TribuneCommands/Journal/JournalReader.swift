@@ -56,11 +56,12 @@ import TribuneSystem
     unsafe library.close(handle)
     if let first = forbidden.first {
       throw .failure(
-        "no permission to read the journal, \(first.terminalSafe): members of the group systemd-journal may")
+        "no permission to read the journal \(first.terminalSafe); members of the group systemd-journal have it"
+      )
     }
     throw .failure(
       directory.map { "there is no journal in \($0.terminalSafe)" }
-        ?? "there is no journal on this host: none in \(systemFolders.joined(separator: ", nor in "))")
+        ?? "there is no journal on this host (searched \(systemFolders.joined(separator: " and ")))")
   }
 
   deinit { unsafe library.close(handle) }

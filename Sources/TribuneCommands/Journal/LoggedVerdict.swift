@@ -71,7 +71,7 @@ struct LoggedVerdict: Sendable {
     var head = context.styled(time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint) + "  "
     head += context.styled(verdict.terminalSafe, isAllowed ? .green : .red) + ": " + name.terminalSafe
     if let object = entry["TRIBUNE_OBJECT"] { head += " " + object.terminalSafe }
-    if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (nobody said yes or no)" }
+    if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (no delegate approved or vetoed)" }
     var asker = [entry["TRIBUNE_ASKER_PROCESS"] ?? "", "pid \(entry["TRIBUNE_ASKER_PID"] ?? "?")"]
     asker.append(entry["TRIBUNE_ASKER_UNIT"] ?? "")
     head += context.styled(

@@ -40,14 +40,14 @@ enum PastTime {
       return UInt64(try TimeSpan(span).microseconds)
     } catch {
       throw .usage(
-        "--since=: \"\(text.terminalSafe)\" is no time, such as 2h, today, yesterday, 23:10, 2026-11-20 or "
+        "--since=: \"\(text.terminalSafe)\" is not a time such as 2h, today, yesterday, 23:10, 2026-11-20 or "
           + "\"2026-11-20 23:10\"")
     }
   }
 
   private static func today(_ now: UInt64) throws(CommandError) -> LocalTime {
     guard let local = LocalTime(microsecondsSince1970: now) else {
-      throw .failure("the local time is not known")
+      throw .failure("the local time is unknown")
     }
     return local.midnight
   }

@@ -23,7 +23,8 @@ final class HoldStanding: Sendable {
     case .until(let end?) where end <= .now: ""
     case .until:
       lost == nil
-        ? "; the hold stands again, but there may have been a gap" : "; the hold has stood all the time"
+        ? "; the hold is in force again, but may have been interrupted"
+        : "; the hold was in force all the time"
     }
   }
 }

@@ -27,7 +27,7 @@ private func digits(_ number: some BinaryInteger, count: Int = 2) -> String {
 extension UserInfo {
   /// The userInfo for people, on one line; empty if there is none.
   var line: String {
-    guard let text else { return "(\(bytes.count.counted("byte that is", "bytes that are")) no text)" }
+    guard let text else { return "(\(count.counted("byte")) of binary data)" }
     // JSON over several lines would be shown with `\n` in it.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe

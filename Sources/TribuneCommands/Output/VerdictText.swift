@@ -21,7 +21,7 @@ extension Verdict {
     if isOverridden { head += " (overridden)" }
     if isDryRun { head += " (dry run)" }
     if isUnanswered {
-      head += outcomes.isEmpty ? " (nobody was there to answer)" : " (nobody said yes or no)"
+      head += outcomes.isEmpty ? " (no delegate answered)" : " (no delegate approved or vetoed)"
     }
     return ([head] + outcomes.map { "  " + $0.line(in: context) }).map { $0 + "\n" }.joined()
   }

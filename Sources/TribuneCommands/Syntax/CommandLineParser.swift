@@ -73,7 +73,7 @@ struct CommandLineParser {
     let equals = body.firstIndex(of: "=")
     let name = String(body[..<(equals ?? body.endIndex)])
     guard let row = table.anyOption(where: { $0.name == name }) else {
-      throw error("there is no option --\(name.escaped)")
+      throw error("unknown option --\(name.escaped)")
     }
     try take(row, attached: equals.map { String(body[body.index(after: $0)...]) })
   }
@@ -82,7 +82,7 @@ struct CommandLineParser {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
       guard let row = table.anyOption(where: { $0.letter == letter }) else {
-        throw error("there is no option -\(String(letter).escaped)")
+        throw error("unknown option -\(String(letter).escaped)")
       }
       if row.argument == .none {
         try take(row, attached: nil)
@@ -126,7 +126,7 @@ struct CommandLineParser {
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
       for word in words where !known.contains(word) {
         throw error(
-          "\(row.spelling) has words of \(known.joined(separator: ", ")), not \"\(word.escaped)\"")
+          "\(row.spelling) is a list of \(known.joined(separator: ", ")), not \"\(word.escaped)\"")
       }
       return .words(words)
     case .number(_, let range):
@@ -134,7 +134,7 @@ struct CommandLineParser {
         throw error("\(row.spelling) needs a number, not \"\(text.escaped)\"")
       }
       guard range.contains(number) else {
-        throw error("\(row.spelling) has to be \(range.inWords), not \(number)")
+        throw error("\(row.spelling) must be \(range.inWords), not \(number)")
       }
       return .number(number)
     case .span, .optionalSpan:
@@ -172,7 +172,7 @@ struct CommandLineParser {
       throw error("a verb is missing")
     }
     guard let verb = VerbName(rawValue: word), let syntax = table.syntax(of: verb) else {
-      throw error("there is no verb \"\(word.escaped)\"")
+      throw error("unknown verb \"\(word.escaped)\"")
     }
     var invocation = Invocation(verb: verb, operands: Array(words.dropFirst()), command: command ?? [])
     let allowed = table.options(of: verb)
@@ -196,12 +196,12 @@ struct CommandLineParser {
     guard invocation.operands.count <= syntax.operandCount.upperBound else {
       let first = invocation.operands[syntax.operandCount.upperBound]
       if syntax.takesCommand, command == nil {
-        throw error("\"\(first.escaped)\" is one word too many: the command stands behind --")
+        throw error("\"\(first.escaped)\" is unexpected: the command follows --")
       }
-      throw error("\"\(first.escaped)\" is one word too many: \(verb) takes \(syntax.operandsInWords)")
+      throw error("\"\(first.escaped)\" is unexpected: \(verb) takes \(syntax.operandsInWords)")
     }
     if syntax.needsCommand || command != nil || invocation.has(.exec), invocation.command.isEmpty {
-      throw error(syntax.takesCommand ? "\(verb) needs a command behind --" : "--exec needs a command")
+      throw error(syntax.takesCommand ? "\(verb) needs a command after --" : "--exec needs a command")
     }
   }
 }

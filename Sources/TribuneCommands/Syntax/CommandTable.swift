@@ -274,7 +274,7 @@ private let allVerbs = [
         + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the bus goes "
         + "away meanwhile, the command goes on.",
       "Prints \"holding …\" on standard error once the bus has confirmed. When the bus is back after it "
-        + "was away, it reports whether the hold has stood all the time.",
+        + "was away, it reports whether the hold was in force all the time.",
     ],
     options: [
       onlyObject,

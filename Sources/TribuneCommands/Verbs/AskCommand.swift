@@ -17,7 +17,7 @@ struct AskCommand: Command {
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? .parallel,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
       override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
-    if query.override?.isEmpty == true { throw .usage("--override needs its reason") }
+    if query.override?.isEmpty == true { throw .usage("--override needs a reason") }
     verdictIfUnreachable =
       switch invocation.text(.ifUnreachable) {
       case "allow": .allowed

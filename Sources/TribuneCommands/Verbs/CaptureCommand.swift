@@ -29,7 +29,7 @@ struct CaptureCommand: Command {
         switch lost {
         case 0?: ""
         case let lost?: "; \(lost.counted("message was", "messages were")) missed and not captured"
-        case nil: "; nobody knows how many messages were missed and not captured"
+        case nil: "; an unknown number of messages was missed and not captured"
         }
       }
     }

@@ -14,7 +14,8 @@ struct DeferCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     guard let query = UInt64(invocation.operands[0]), query > 0 else {
-      throw .usage("\"\(invocation.operands[0].terminalSafe)\" is no query: queries are numbers from 1 on")
+      throw .usage(
+        "\"\(invocation.operands[0].terminalSafe)\" is not the id of a query: ids are numbers from 1 on")
     }
     self.query = query
     span = try Self.span(invocation.operands[1])
@@ -27,7 +28,7 @@ struct DeferCommand: Command {
     do throws(TimeSpan.SyntaxError) {
       span = try TimeSpan(text)
     } catch {
-      throw .usage("\"\(text.terminalSafe)\" is no time to defer by: \(error)")
+      throw .usage("\"\(text.terminalSafe)\" is not a valid time to defer by: \(error)")
     }
     return try Invocation.checkedWireSpan(span, of: "the time to defer by")
   }

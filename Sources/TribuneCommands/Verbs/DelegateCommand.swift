@@ -31,13 +31,13 @@ struct DelegateCommand: Command {
     onFailure = invocation.text(.onFailure) == "abstain" ? .abstain : .veto
     timeout = try invocation.wireTimeout()
     label = invocation.text(.label) ?? ""
-    guard label.utf8.count <= 255 else { throw .usage("--label has at most 255 bytes") }
+    guard label.utf8.count <= 255 else { throw .usage("--label must have at most 255 bytes") }
     isSet = invocation.has(.set)
     protocols = invocation.text(.conforms)?.split(separator: ",").map { String($0) } ?? []
     guard !invocation.has(.conforms) || !protocols.isEmpty else {
       throw .usage("--conforms needs the names of protocols, with commas between")
     }
-    guard invocation.text(.veto) != "" else { throw .usage("--veto needs its reason") }
+    guard invocation.text(.veto) != "" else { throw .usage("--veto needs a reason") }
     let ways: [Way] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
@@ -45,14 +45,14 @@ struct DelegateCommand: Command {
       invocation.text(.directory).map { .folder(Array($0.utf8)) },
     ].compactMap { $0 }
     guard ways.count <= 1 else {
-      throw .usage("delegate takes one of \(Self.waysInWords)")
+      throw .usage("delegate takes only one of \(Self.waysInWords)")
     }
     way = ways.first ?? .terminal
     if case .folder(let path) = way {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
       guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
         throw .usage(
-          "with --directory, names, order and labels are those of the folders and files in it, and none is set"
+          "--directory cannot be combined with NAME, --order, --label or --set"
         )
       }
     } else if patterns.isEmpty {
@@ -65,7 +65,7 @@ struct DelegateCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if case .terminal = way, !StandardInput.isTerminal {
       throw .usage(
-        "standard input is no terminal to ask on: delegate then needs one of \(Self.waysInWords)"
+        "standard input is not a terminal: delegate needs one of \(Self.waysInWords)"
       )
     }
     let log = AnswerLog(in: context)

@@ -25,7 +25,7 @@ struct ExplainCommand: Command {
 
   private func text(of explanation: Explanation, in context: Context) -> String {
     var text = context.text(of: Table(holds: explanation.holds))
-    for name in explanation.missing { text += "\(name.terminalSafe) is required, and not attached.\n" }
+    for name in explanation.missing { text += "\(name.terminalSafe) is required, but not attached.\n" }
     if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
     return text + context.text(of: Table(delegates: explanation.delegates))
   }
@@ -40,12 +40,12 @@ extension Explanation {
   fileprivate var legend: String {
     var sentences: [String] = []
     if !holds.isEmpty {
-      sentences.append("\(holds.count.counted("hold")) would veto it; values can be asked for.")
+      sentences.append("\(holds.count.counted("hold")) would veto it, unless it asks for a value.")
     }
     if delegates.isEmpty {
       sentences.append(
         holds.isEmpty && missing.isEmpty
-          ? "Nobody would be asked: the asker's own default decides." : "Nobody would be asked.")
+          ? "No delegate would be asked: the asker's own default decides." : "No delegate would be asked.")
     } else {
       sentences.append("\(delegates.count.counted("delegate")) would be asked.")
     }

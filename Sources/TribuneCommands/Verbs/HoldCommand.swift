@@ -21,11 +21,11 @@ struct HoldCommand: Command {
     object = try invocation.object()
     guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
     guard why.utf8.count <= WireLimits.reasonLength else {
-      throw .usage("--why has at most \(WireLimits.reasonLength) bytes")
+      throw .usage("--why must have at most \(WireLimits.reasonLength) bytes")
     }
     self.why = why
     span = invocation.span(.expires)?.duration
-    if let span, span <= .zero { throw .usage("--expires has to be more than nothing") }
+    if let span, span <= .zero { throw .usage("--expires must be more than 0") }
     command = invocation.command
   }
 
@@ -112,11 +112,11 @@ struct HoldCommand: Command {
     let hasExpired = await hold.expired()
     if Task.isCancelled { return }
     if hasExpired {
-      context.terminal.report("the hold has expired; the command goes on without it")
+      context.terminal.report("the hold has expired; the command continues without it")
     } else {
       let reason = await connection.closed()?.message.terminalSafe ?? "the connection was closed"
       if Task.isCancelled { return }
-      context.terminal.report("nothing is held any more; the command goes on: \(reason)")
+      context.terminal.report("the hold has ended; the command continues: \(reason)")
     }
   }
 }

@@ -39,8 +39,8 @@ struct LogCommand: Command {
     let journal = try JournalReader(directory: directory)
     if let file = journal.forbidden.first, !context.isQuiet {
       context.terminal.report(
-        "not all of the journal may be read, such as \(file.terminalSafe): members of the group "
-          + "systemd-journal may")
+        "no permission to read some files of the journal, such as \(file.terminalSafe); members of the group "
+          + "systemd-journal have it")
     }
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }

@@ -25,7 +25,7 @@ struct PostCommand: Command {
     waiting = try invocation.waiting()
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
       throw .usage(
-        "--wait needs delivery at once: it goes with no --coalesce, and no other --style")
+        "--wait cannot be combined with --coalesce, or with a --style other than now")
     }
   }
 

@@ -53,7 +53,7 @@ struct QueryCommand: Command {
   private func report(_ reply: QueryReply, in context: Context) {
     context.terminal.report(
       "\(subjectInWords(query.name, query.object)) has no value"
-        + (reply.outcomes.isEmpty ? ": nobody was there to answer" : ""))
+        + (reply.outcomes.isEmpty ? ": no delegate answered" : ""))
     for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report) }
   }
 }

@@ -15,7 +15,7 @@ struct StatusCommand: Command {
       return
     }
     guard let id = ConnectionID(text) else {
-      throw .usage("\"\(text.terminalSafe)\" is no connection: connections are numbers, :1 or 1")
+      throw .usage("\"\(text.terminalSafe)\" is not the id of a connection, such as :1 or 1")
     }
     connection = id.description
   }

@@ -37,7 +37,7 @@ struct VerifyCommand: Command {
     if status == ExitStatus.success, context.json == .off, !context.isQuiet {
       let count = library.protocols.count
       try context.print(
-        "\(count.counted("protocol")) in \(files.count.counted("file")) \(count == 1 ? "is" : "are") right")
+        "\(count.counted("protocol")) in \(files.count.counted("file")) \(count == 1 ? "is" : "are") valid")
     }
     return status
   }

@@ -89,7 +89,7 @@ struct DelegateChainTests {
       #expect(try window.nextLine() == "\(name): \(labels)")
     }
     let explained = try bus.tribunectl("explain", "menu.shouldOpen", "--object=window/1")
-    #expect(explained.output.hasPrefix("Nobody would be asked"), "\(explained.output)")
+    #expect(explained.output.hasPrefix("No delegate would be asked"), "\(explained.output)")
 
     try window.type("close")
     #expect(try window.nextLine() == "closing vetoed busy")

@@ -166,7 +166,7 @@ struct KeeperTests {
     try bus.startKeeper()
     try bus.start()
     for program in [observer, hold] {
-      #expect(try program.errors.line()?.hasPrefix("tribunectl: connected to the bus again") == true)
+      #expect(try program.errors.line()?.hasPrefix("tribunectl: reconnected to the bus") == true)
     }
     #expect(try bus.bus.tribunectl("ask", "host.shouldReboot").status == 1)
     #expect(try bus.bus.tribunectl("post", "unit.didStart").status == 0)
@@ -198,7 +198,7 @@ struct KeeperTests {
       #expect(verdict.verdict == .vetoed)
       #expect(verdict.outcomes.map(\.reason) == [reason])
     }
-    #expect(try hold.errors.line()?.contains("; the hold has stood all the time") == true)
+    #expect(try hold.errors.line()?.contains("; the hold was in force all the time") == true)
     // The second holder is back without its hold, and the first one has its hold again.
     let successor = try RawClient.greeted(bus)
     try successor.send(Succeed(predecessor: welcome.connection, received: 0), serial: 1)
