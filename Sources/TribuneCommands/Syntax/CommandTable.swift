@@ -36,11 +36,11 @@ private let globalOptions = [
     .json, "json", .choice(["short", "pretty", "off"]), "print JSON, one object a line, or indented"),
   OptionSyntax(.shortJSON, nil, letter: "j", "like --json=pretty on a terminal, --json=short elsewhere"),
   OptionSyntax(.noLegend, "no-legend", "print no headers and no totals"),
-  OptionSyntax(.noPager, "no-pager", "start no pager; tribunectl never does"),
+  OptionSyntax(.noPager, "no-pager", "accepted for compatibility; there is never a pager"),
   OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only problems"),
   OptionSyntax(.timeout, "timeout", .span, "how long to wait for the bus (30s)"),
   OptionSyntax(
-    .reconnect, "reconnect", .span, "how long to look for a lost bus (10s); 0 for not at all"),
+    .reconnect, "reconnect", .span, "how long to try to reconnect (10s); 0 for not at all"),
   OptionSyntax(.help, "help", letter: "h", "print this help"),
   OptionSyntax(.version, "version", "print the version"),
 ]
@@ -91,8 +91,8 @@ private let allVerbs = [
       "To look at a file, run wireshark -X lua_script:tribune.lua FILE, or tshark -X "
         + "lua_script:tribune.lua -r FILE. The dissector is installed as share/tribune/tribune.lua. To "
         + "look at the traffic as it comes, pipe it into either program with -i - (and -k).",
-      "If something was missed while the bus was away, that is reported on standard error, also with "
-        + "--quiet. If nobody knows how much, the next packet has a comment that says so.",
+      "Messages that were missed while the bus was unreachable are reported on standard error, also with "
+        + "--quiet. If their number is unknown, the next packet has a comment that says so.",
       "Prints \"capturing …\" on standard error once the bus has confirmed.",
     ],
     options: [
@@ -133,15 +133,15 @@ private let allVerbs = [
       "With --exec, it runs a command for each notification instead, one after the other. The command gets "
         + "the userInfo on standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and "
         + "TRIBUNE_SENDER (empty for the bus itself). TRIBUNE_LOST is the number of notifications that "
-        + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was away and nobody "
-        + "knows how many were missed, TRIBUNE_RETAINED=1 that the notification was retained.",
+        + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was unreachable "
+        + "and an unknown number was missed, TRIBUNE_RETAINED=1 that the notification was retained.",
       "While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are "
         + "dropped, and the number is reported on standard error. A signal that ends tribunectl ends the running "
         + "command, and starts none for the waiting notifications. If a command cannot be started, "
         + "tribunectl exits with 127 if there is no such program, else with 126.",
       "With --awaited, post --wait waits until the line is written or the command has ended. A command "
         + "that does not exit with 0 has failed.",
-      "Ctrl-Z suspends the observer on the bus until it goes on; --suspension says what happens to "
+      "Ctrl-Z suspends the observer on the bus until it continues; --suspension says what happens to "
         + "notifications meanwhile. A running command is not stopped.",
       "Prints \"observing …\" on standard error once the bus has confirmed.",
     ],
@@ -175,10 +175,10 @@ private let allVerbs = [
       OptionSyntax(.override, "override", .text("WHY"), "override the vetoes, and say why"),
       OptionSyntax(.dryRun, "dry-run", "tell the delegates that no action will follow"),
       OptionSyntax(
-        .default, "default", .choice(["allow", "veto"]), "the verdict if nobody answers (allow)"),
+        .default, "default", .choice(["allow", "veto"]), "the verdict if no delegate decides (allow)"),
       OptionSyntax(
         .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
-        "the verdict if there is no bus to ask (fail: exit with 255)"),
+        "the verdict if the bus is unreachable (fail: exit with 255)"),
     ]),
   VerbSyntax(
     verb: .query, operands: "NAME [JSON]", operandCount: 1...2,
@@ -186,7 +186,7 @@ private let allVerbs = [
     description: [
       "Asks the delegates of the object, and those of any object, one after the other, and prints the "
         + "first value. If JSON is -, the userInfo is read from standard input.",
-      "Exits with 0 if there is a value, 1 if nobody has one, 2 for wrong usage, and 255 if the bus gives "
+      "Exits with 0 if there is a value, 1 if no delegate has one, 2 for wrong usage, and 255 if the bus gives "
         + "no answer.",
     ],
     options: [
@@ -227,7 +227,8 @@ private let allVerbs = [
         .order, "order", .number("N", Int64(Int32.min)...Int64(Int32.max)),
         "place in the chain: lower is asked earlier (0)"),
       OptionSyntax(
-        .onFailure, "on-failure", .choice(["veto", "abstain"]), "how silence or a failure counts (veto)"),
+        .onFailure, "on-failure", .choice(["veto", "abstain"]), "what a timeout or a failure counts as (veto)"
+      ),
       OptionSyntax(
         .timeout, "timeout", .span, "time for an answer (the bus's default, 5s; on the terminal 1min)"),
       OptionSyntax(.set, "set", "replace the object's other delegates, which end"),
@@ -237,17 +238,17 @@ private let allVerbs = [
     ]),
   VerbSyntax(
     verb: .guard, operands: "ACTION", operandCount: 1...1, takesCommand: true,
-    summary: "Run a command if nobody vetoes it",
+    summary: "Run a command unless it is vetoed",
     description: [
       "For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, "
         + "runs the command, and posts window.didClose, or window.didFailToClose with the failure.",
       "On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no "
         + "verdict, else with the command's status.",
-      "If the bus goes away while the command runs, tribunectl looks for it for 10s, or for as long as "
-        + "--reconnect says. Once it is back, it has 5s to take the outcome of the command. If it is not "
-        + "found, tribunectl reports that; the exit status stays the command's.",
+      "If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as "
+        + "long as --reconnect says. The bus then has 5s to accept the outcome of the command. If there is "
+        + "no bus, tribunectl reports that; the exit status stays the command's.",
       "With --wait, the command runs when all --awaited observers of window.willClose have acknowledged "
-        + "it, or at the deadline. Then tribunectl names those that have not, and goes on.",
+        + "it, or at the deadline. Then tribunectl names those that have not, and continues.",
     ],
     options: [
       object,
@@ -258,10 +259,10 @@ private let allVerbs = [
     ]),
   VerbSyntax(
     verb: .explain, operands: "NAME", operandCount: 1...1,
-    summary: "Show who would be asked",
+    summary: "Show the delegates that would be asked",
     description: [
       "Shows the holds that a query would meet, the required delegates that are missing, and the delegates "
-        + "that it would be put to, in order, with their policies. Nobody is asked."
+        + "that it would be put to, in order, with their policies. No delegate is asked."
     ],
     options: [object]),
   VerbSyntax(
@@ -271,10 +272,10 @@ private let allVerbs = [
       "Vetoes all queries under names that match NAME, which may be a pattern, until it is interrupted or "
         + "the hold expires.",
       "With a command, it runs the command, passes signals on to it, holds until it has ended, and exits "
-        + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the bus goes "
-        + "away meanwhile, the command goes on.",
-      "Prints \"holding …\" on standard error once the bus has confirmed. When the bus is back after it "
-        + "was away, it reports whether the hold was in force all the time.",
+        + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the "
+        + "connection is lost meanwhile, the command continues.",
+      "Prints \"holding …\" on standard error once the bus has confirmed. After a lost connection "
+        + "is restored, it reports whether the hold was in force all the time.",
     ],
     options: [
       onlyObject,

@@ -12,7 +12,7 @@ struct HelpText {
     var lines = [
       "tribunectl [OPTION…] VERB [ARGUMENT…]",
       "",
-      "Tells and asks the programs of this host, over the Tribune bus.",
+      "Posts notifications, and asks for permission, over the Tribune bus.",
       "",
       "Verbs:",
     ]
@@ -22,7 +22,7 @@ struct HelpText {
     }
     lines += ["", "Options:"]
     lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
-    lines += ["", "tribunectl help VERB tells more about one."]
+    lines += ["", "tribunectl help VERB explains one verb."]
     return lines.joined(separator: "\n") + "\n"
   }
 
