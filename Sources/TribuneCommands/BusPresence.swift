@@ -8,7 +8,7 @@ final class BusPresence: Sendable {
   /// When the bus was last found; nil while the connection looks for it, and after the search has failed.
   private let since = Mutex<ContinuousClock.Instant?>(.now)
 
-  var isAway: Bool { since.withLock { $0 == nil } }
+  var isUnreachable: Bool { since.withLock { $0 == nil } }
 
   func note(_ event: ConnectionEvent) {
     since.withLock {
@@ -19,11 +19,11 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Returns when the bus has been there for `limit` from now on without a break, or when the task is cancelled.
-  func whole(_ limit: Duration) async {
+  /// Returns when the bus has been reachable for `limit` from now on without a break, or when the task is cancelled.
+  func uninterrupted(for limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {
-      // While the bus is away, the whole limit still lies ahead.
+      // While the bus is unreachable, the limit does not run.
       let left = since.withLock { since in
         since.map { limit - max($0, start).duration(to: .now) } ?? limit
       }

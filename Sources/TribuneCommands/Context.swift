@@ -19,7 +19,7 @@ struct Context: Sendable {
   /// How long to wait for the bus.
   let timeout: Duration
   /// How long to look for a bus that is gone.
-  let patience: Duration
+  let reconnectTimeout: Duration
   /// The address from the command line; nil leaves the choice to the library.
   let address: Address?
 
@@ -31,7 +31,7 @@ struct Context: Sendable {
     // For a delegate, --timeout is the time for an answer and does not concern the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
-    patience = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
+    reconnectTimeout = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
     json =
       invocation.text(.json).flatMap { JSON(rawValue: $0) }
       ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
@@ -111,11 +111,11 @@ struct Context: Sendable {
   func connect(
     within limit: Duration? = nil, events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
-    let (address, limit, patience) = (address, limit ?? timeout, patience)
+    let (address, limit, reconnectTimeout) = (address, limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
       // The library's limit ends later than this one, whose message names the span.
       try await Connection.connect(
-        to: address, within: limit + .seconds(1), reconnectingFor: patience, events: events)
+        to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout, events: events)
     }
   }
 

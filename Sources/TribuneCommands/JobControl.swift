@@ -9,7 +9,7 @@ actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
   /// How long the bus may take to suspend the connection. The process stops after that in any case.
-  private static let patience = Duration.seconds(2)
+  private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
   private let context: Context
@@ -58,7 +58,7 @@ actor JobControl {
 
   private func tell(_ isSuspended: Bool) async {
     do throws(TribuneError) {
-      try await bounded(by: Self.patience) { [connection] () async throws(TribuneError) in
+      try await bounded(by: Self.suspendTimeout) { [connection] () async throws(TribuneError) in
         if isSuspended { try await connection.suspend() } else { try await connection.resume() }
       }
     } catch {

@@ -110,19 +110,19 @@ extension Invocation {
     let milliseconds = Int64(UInt32.max)
     guard span.milliseconds > 0, span.milliseconds <= milliseconds else {
       throw .usage(
-        "\(what) must be more than 0, and at most \(Duration.milliseconds(milliseconds).inWords)")
+        "\(what) must be more than 0, and at most \(Duration.milliseconds(milliseconds).formatted)")
     }
     return span.duration
   }
 }
 
 /// A message's name and its object, if it has one, for people.
-func subjectInWords(_ name: String, _ object: String) -> String {
+func subjectText(_ name: String, _ object: String) -> String {
   object.isEmpty ? name.terminalSafe : "\(name.terminalSafe) \(object.terminalSafe)"
 }
 
 /// The object that a delegate or a hold is about, for people.
-func objectInWords(_ object: String) -> String {
+func objectText(_ object: String) -> String {
   object.isEmpty ? "any object" : "object \(object.terminalSafe)"
 }
 

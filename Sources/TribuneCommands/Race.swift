@@ -34,8 +34,8 @@ func bounded<Answer: Sendable>(
       }
     },
     { () async -> Result<Answer, TribuneError> in
-      if let presence { await presence.whole(limit) } else { await sleep(limit) }
-      return .failure(TribuneError(.unreachable, "the bus has not answered within \(limit.inWords)"))
+      if let presence { await presence.uninterrupted(for: limit) } else { await sleep(limit) }
+      return .failure(TribuneError(.unreachable, "the bus has not answered within \(limit.formatted)"))
     })
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
@@ -52,5 +52,5 @@ func sleep(_ duration: Duration) async {
 
 extension Duration {
   /// The span as systemd.time(7) writes it.
-  var inWords: String { TimeSpan(self).description }
+  var formatted: String { TimeSpan(self).description }
 }

@@ -14,7 +14,7 @@ struct BusPresenceTests {
   func away() async throws {
     let presence = BusPresence()
     presence.note(Self.loss)
-    #expect(presence.isAway)
+    #expect(presence.isUnreachable)
     let (events, event) = AsyncStream<Void>.makeStream()
     let answer = try await bounded(by: .milliseconds(1), while: presence) {
       () async throws(TribuneError) -> Int in
@@ -42,7 +42,7 @@ struct BusPresenceTests {
       }
     }
     #expect(error?.code == .unreachable)
-    #expect(!presence.isAway)
+    #expect(!presence.isUnreachable)
     event.finish()
   }
 }

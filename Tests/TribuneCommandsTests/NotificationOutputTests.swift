@@ -125,6 +125,6 @@ struct NotificationOutputTests {
       (ChildProcess.Termination.exited(3), "exited with 3"), (.killed(signal: 15), "was killed by signal 15"),
     ])
   func failures(termination: ChildProcess.Termination, words: String) {
-    #expect(termination.inWords == words)
+    #expect(termination.formatted == words)
   }
 }

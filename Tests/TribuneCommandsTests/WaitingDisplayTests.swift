@@ -17,9 +17,9 @@ struct WaitingDisplayTests {
     var display = WaitingDisplay()
     for event in events {
       switch event {
-      case .asked(let id, let second): display.asked(id, who: "D\(id)", at: .seconds(second))
+      case .asked(let id, let second): display.asked(id, participant: "D\(id)", at: .seconds(second))
       case .deferred(let id, let status, let second):
-        display.deferred(id, who: "D\(id)", status: status, at: .seconds(second))
+        display.deferred(id, participant: "D\(id)", status: status, at: .seconds(second))
       case .settled(let id): display.settled(id)
       }
     }

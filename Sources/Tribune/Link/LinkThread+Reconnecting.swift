@@ -177,6 +177,6 @@ extension LinkThread {
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(
       .connectionLost,
-      "\(interruption.cause.message), and no bus was found within \(link.reconnectTimeout.inWords)\(why)")
+      "\(interruption.cause.message), and no bus was found within \(link.reconnectTimeout.formatted)\(why)")
   }
 }

@@ -33,11 +33,11 @@ extension TrafficItem.Content {
       Self.list(collectsAll ? "for all values" : "for a value", Self.within(deadline), Self.parent(parent))
     case .question(let query, let delegate, let timeout, _, let isDryRun, let wantsValue):
       "\(isDryRun ? "dry run of " : "")query \(query) to delegate \(delegate)"
-        + "\(wantsValue ? " for a value" : ""), within \(timeout.inWords)"
+        + "\(wantsValue ? " for a value" : ""), within \(timeout.formatted)"
     case .answer(let query, let delegate, let answer):
       "query \(query) by delegate \(delegate): \(answer.text)"
     case .deferral(let query, let delegate, let time, let status):
-      "query \(query) by delegate \(delegate): \(time.inWords) more\(Self.saying(status))"
+      "query \(query) by delegate \(delegate): \(time.formatted) more\(Self.saying(status))"
     case .progress(let progress):
       "query \(progress.query) \(progress.stage.text) delegate \(progress.delegate)\(Self.saying(progress.status))"
     case .verdict(let verdict): verdict.text
@@ -53,7 +53,7 @@ extension TrafficItem.Content {
     parts.compactMap { $0 }.joined(separator: ", ")
   }
 
-  private static func within(_ deadline: Duration?) -> String? { deadline.map { "within \($0.inWords)" } }
+  private static func within(_ deadline: Duration?) -> String? { deadline.map { "within \($0.formatted)" } }
 
   private static func parent(_ parent: UInt64?) -> String? { parent.map { "parent query \($0)" } }
 
@@ -98,5 +98,5 @@ extension Answer {
 
 extension Duration {
   /// The span as systemd.time(7) writes it.
-  var inWords: String { TimeSpan(self).description }
+  var formatted: String { TimeSpan(self).description }
 }

@@ -30,10 +30,10 @@ final class AnswerLog: Sendable {
 
   /// Ends the command: another delegate was set in place of this one.
   func replaced(by delegate: DelegateInfo) {
-    let who = delegateInWords(
+    let participant = delegateText(
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
       unit: delegate.unit)
-    end.yield(.failure("replaced by \(who)"))
+    end.yield(.failure("replaced by \(participant)"))
   }
 
   private func write(_ write: () throws(CommandError) -> Void) {

@@ -39,7 +39,7 @@ extension CommandRunner {
     case .exited(1): return .veto(output)
     case .exited(2): return .abstain
     case .exited, .killed:
-      return .failed(ending.termination.inWords + output.afterColon)
+      return .failed(ending.termination.formatted + output.afterColon)
     }
   }
 

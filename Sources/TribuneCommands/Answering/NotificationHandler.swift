@@ -54,7 +54,7 @@ actor NotificationHandler {
       if ending.termination == .exited(0) {
         notification.acknowledgement?.done()
       } else {
-        notification.acknowledgement?.failed(ending.termination.inWords)
+        notification.acknowledgement?.failed(ending.termination.formatted)
       }
     case .cannotStart(let error):
       let message = error.message(starting: command)
@@ -83,7 +83,7 @@ actor NotificationHandler {
 }
 
 extension ChildProcess.Termination {
-  var inWords: String {
+  var formatted: String {
     switch self {
     case .exited(let status): "exited with \(status)"
     case .killed(let signal): "was killed by signal \(signal)"

@@ -3,8 +3,8 @@
 import Tribune
 import TribuneSystem
 
-/// The delegate that asks the person at the terminal. It passes questions to the `QuestionDesk` and performs the
-/// effects that the desk returns.
+/// The delegate that asks the person at the terminal. It passes questions to the `QuestionQueue` and performs the
+/// effects that the queue returns.
 actor TerminalDelegate: Delegate {
   /// The default time for an answer, long enough for a person to read the question.
   static let timeout = Duration.seconds(60)
@@ -19,8 +19,8 @@ actor TerminalDelegate: Delegate {
 
   private let context: Context
   private let log: AnswerLog
-  private var desk = QuestionDesk()
-  private var waiting: [QuestionDesk.Ticket: Waiting] = [:]
+  private var questions = QuestionQueue()
+  private var waiting: [QuestionQueue.Ticket: Waiting] = [:]
   private var lastTicket = 0
 
   init(in context: Context, log: AnswerLog) {
@@ -31,7 +31,7 @@ actor TerminalDelegate: Delegate {
   func answer(_ question: Question) async -> Answer {
     // A person who answers yes or no has no value to give.
     if question.wantsValue {
-      if writesApart { log.show(.abstain, to: question) }
+      if logsAnswers { log.show(.abstain, to: question) }
       return .abstain
     }
     lastTicket += 1
@@ -50,14 +50,14 @@ actor TerminalDelegate: Delegate {
     // Another process may have deferred for this delegate. Only the bus decides that the time is over, so this
     // delegate must not report a failure earlier.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
-    return .failed("no answer within \(question.timeout.inWords)")
+    return .failed("no answer within \(question.timeout.formatted)")
   }
 
   func received(_ delivery: Delivery) async {
-    if writesApart {
+    if logsAnswers {
       log.show(delivery)
     } else if !context.isQuiet {
-      perform(desk.tell(delivery.line(in: context)))
+      perform(questions.show(delivery.line(in: context)))
     }
   }
 
@@ -83,18 +83,18 @@ actor TerminalDelegate: Delegate {
 
   /// Makes open questions, and all later ones, fail.
   func end() {
-    perform(desk.end())
+    perform(questions.end())
   }
 
   /// Whether answers are logged: not on a terminal, which shows them already, unless the output is JSON.
-  private var writesApart: Bool { !context.terminal.isTerminal || context.json != .off }
+  private var logsAnswers: Bool { !context.terminal.isTerminal || context.json != .off }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
 
   private func put(
-    _ question: Question, _ ticket: QuestionDesk.Ticket, to answered: CheckedContinuation<Answer?, Never>
+    _ question: Question, _ ticket: QuestionQueue.Ticket, to answered: CheckedContinuation<Answer?, Never>
   ) {
-    // A cancellation from here on finds the question at the desk.
+    // A cancellation from here on finds the question in the queue.
     if Task.isCancelled {
       answered.resume(returning: nil)
       return
@@ -102,29 +102,29 @@ actor TerminalDelegate: Delegate {
     waiting[ticket] = Waiting(question: question, answered: answered)
     let now = now
     perform(
-      desk.ask(.init(ticket: ticket, text: text(of: question), end: now + question.timeout), at: now))
+      questions.ask(.init(ticket: ticket, text: text(of: question), end: now + question.timeout), at: now))
   }
 
   private func take(_ line: [UInt8]) {
-    perform(desk.read(String(decoding: line, as: UTF8.self), at: now))
+    perform(questions.read(String(decoding: line, as: UTF8.self), at: now))
   }
 
-  private func withdraw(_ ticket: QuestionDesk.Ticket, _ why: QuestionDesk.Withdrawal) {
-    perform(desk.withdraw(ticket, why, at: now))
+  private func withdraw(_ ticket: QuestionQueue.Ticket, _ why: QuestionQueue.Withdrawal) {
+    perform(questions.withdraw(ticket, why, at: now))
     settle(ticket, nil)
   }
 
-  private func settle(_ ticket: QuestionDesk.Ticket, _ answer: Answer?) {
+  private func settle(_ ticket: QuestionQueue.Ticket, _ answer: Answer?) {
     guard let settled = waiting.removeValue(forKey: ticket) else { return }
-    if writesApart { log.show(answer, to: settled.question) }
+    if logsAnswers { log.show(answer, to: settled.question) }
     settled.answered.resume(returning: answer)
   }
 
-  private func perform(_ effects: [QuestionDesk.Effect]) {
+  private func perform(_ effects: [QuestionQueue.Effect]) {
     for effect in effects {
       switch effect {
       case .show(let text): context.terminal.prompt(text)
-      case .prompt: context.terminal.prompt(QuestionDesk.prompt)
+      case .prompt: context.terminal.prompt(QuestionQueue.prompt)
       case .takeBack(let words):
         StandardInput.discardTyped()
         context.terminal.prompt(

@@ -62,7 +62,7 @@ actor DelegateFolder {
     let wrong = await rescan(isFirst: true)
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
-        + "(\(objectInWords(terms.object)), \(members.count.counted("delegate")))")
+        + "(\(objectText(terms.object)), \(members.count.counted("delegate")))")
     report(wrong)
     let changes = Task {
       for await news in watch.news where matters(news) { report(await rescan()) }
@@ -97,7 +97,7 @@ actor DelegateFolder {
   private func rescan(isFirst: Bool = false) async -> [String] {
     let before = interests
     interests = [:]
-    watchWay()
+    watchAncestors()
     let contents = DelegateFolderContents.read(root) { folder throws(Errno) in
       interests[try watch.watch(folder)] = .all
     }
@@ -113,7 +113,7 @@ actor DelegateFolder {
 
   /// Watches each folder on the path to the root for its next component, to notice when the root appears, disappears
   /// or is replaced.
-  private func watchWay() {
+  private func watchAncestors() {
     let slash = UInt8(ascii: "/")
     var folder: [UInt8] = root.first == slash ? [slash] : [UInt8(ascii: ".")]
     for step in root.split(separator: slash) {
@@ -147,7 +147,7 @@ actor DelegateFolder {
           if await member.delegate.idle() { await remove(file, member) }
         }
       }
-      say("detached \(file.description)")
+      reportChange("detached \(file.description)")
     }
   }
 
@@ -181,7 +181,7 @@ actor DelegateFolder {
     for file in coming {
       if let member = members[file] {
         member.delegate.revive()
-        say("attached \(file.description) (delegate \(member.attachment.id))")
+        reportChange("attached \(file.description) (delegate \(member.attachment.id))")
         continue
       }
       // While another file was attached, one that was retired can have gone with its place.
@@ -189,7 +189,7 @@ actor DelegateFolder {
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
         members[file] = member
-        if !isFirst { say("attached \(file.description) (delegate \(member.attachment.id))") }
+        if !isFirst { reportChange("attached \(file.description) (delegate \(member.attachment.id))") }
       } catch {
         places.remove(file)
         wrong.append("\(file.description) cannot be attached: \(error.message.terminalSafe)")
@@ -237,7 +237,7 @@ actor DelegateFolder {
     follow(connection)
     members = new
     for (file, member) in new.sorted(by: { $0.key < $1.key }) where oldMembers[file] == nil {
-      say("attached \(file.description) (delegate \(member.attachment.id))")
+      reportChange("attached \(file.description) (delegate \(member.attachment.id))")
     }
     Task {
       for member in oldMembers.values { _ = member.delegate.retire() }
@@ -247,7 +247,7 @@ actor DelegateFolder {
     return []
   }
 
-  private func say(_ line: String) {
+  private func reportChange(_ line: String) {
     if !context.isQuiet { context.terminal.reportLine(line) }
   }
 }

@@ -12,7 +12,7 @@ extension AwaitedReply {
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
     let all = acknowledged + missing.count
-    return ["\(missing.count) of \(all) did not acknowledge \(subjectInWords(name, object)):"]
+    return ["\(missing.count) of \(all) did not acknowledge \(subjectText(name, object)):"]
       + missing.map { "  " + $0.line }
   }
 }
@@ -30,8 +30,8 @@ extension AwaitedReply.Missing {
   fileprivate var line: String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", unit].filter { !$0.isEmpty }
-    let who = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
-    return "\(word) \(who.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.inWords)]"
+    let participant = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
+    return "\(word) \(participant.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.formatted)]"
   }
 }
 

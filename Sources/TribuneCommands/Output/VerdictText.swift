@@ -17,7 +17,7 @@ extension Verdict {
   /// The decision on one line, then a line for each outcome.
   func text(of name: String, object: String, in context: Context) -> String {
     var head = context.styled(decision.rawValue, isAllowed ? .green : .red)
-    head += ": " + subjectInWords(name, object)
+    head += ": " + subjectText(name, object)
     if isOverridden { head += " (overridden)" }
     if isDryRun { head += " (dry run)" }
     if isUnanswered {
@@ -38,7 +38,7 @@ extension Outcome {
   }
 
   /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
-  var speaksAgainst: Bool { kind != .approved && kind != .abstained && kind != .answered }
+  var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
   private var style: Style {
     switch kind {
@@ -53,21 +53,22 @@ extension Outcome {
   func line(in context: Context) -> String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let said = (value?.line ?? reason.terminalSafe).afterColon
-    return "\(context.styled(word, style)) \(who)\(said)  \(context.styled("[\(elapsed.inWords)]", .faint))"
+    return
+      "\(context.styled(word, style)) \(participant)\(said)  \(context.styled("[\(elapsed.formatted)]", .faint))"
   }
 
   /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
-  var report: String { "\(kind.rawValue) by \(who)\(reason.terminalSafe.afterColon)" }
+  var report: String { "\(kind.rawValue) by \(participant)\(reason.terminalSafe.afterColon)" }
 
   /// The delegate's label or process, and its identity.
-  var who: String {
-    delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
+  var participant: String {
+    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
 }
 
 /// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and its identity. A
 /// required delegate that is missing has no id, process or user, so only its label is returned.
-func delegateInWords(
+func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String
 ) -> String {
   let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label

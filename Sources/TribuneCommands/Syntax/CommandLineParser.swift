@@ -134,7 +134,7 @@ struct CommandLineParser {
         throw error("\(row.spelling) needs a number, not \"\(text.escaped)\"")
       }
       guard range.contains(number) else {
-        throw error("\(row.spelling) must be \(range.inWords), not \(number)")
+        throw error("\(row.spelling) must be \(range.formatted), not \(number)")
       }
       return .number(number)
     case .span, .optionalSpan:
@@ -198,7 +198,7 @@ struct CommandLineParser {
       if syntax.takesCommand, command == nil {
         throw error("\"\(first.escaped)\" is unexpected: the command follows --")
       }
-      throw error("\"\(first.escaped)\" is unexpected: \(verb) takes \(syntax.operandsInWords)")
+      throw error("\"\(first.escaped)\" is unexpected: \(verb) takes \(syntax.operandsText)")
     }
     if syntax.needsCommand || command != nil || invocation.has(.exec), invocation.command.isEmpty {
       throw error(syntax.takesCommand ? "\(verb) needs a command after --" : "--exec needs a command")
@@ -207,11 +207,11 @@ struct CommandLineParser {
 }
 
 extension VerbSyntax {
-  fileprivate var operandsInWords: String { operands.isEmpty ? "no operands" : operands }
+  fileprivate var operandsText: String { operands.isEmpty ? "no operands" : operands }
 }
 
 extension ClosedRange<Int64> {
-  fileprivate var inWords: String {
+  fileprivate var formatted: String {
     upperBound == .max ? "at least \(lowerBound)" : "\(lowerBound) to \(upperBound)"
   }
 }

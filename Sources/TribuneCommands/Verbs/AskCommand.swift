@@ -102,16 +102,16 @@ struct Query: Sendable {
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
   ) async throws(TribuneError) -> Reply {
-    let patience = connection.bus.patience(for: deadline)
+    let timeout = connection.bus.replyTimeout(for: deadline)
     if context.showsWaiting {
       let screen = WaitingScreen(on: context.terminal)
       return try await screen.whileWaiting { () async throws(TribuneError) -> Reply in
-        try await bounded(by: patience) { () async throws(TribuneError) -> Reply in
+        try await bounded(by: timeout) { () async throws(TribuneError) -> Reply in
           try await ask { screen.take($0) }
         }
       }
     }
-    return try await bounded(by: patience) { () async throws(TribuneError) -> Reply in
+    return try await bounded(by: timeout) { () async throws(TribuneError) -> Reply in
       try await ask { progress in
         if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
       }
@@ -121,7 +121,7 @@ struct Query: Sendable {
 
 extension BusInfo {
   /// How long to wait for an answer that the bus gives at `deadline`; nil is the bus's default.
-  func patience(for deadline: Duration?) -> Duration {
+  func replyTimeout(for deadline: Duration?) -> Duration {
     min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }
 }
@@ -137,7 +137,7 @@ extension Progress {
   /// The delegate that is being waited for, and its status.
   fileprivate var line: String {
     let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
-    return
-      "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.inWords) more\(status.terminalSafe.afterColon)"
+    return "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.formatted) more"
+      + status.terminalSafe.afterColon
   }
 }

@@ -5,7 +5,7 @@ import TribuneSystem
 
 /// `delegate NAME…`.
 struct DelegateCommand: Command {
-  private enum Way {
+  private enum AnswerSource {
     case answer(Answer)
     case command([[UInt8]])
     case terminal
@@ -16,7 +16,7 @@ struct DelegateCommand: Command {
 
   private let patterns: [String]
   private let object: String
-  private let way: Way
+  private let source: AnswerSource
   private let order: Int32
   private let onFailure: FailurePolicy
   private let timeout: Duration?
@@ -38,17 +38,17 @@ struct DelegateCommand: Command {
       throw .usage("--conforms needs the names of protocols, with commas between")
     }
     guard invocation.text(.veto) != "" else { throw .usage("--veto needs a reason") }
-    let ways: [Way] = [
+    let sources: [AnswerSource] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
       invocation.has(.exec) ? .command(invocation.command) : nil,
       invocation.text(.directory).map { .folder(Array($0.utf8)) },
     ].compactMap { $0 }
-    guard ways.count <= 1 else {
-      throw .usage("delegate takes only one of \(Self.waysInWords)")
+    guard sources.count <= 1 else {
+      throw .usage("delegate takes only one of \(Self.sourcesText)")
     }
-    way = ways.first ?? .terminal
-    if case .folder(let path) = way {
+    source = sources.first ?? .terminal
+    if case .folder(let path) = source {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
       guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
         throw .usage(
@@ -60,12 +60,12 @@ struct DelegateCommand: Command {
     }
   }
 
-  private static let waysInWords = "--approve, --veto=REASON, --exec CMD… and --directory=DIR"
+  private static let sourcesText = "--approve, --veto=REASON, --exec CMD… and --directory=DIR"
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    if case .terminal = way, !StandardInput.isTerminal {
+    if case .terminal = source, !StandardInput.isTerminal {
       throw .usage(
-        "standard input is not a terminal: delegate needs one of \(Self.waysInWords)"
+        "standard input is not a terminal: delegate needs one of \(Self.sourcesText)"
       )
     }
     let log = AnswerLog(in: context)
@@ -80,7 +80,7 @@ struct DelegateCommand: Command {
       await connection.closed().map { CommandError($0) } ?? .ended(ExitStatus.success)
     }
     let end: CommandError
-    switch way {
+    switch source {
     case .answer(let answer):
       let delegate = AnsweringDelegate(answering: answer, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
@@ -134,7 +134,7 @@ struct DelegateCommand: Command {
     }
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) "
-        + "(\(objectInWords(object)), delegate \(attachment.id))")
+        + "(\(objectText(object)), delegate \(attachment.id))")
   }
 
   /// Waits for a signal, for the end of the log, or for another end. The connection does not keep the delegate alive,

@@ -65,7 +65,7 @@ extension Table {
       append([
         String(delegate.order), delegate.label.isEmpty ? String(delegate.id) : delegate.label,
         delegate.connection, String(delegate.pid), delegate.process, String(delegate.uid), delegate.unit,
-        delegate.failurePolicy.rawValue, delegate.timeout.inWords,
+        delegate.failurePolicy.rawValue, delegate.timeout.formatted,
         delegate.object.isEmpty ? "any" : delegate.object, delegate.patterns.joined(separator: " "),
       ])
     }
@@ -80,8 +80,8 @@ extension Table {
     for hold in holds {
       append([
         String(hold.id), hold.pattern, hold.object.isEmpty ? "any" : hold.object, hold.connection,
-        String(hold.pid), hold.process, String(hold.uid), hold.unit, hold.age.inWords,
-        hold.expiresIn?.inWords ?? "", hold.why,
+        String(hold.pid), hold.process, String(hold.uid), hold.unit, hold.age.formatted,
+        hold.expiresIn?.formatted ?? "", hold.why,
       ])
     }
   }

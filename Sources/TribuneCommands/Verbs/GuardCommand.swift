@@ -155,8 +155,8 @@ struct GuardCommand: Command {
   }
 
   private func report(_ verdict: Verdict, in context: Context) {
-    context.terminal.report("\(subjectInWords(action, object)) was vetoed:")
-    let against = verdict.outcomes.filter { $0.speaksAgainst }
+    context.terminal.report("\(subjectText(action, object)) was vetoed:")
+    let against = verdict.outcomes.filter { $0.isObjection }
     for outcome in against { context.terminal.reportLine("  " + outcome.report) }
     if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
   }
@@ -183,7 +183,7 @@ struct GuardCommand: Command {
         // If the bus was killed before it confirmed, the announcement is repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
-        } else if isOver || !presence.isAway {
+        } else if isOver || !presence.isUnreachable {
           try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
         } else {
           // The connection has looked for the bus until just now.

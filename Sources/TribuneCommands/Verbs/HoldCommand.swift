@@ -36,8 +36,8 @@ struct HoldCommand: Command {
       { () async -> Taken in .interrupted(await router.interruption.value) })
     switch taken {
     case .held(let hold, let connection):
-      let end = span.map { ", for \($0.inWords)" } ?? ""
-      context.reportReady("holding \(pattern.terminalSafe) (\(objectInWords(object)), hold \(hold.id)\(end))")
+      let end = span.map { ", for \($0.formatted)" } ?? ""
+      context.reportReady("holding \(pattern.terminalSafe) (\(objectText(object)), hold \(hold.id)\(end))")
       if command.isEmpty {
         return try await stay(hold, over: connection, until: router.interruption, in: context)
       }

@@ -26,7 +26,7 @@ struct ListCommand: Command {
     ])
     for notification in retained {
       table.append([
-        notification.name, notification.object, String(notification.byteCount), notification.age.inWords,
+        notification.name, notification.object, String(notification.byteCount), notification.age.formatted,
         notification.connection, String(notification.uid),
       ])
     }
@@ -48,7 +48,7 @@ struct ListCommand: Command {
       let texts = [
         connection.id, String(connection.pid), connection.process, String(connection.uid), connection.unit,
         String(connection.observations), String(connection.delegates), String(connection.queries),
-        String(connection.queuedBytes), String(connection.lost), connection.state, connection.age.inWords,
+        String(connection.queuedBytes), String(connection.lost), connection.state, connection.age.formatted,
       ]
       table.append(texts, styles: connection.isLossy ? ["STATE": .red] : [:])
     }

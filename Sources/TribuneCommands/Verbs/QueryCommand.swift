@@ -52,7 +52,7 @@ struct QueryCommand: Command {
 
   private func report(_ reply: QueryReply, in context: Context) {
     context.terminal.report(
-      "\(subjectInWords(query.name, query.object)) has no value"
+      "\(subjectText(query.name, query.object)) has no value"
         + (reply.outcomes.isEmpty ? ": no delegate answered" : ""))
     for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report) }
   }

@@ -33,7 +33,7 @@ struct StatusCommand: Command {
     let bus = try await context.request { connection throws(TribuneError) in try await connection.status() }
     let rows = [
       ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
-      ("Uptime", bus.uptime.inWords), ("Connections", String(bus.connections)),
+      ("Uptime", bus.uptime.formatted), ("Connections", String(bus.connections)),
       ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
       ("Holds", String(bus.holds)),
       ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
@@ -62,7 +62,7 @@ struct StatusCommand: Command {
     var rows = [
       ("Connection", connection.id), ("PID", String(connection.pid)), ("Process", connection.process),
       ("UID", String(connection.uid)), ("GID", String(connection.gid)), ("Unit", connection.unit),
-      ("Age", connection.age.inWords), ("Queries", String(connection.queries)),
+      ("Age", connection.age.formatted), ("Queries", String(connection.queries)),
       ("Notifications", "\(connection.posted) posted, \(connection.lost) lost"),
       ("Queued", connection.queuedBytes.counted("byte")),
     ]

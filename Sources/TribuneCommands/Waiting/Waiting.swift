@@ -12,7 +12,7 @@ struct Waiting: Equatable, Sendable {
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply
   ) async throws(TribuneError) -> AwaitedReply {
-    try await bounded(by: connection.bus.patience(for: deadline)) {
+    try await bounded(by: connection.bus.replyTimeout(for: deadline)) {
       [self] () async throws(TribuneError) -> AwaitedReply in try await post(deadline)
     }
   }

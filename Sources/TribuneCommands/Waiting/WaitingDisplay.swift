@@ -7,7 +7,7 @@ struct WaitingDisplay: Sendable {
 
   private struct Row: Sendable {
     var delegate: UInt64
-    var who: String
+    var participant: String
     var since: Duration
     var status: String
   }
@@ -15,16 +15,16 @@ struct WaitingDisplay: Sendable {
   /// In the order in which they were asked.
   private var rows: [Row] = []
 
-  mutating func asked(_ delegate: UInt64, who: String, at now: Duration) {
-    deferred(delegate, who: who, status: nil, at: now)
+  mutating func asked(_ delegate: UInt64, participant: String, at now: Duration) {
+    deferred(delegate, participant: participant, status: nil, at: now)
   }
 
   /// A delegate has deferred. A nil status leaves the previous one.
-  mutating func deferred(_ delegate: UInt64, who: String, status: String?, at now: Duration) {
+  mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
     } else {
-      rows.append(Row(delegate: delegate, who: who, since: now, status: status ?? ""))
+      rows.append(Row(delegate: delegate, participant: participant, since: now, status: status ?? ""))
     }
   }
 
@@ -36,8 +36,8 @@ struct WaitingDisplay: Sendable {
   func lines(at now: Duration, columns: Int) -> [String] {
     var lines = rows.prefix(Self.delegatesMax).map { row in
       let waited = Duration.seconds(max(.zero, now - row.since).components.seconds)
-      return
-        "waiting for \(row.who), \(waited == .zero ? "0s" : waited.inWords)\(row.status.terminalSafe.afterColon)"
+      return "waiting for \(row.participant), \(waited == .zero ? "0s" : waited.formatted)"
+        + row.status.terminalSafe.afterColon
     }
     if rows.count > lines.count { lines.append("and \(rows.count - lines.count) more") }
     return lines.map { $0.cut(toColumns: columns) }

@@ -19,9 +19,10 @@ final class WaitingScreen: Sendable {
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
-      case .asked: display.asked(progress.delegate, who: progress.who, at: Self.now)
+      case .asked: display.asked(progress.delegate, participant: progress.participant, at: Self.now)
       case .deferred:
-        display.deferred(progress.delegate, who: progress.who, status: progress.status, at: Self.now)
+        display.deferred(
+          progress.delegate, participant: progress.participant, status: progress.status, at: Self.now)
       case .settled: display.settled(progress.delegate)
       }
     }
@@ -59,7 +60,7 @@ final class WaitingScreen: Sendable {
 
 extension Progress {
   /// The delegate's label or process, and its identity.
-  var who: String {
-    delegateInWords(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
+  var participant: String {
+    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
   }
 }

@@ -7,7 +7,7 @@ import Tribune
 ///
 /// Only the first question is on the screen, with a prompt, and each line applies to it alone. When it leaves the
 /// queue, the text typed for it is discarded, so that it never answers the next question.
-struct QuestionDesk: Sendable {
+struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
@@ -75,7 +75,7 @@ struct QuestionDesk: Sendable {
   }
 
   /// Shows a line that is no question, and repeats the prompt if a question is on the screen.
-  func tell(_ line: String) -> [Effect] {
+  func show(_ line: String) -> [Effect] {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }
 
@@ -101,7 +101,7 @@ struct QuestionDesk: Sendable {
     guard let first = queue.first else { return [] }
     let left = max(.zero, first.end - now).roundedToSeconds
     let others = queue.count == 1 ? "" : "; \(queue.count - 1) more wait\(queue.count == 2 ? "s" : "")"
-    return [.show("\(first.text)  \(left.inWords) to answer\(others)\n"), .prompt]
+    return [.show("\(first.text)  \(left.formatted) to answer\(others)\n"), .prompt]
   }
 }
 
