@@ -60,8 +60,7 @@ extension Connection {
     isRetained: Bool = false, isImmediate: Bool = false
   ) async throws(TribuneError) -> AwaitedReply {
     let message = try Link.Message(name, object, userInfo)
-    let wishes = PostOptions(isRetained: isRetained, isImmediate: isImmediate)
-    var fields = wishes.fields
+    var fields = PostOptions(isRetained: isRetained, isImmediate: isImmediate).fields
     fields.options.insert(.awaited)
     fields.deadline = Checked.milliseconds(deadline)
     return try await link.request(posting: fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }

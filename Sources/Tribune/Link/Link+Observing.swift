@@ -4,14 +4,12 @@ import Synchronization
 import TribuneWire
 
 extension Link {
-  typealias ObservationKey = LinkState.ObservationKey
-
   /// Adds `stream` to the streams of an observation. Returns when the bus has confirmed it.
   ///
   /// Equal observations of one connection are one to the bus, and their streams share its copy. An observation that
   /// wants retained notifications is not shared: it has one stream.
   func observe(
-    _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
+    _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let (isLive, duty) = try state.withLock { state throws(TribuneError) -> (Bool, Outbox.Duty) in

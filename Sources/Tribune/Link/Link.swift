@@ -27,14 +27,10 @@ final class Link: Sendable {
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
-  /// How long to look for a bus that is gone; zero for not at all.
-  let reconnectTimeout: Duration
-
   private init(
     _ reconnectTimeout: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
   ) throws(Errno) {
     state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
-    self.reconnectTimeout = reconnectTimeout
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()

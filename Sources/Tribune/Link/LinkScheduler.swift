@@ -31,7 +31,9 @@ final class LinkScheduler: Sendable {
   func takeTurns() {
     let own = Thread.ID.current
     while let next = receiver.withLockIfAvailable({ receive(own, &$0) }) {
-      guard case .work(let turn, let count, let isWatched) = next else { return end() }
+      guard case .work(let turn, let count, let isWatched) = next else {
+        return handOver(link.work.withLock { $0.end() })
+      }
       if !isWatched { Task { [self] in await watch() } }
       for _ in 0..<count {
         guard let work = link.work.withLock({ $0.next(in: turn) }) else { break }
@@ -57,8 +59,6 @@ final class LinkScheduler: Sendable {
     }
     return .receive
   }
-
-  private func end() { handOver(link.work.withLock { $0.end() }) }
 
   /// Hands work to Swift's own threads.
   private func handOver(_ all: [WorkQueue.Work]) {

@@ -78,11 +78,6 @@ extension LinkState {
     return takeQuestions()
   }
 
-  /// An attempt to connect has failed.
-  mutating func noteFailedAttempt(_ error: TribuneError) {
-    changeInterruption { $0.failure = error }
-  }
-
   /// The frames to send next, up to the first one that must be confirmed before the rest.
   mutating func nextRenewals() -> [UInt8] {
     var bytes: [UInt8] = []

@@ -184,9 +184,6 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// The next batch for the thread; nil if there is none, or if a caller is writing.
-  mutating func nextBatch() -> OutgoingBatch? { outbox.nextForThread() }
-
   /// Writing to the bus has failed, and not because the bus is gone. The failure of a caller that still wrote to a
   /// lost connection means nothing.
   mutating func noteFailedWrite(_ error: TribuneError) {
@@ -296,7 +293,7 @@ struct LinkState {
     if case .connecting(let greeting?) = phase { actions.append(.welcome(greeting, .failure(failure))) }
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
-    actions.append(.plain(outbox.end(), .failure(failure)))
+    actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
     actions += observations.values.flatMap(\.streams).map { .finish($0, error) }
     actions += trafficStreams.map { .finishTraffic($0, error) }
     actions += takeQuestions()

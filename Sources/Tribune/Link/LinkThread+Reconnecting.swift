@@ -56,7 +56,9 @@ extension LinkThread {
     let now = ContinuousClock.now
     var reconnection =
       reconnection
-      ?? Reconnection(until: now.advanced(by: link.reconnectTimeout), after: lastReconnection, at: now)
+      ?? Reconnection(
+        until: now.advanced(by: link.state.withLock { $0.reconnectTimeout }), after: lastReconnection, at: now
+      )
     let step = try advance(&reconnection, isWaiting: isWaiting)
     self.reconnection = step == .goesOn ? reconnection : nil
     guard step == .found else { return step == .goesOn }
@@ -121,7 +123,7 @@ extension LinkThread {
       try link.socket.replace(by: socket)
     } catch {
       let failure = TribuneError(.unreachable, "no bus at \(address): \(error)")
-      link.state.withLock { $0.noteFailedAttempt(failure) }
+      link.state.withLock { $0.changeInterruption { $0.failure = failure } }
       reconnection.waitForNext(at: .now)
       return
     }
@@ -167,7 +169,7 @@ extension LinkThread {
 
   /// The error that ends the connection when no bus was found in time.
   private func notFound(_ reconnection: Reconnection) -> TribuneError {
-    let interruption = link.state.withLock { $0.interruption }
+    let (interruption, timeout) = link.state.withLock { ($0.interruption, $0.reconnectTimeout) }
     guard let interruption else { return .closed }
     var failure = interruption.failure
     if case .renewing = reconnection.stage {
@@ -177,6 +179,6 @@ extension LinkThread {
     let why = failure.map { ": \($0.message)" } ?? ""
     return TribuneError(
       .connectionLost,
-      "\(interruption.cause.message), and no bus was found within \(link.reconnectTimeout.formatted)\(why)")
+      "\(interruption.cause.message), and no bus was found within \(timeout.formatted)\(why)")
   }
 }

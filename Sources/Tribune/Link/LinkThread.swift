@@ -142,9 +142,7 @@ struct LinkThread: ~Copyable {
     return true
   }
 
-  func poll(
-    forWriting: Bool, timeout: Duration? = nil
-  ) throws(TribuneError) -> Poll.Ready {
+  func poll(forWriting: Bool, timeout: Duration?) throws(TribuneError) -> Poll.Ready {
     do throws(Errno) {
       return try Poll.wait(
         for: link.socket, forWriting: forWriting, wakeup: link.wakeup, timeout: timeout)
@@ -164,7 +162,7 @@ struct LinkThread: ~Copyable {
 
   /// Writes the frames that callers left, until none is left or the kernel takes no more.
   func write() {
-    while let batch = link.state.withLock({ $0.nextBatch() }) {
+    while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
       link.perform(link.state.withLock { $0.wrote(batch, bytes: bytes, progress).action })
       switch progress {

@@ -215,12 +215,8 @@ struct Outbox {
     return overdue
   }
 
-  /// Nothing is written any more.
-  ///
-  /// - Returns: calls that waited for capacity.
-  mutating func end() -> [Reply<Void>] { takeAllWaiters() }
-
-  private mutating func takeAllWaiters() -> [Reply<Void>] {
+  /// - Returns: all calls that wait for capacity.
+  mutating func takeAllWaiters() -> [Reply<Void>] {
     defer { (capacityWaiters, nextCapacityDeadline) = ([:], nil) }
     return capacityWaiters.values.map(\.reply)
   }

@@ -27,10 +27,8 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   static func isIgnored(_ name: [UInt8]) -> Bool {
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
-    return [".dpkg-", ".rpm"].contains { mark in
-      // The mark begins the last suffix.
-      text.utf8.lastIndex(of: UInt8(ascii: ".")).map { text[$0...].hasPrefix(mark) } == true
-    }
+    guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+    return [".dpkg-", ".rpm"].contains { text[suffix...].hasPrefix($0) }
   }
 }
 

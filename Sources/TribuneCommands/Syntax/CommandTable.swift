@@ -22,11 +22,7 @@ struct CommandTable: Sendable {
 
   /// The first option for which `matches` holds, among the global options and those of all verbs.
   func anyOption(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
-    if let option = globals.first(where: matches) { return option }
-    for verb in verbs {
-      if let option = verb.options.first(where: matches) { return option }
-    }
-    return nil
+    globals.first(where: matches) ?? verbs.flatMap(\.options).first(where: matches)
   }
 }
 
