@@ -16,7 +16,7 @@ extension Connection {
   ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
   ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
   ///   - mode: how the query goes through the chain.
-  ///   - default: the verdict when nobody approves or vetoes.
+  ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
   ///     verdict is allowed, lists every veto and says that it is overridden; the bus logs and posts it.
   ///   - isDryRun: whether to tell the delegates that no action will follow.

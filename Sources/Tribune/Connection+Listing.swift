@@ -88,7 +88,7 @@ extension Connection {
     }
   }
 
-  /// What a query would meet: matching holds, missing required delegates, and the delegates to ask. Asks nobody.
+  /// What a query would meet: matching holds, missing required delegates, and the delegates to ask. Does not ask them.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {

@@ -40,13 +40,13 @@ enum ExitStatus {
   static let success: Int32 = 0
   static let failure: Int32 = 1
   static let usage: Int32 = 2
-  /// `ask`: somebody vetoed.
+  /// `ask`: the query was vetoed.
   static let vetoed: Int32 = 1
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
-  /// `post --wait`: there is no reply, so it is unknown who has acknowledged.
+  /// `post --wait`: there is no reply, so the acknowledgements are unknown.
   static let noReply: Int32 = 255
-  /// `guard`: somebody vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
+  /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77
   /// A command exists but cannot be run, or does not exist; as in shells.
   static let cannotRun: Int32 = 126

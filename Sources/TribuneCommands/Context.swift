@@ -82,7 +82,7 @@ struct Context: Sendable {
     do {
       try StandardOutput.write(bytes)
     } catch {
-      // The reader has closed the pipe, which is no failure.
+      // The reader has closed the pipe, which is not a failure.
       if error == .brokenPipe { throw .ended(ExitStatus.success) }
       throw .failure("standard output: \(error)")
     }

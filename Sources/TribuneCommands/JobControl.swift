@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 
 /// Stops and continues this process for Ctrl-Z and `fg`. It suspends the connection on the bus first, because nothing
-/// is read while the process is stopped: notifications are then treated as each observation says, and delay nobody.
+/// is read while the process is stopped: notifications are then treated as each observation says, and delay no poster.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 

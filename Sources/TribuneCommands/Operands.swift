@@ -72,8 +72,8 @@ extension Invocation {
     return bytes
   }
 
-  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, as much as the bus reads of a file
-  /// in protocols.d.
+  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, which is what the bus
+  /// reads of a file in protocols.d.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?

@@ -23,7 +23,7 @@ actor SignalRouter {
     self.interrupt = interrupt
     interruption = Task {
       for await number in interruptions { return number }
-      // Nobody finishes the stream or cancels the task.
+      // The stream is never finished, and the task is never cancelled.
       return 0
     }
   }

@@ -13,8 +13,8 @@ enum ReceivedFile {
 
 /// Handles the frames that the bus sends, on the link's own thread.
 ///
-/// Invalid bytes from the bus are thrown, and end the connection: nothing behind them can be trusted. A reply to a
-/// cancelled request is no error, because a cancel and a reply can cross.
+/// Invalid bytes from the bus are thrown, and end the connection: the bytes after them cannot be trusted. A reply to a
+/// cancelled request is not an error, because a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
   /// Notifications that came over this connection, including those reported as lost.
@@ -29,7 +29,7 @@ struct FrameReceiver {
     route = NotificationRoute(link, epoch: epoch)
   }
 
-  /// Handles the frame behind the hello: a welcome or a refusal.
+  /// Handles the first frame after the hello: a welcome or a refusal.
   ///
   /// - Parameter takesFiles: whether the bus accepts userInfo as a file.
   /// - Returns: whether it was a welcome.

@@ -63,7 +63,7 @@ extension LinkState {
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // It goes with the answer, or after whatever the answer waits for.
+      // The cancel is written with the answer, or after it.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }

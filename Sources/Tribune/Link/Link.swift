@@ -6,7 +6,7 @@ import TribuneWire
 
 /// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
 ///
-/// Two kinds of threads meet here. Callers append frames and, if nobody else is writing, write them at once, so that
+/// Two kinds of threads meet here. Callers append frames and, if no other thread writes, write them at once, so that
 /// a query is in the kernel before its caller suspends. The link's own thread blocks in the kernel until there is
 /// something to read. It decodes frames, resumes the calls that wait for them, puts questions to delegates, and
 /// writes what callers left. They share `state`, behind a lock: a client's callers are on any thread, so unlike the

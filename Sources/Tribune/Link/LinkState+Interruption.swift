@@ -80,7 +80,7 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // Somebody waits for the reply to a later one.
+      // A caller waits for the reply to a later one.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
       // They refer to ids of the old bus, and the next one may be another.
       case .answer, .deferral, .other: return .dropped
@@ -253,9 +253,9 @@ extension UInt32 {
   fileprivate func shortened(by span: Duration) -> UInt32 {
     guard self > 0 else { return 0 }
     let (seconds, attoseconds) = span.components
-    let gone = seconds.multipliedReportingOverflow(by: 1000)
-    guard !gone.overflow, gone.partialValue < Int64(self) else { return 1 }
-    return UInt32(Swift.max(1, Int64(self) - gone.partialValue - attoseconds / 1_000_000_000_000_000))
+    let elapsed = seconds.multipliedReportingOverflow(by: 1000)
+    guard !elapsed.overflow, elapsed.partialValue < Int64(self) else { return 1 }
+    return UInt32(Swift.max(1, Int64(self) - elapsed.partialValue - attoseconds / 1_000_000_000_000_000))
   }
 }
 

@@ -53,7 +53,7 @@ final class OpenQuestion: Sendable {
   /// Starts the answer, on the calling thread up to its first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
-    // By now it is at the delegate, or in its actor's queue.
+    // The question has now reached the delegate, or its actor's queue.
     if let number { attached.noteStart(of: number) }
     let isWithdrawn = state.withLock { state -> Bool in
       if !state.hasReturned { state.task = task }

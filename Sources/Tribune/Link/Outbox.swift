@@ -5,7 +5,7 @@ import TribuneWire
 
 /// Frames that wait to be written, and their writer.
 ///
-/// There is one writer at a time: the caller that appended while nobody wrote, or the link's own thread. The thread
+/// There is one writer at a time: the caller that appended while there was none, or the link's own thread. The thread
 /// takes over when the kernel has no space, when others appended meanwhile, and in a burst. Frames that are appended
 /// during a write go with the next batch.
 struct Outbox {
@@ -22,10 +22,10 @@ struct Outbox {
 
   private enum Writer {
     /// → caller, thread, noConnection
-    case nobody
-    /// → nobody, thread, lateCaller, noConnection, broken
+    case idle
+    /// → idle, thread, lateCaller, noConnection, broken
     case caller
-    /// → nobody, noConnection, broken
+    /// → idle, noConnection, broken
     case thread
     /// A caller is still writing to a connection that is gone. → noConnection
     case lateCaller
@@ -63,7 +63,7 @@ struct Outbox {
   private var pendingBytes = 0
   private var spare: OutgoingBatch?
   private var unfinished = Unfinished.none
-  private var writer = Writer.nobody
+  private var writer = Writer.idle
   private var tick: Int64 = 0
   private var callerPosts = 0
   /// Whether there will be another peer when this one is gone.
@@ -75,7 +75,7 @@ struct Outbox {
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
-  var isIdle: Bool { writer == .nobody || writer == .broken }
+  var isIdle: Bool { writer == .idle || writer == .broken }
   /// Whether the rest of a batch waits for space in the kernel.
   var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
   /// Whether the rest of a batch waits for the bus to take files.
@@ -97,7 +97,7 @@ struct Outbox {
     let bytes = pending.append(fields, message, flags: flags, serial: serial)
     pendingBytes += bytes
     unwritten += bytes
-    guard writer == .nobody else { return .none }
+    guard writer == .idle else { return .none }
     if let tick = tick(), isBurst(at: tick) {
       writer = .thread
       return .wake
@@ -128,9 +128,9 @@ struct Outbox {
       unwritten = 0
     }
     switch writer {
-    case .caller: writer = hasUnsent ? .thread : .nobody
+    case .caller: writer = hasUnsent ? .thread : .idle
     case .lateCaller: writer = .noConnection
-    case .nobody, .thread, .noConnection, .broken: break
+    case .idle, .thread, .noConnection, .broken: break
     }
     return (takeWaiters(), writer == .thread || writer == .noConnection)
   }
@@ -143,7 +143,7 @@ struct Outbox {
       return batch
     }
     if pendingBytes > 0 { return takePending() }
-    writer = .nobody
+    writer = .idle
     return nil
   }
 

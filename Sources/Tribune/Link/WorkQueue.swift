@@ -31,7 +31,7 @@ struct WorkQueue {
     case receiving
     /// The thread that received does the work of the turn of this number. → receiving, takenOver
     case working(UInt64)
-    /// That work goes on while another thread receives, or is being started for it. → receiving, ended; working if no
+    /// That work continues while another thread receives, or is being started for it. → receiving, ended; working if no
     /// thread could be started
     case takenOver(UInt64)
     /// No thread runs what is appended. Final.

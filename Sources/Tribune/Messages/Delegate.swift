@@ -72,7 +72,7 @@ public enum Answer: Hashable, Sendable {
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   /// A failure is a veto.
   case veto
-  /// A failure is no opinion.
+  /// A failure is an abstention.
   case abstain
 }
 
@@ -162,7 +162,7 @@ public struct Conclusion: Hashable, Sendable {
   public enum Ending: String, Hashable, Sendable, CaseIterable {
     /// It was allowed: what was asked about may happen now.
     case allowed
-    /// Somebody vetoed it.
+    /// It was vetoed.
     case vetoed
     /// The asker took it back or has disconnected, or this delegate can no longer learn how the query ended.
     case cancelled

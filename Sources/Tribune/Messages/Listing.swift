@@ -88,8 +88,8 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSuspended: Bool
   /// Bytes that the bus buffers for it until it resumes.
   public var heldBytes: Int
-  /// Whether it survives a restart of the bus, as far as any connection does. If not, the bus had no space to log it, or
-  /// nobody else has a copy of it yet, and it ends with the bus.
+  /// Whether it survives a restart of the bus, as far as any connection does. If not, it ends with the bus: the bus had
+  /// no space to log it, or the keeper has no copy of it yet.
   public var isSurviving: Bool
 }
 

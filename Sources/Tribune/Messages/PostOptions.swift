@@ -40,7 +40,7 @@ public struct PostOptions: Hashable, Sendable {
   /// Which waiting notifications it replaces; it takes the last place itself.
   ///
   /// With the style ``Style/now``, it removes those that wait and match, and is itself delivered at once. What is
-  /// replaced is no loss, and is not reported. When the bus has more than 1 MiB waiting, it delivers the oldest early
+  /// replaced is not a loss, and is not reported. When more than 1 MiB waits on the bus, it delivers the oldest early
   /// instead of keeping them for coalescing.
   public var coalescing: Coalescing
   /// Whether the bus retains it, as the last of its name and object, for observers with `retained`.

@@ -3,7 +3,7 @@
 /// What happens to an observation's notifications while its connection is suspended, as with Cocoa's
 /// NSDistributedNotificationCenter.
 ///
-/// If several observations of a connection match a notification, the one that wants most decides:
+/// If several observations of a connection match a notification, the most permissive one decides:
 /// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words that
 /// `tribunectl` uses.
 public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {

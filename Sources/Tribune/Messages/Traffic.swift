@@ -19,7 +19,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case answer(query: UInt64, delegate: UInt64, Answer)
     /// A delegate asks for more time.
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
-    /// A report to the asker of how the query goes on with one delegate.
+    /// A report to the asker of the query's progress with one delegate.
     case progress(Progress)
     /// The verdict on a query.
     case verdict(Verdict)

@@ -14,9 +14,9 @@ public enum Mode: String, Hashable, Sendable, CaseIterable {
 public struct Verdict: Hashable, Sendable {
   /// The two possible decisions.
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// Go ahead: nobody objects, or the asker overrides the vetoes.
+    /// Go ahead: there is no veto, or the asker overrides the vetoes.
     case allowed
-    /// Do not: somebody objects, or nobody answered and this is the asker's default.
+    /// Do not: there is a veto, or no delegate decided and this is the asker's default.
     case vetoed
   }
 
@@ -24,7 +24,7 @@ public struct Verdict: Hashable, Sendable {
   public var decision: Decision
   /// The query's id, never used again.
   public var query: UInt64
-  /// Whether nobody approved or vetoed: the decision is the asker's own default.
+  /// Whether no delegate approved or vetoed: the decision is the asker's own default.
   public var isUnanswered: Bool
   /// The outcome of each delegate that has one, in the chain's order.
   public var outcomes: [Outcome]

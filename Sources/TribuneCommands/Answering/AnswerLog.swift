@@ -52,9 +52,9 @@ final class AnswerLog: Sendable {
     }
   }
 
-  /// Returns when nobody reads the output any more, or when the delegate was replaced.
+  /// Returns when the reader of the output has closed it, or when the delegate was replaced.
   func ended() async -> CommandError {
-    // Nil if the task was cancelled: then nobody uses the result.
+    // Nil if the task was cancelled: then the result is not used.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }

@@ -8,7 +8,7 @@ final class AnsweringDelegate: Delegate {
   private let log: AnswerLog
 
   init(answering answer: Answer, log: AnswerLog) {
-    // An approval or a veto is no value.
+    // An approval or a veto is not a value.
     decide = { $0.wantsValue ? .abstain : answer }
     self.log = log
   }
@@ -20,7 +20,7 @@ final class AnsweringDelegate: Delegate {
 
   func answer(_ question: Question) async -> Answer {
     let answer = await decide(question)
-    // The task is cancelled when the question is withdrawn. Nobody receives the answer then.
+    // The task is cancelled when the question is withdrawn. The answer is discarded then.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }

@@ -74,7 +74,7 @@ struct QuestionQueue: Sendable {
     return [.answer(first.ticket, answer)] + showFirst(at: now)
   }
 
-  /// Shows a line that is no question, and repeats the prompt if a question is on the screen.
+  /// Shows a line that is not a question, and repeats the prompt if a question is on the screen.
   func show(_ line: String) -> [Effect] {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }

@@ -8,7 +8,7 @@ import TribuneWire
 struct CaptureFile: Sendable {
   /// Messages lost since the last packet that was not about a loss.
   private var dropped = 0
-  /// Whether the bus was away since the last packet.
+  /// Whether the connection was interrupted since the last packet.
   private var isInterrupted = false
 
   /// The comment of the first packet after an interruption.

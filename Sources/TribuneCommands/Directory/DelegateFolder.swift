@@ -69,7 +69,7 @@ actor DelegateFolder {
     }
     defer { changes.cancel() }
     for await end in ends { return end }
-    // The task was cancelled, so nobody uses the result.
+    // The task was cancelled, so the result is not used.
     return .ended(ExitStatus.success)
   }
 

@@ -76,10 +76,10 @@ import TribuneSystem
   /// Moves before the first entry of that time or later.
   func seek(to time: UInt64) throws(CommandError) { try check(unsafe library.seekTime(handle, time)) }
 
-  /// Moves behind the last entry.
+  /// Moves after the last entry.
   func seekToEnd() throws(CommandError) { try check(unsafe library.seekTail(handle)) }
 
-  /// The next entry; nil behind the last.
+  /// The next entry; nil after the last.
   func next() throws(CommandError) -> Entry? {
     try check(unsafe library.next(handle)) > 0 ? try entry() : nil
   }

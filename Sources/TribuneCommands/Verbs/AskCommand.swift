@@ -40,7 +40,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // A delegate might have vetoed, so the loss of the bus is no verdict.
+      // A delegate might have vetoed, so the loss of the bus is not a verdict.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -127,7 +127,7 @@ extension BusInfo {
 }
 
 extension TribuneError {
-  /// Whether no bus was reached, or the bus is just ending. Nobody has refused anything then.
+  /// Whether no bus was reached, or the bus is just ending. The query was not refused then.
   fileprivate var meansNoBus: Bool {
     [.unreachable, .connectionLost, .shuttingDown].contains(code)
   }
